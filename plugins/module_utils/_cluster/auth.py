@@ -1,0 +1,55 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a module is told which cluster to talk to: the options of kubernetes.core, under the same names."""
+from __future__ import annotations
+
+import typing as t
+
+from ansible.module_utils.basic import env_fallback
+
+
+def argument_spec() -> dict[str, dict[str, t.Any]]:
+    """Return the connection options every API module takes; K8S_AUTH_* variables stand in for options not given."""
+
+    def option(*variables: str, **spec: t.Any) -> dict[str, t.Any]:
+        return {"type": "str", "fallback": (env_fallback, [f"K8S_AUTH_{name}" for name in variables]), **spec}
+
+    return {
+        "kubeconfig": option("KUBECONFIG", type="raw"),
+        "context": option("CONTEXT"),
+        "host": option("HOST"),
+        "api_key": option("API_KEY", no_log=True),
+        "username": option("USERNAME"),
+        "password": option("PASSWORD", no_log=True),
+        "validate_certs": option("VERIFY_SSL", "VALIDATE_CERTS", type="bool", aliases=["verify_ssl"]),
+        "ca_cert": option("SSL_CA_CERT", "CA_CERT", type="path", aliases=["ssl_ca_cert"]),
+        "client_cert": option("CERT_FILE", "CLIENT_CERT", type="path", aliases=["cert_file"]),
+        "client_key": option("KEY_FILE", "CLIENT_KEY", type="path", aliases=["key_file"], no_log=False),
+        "proxy": option("PROXY"),
+        "no_proxy": option("NO_PROXY"),
+        "proxy_headers": {
+            "type": "dict",
+            "options": {
+                "proxy_basic_auth": option("PROXY_HEADERS_PROXY_BASIC_AUTH", no_log=True),
+                "basic_auth": option("PROXY_HEADERS_BASIC_AUTH", no_log=True),
+                "user_agent": option("PROXY_HEADERS_USER_AGENT"),
+            },
+        },
+        "persist_config": option("PERSIST_CONFIG", type="bool"),
+        "impersonate_user": option("IMPERSONATE_USER"),
+        "impersonate_groups": option("IMPERSONATE_GROUPS", type="list", elements="str"),
+        "in_cluster": {"type": "bool", "default": False},
+        "request_timeout": {"type": "int", "default": 30},
+        "concurrency": {"type": "int", "default": 8},
+    }
+
+
+def secrets(kubeconfig: t.Any) -> set[str]:
+    """Return the secret strings inside a kubeconfig given as a mapping, so that they can be kept out of logs."""
+    found: set[str] = set()
+    if isinstance(kubeconfig, dict):
+        for user in kubeconfig.get("users") or []:
+            values = (user or {}).get("user") or {}
+            found |= {str(values[key]) for key in ("token", "password", "client-key-data") if values.get(key)}
+    return found

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Causes and remedies the kubelet's status does not name, found by asking the API or by looking at the config."""
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+from . import nodes
+from .errors import ApiError
+from .session import Session
+from .verdict import Verdict
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
+    """The ConfigMap is not there: no kubelet can ever fetch it."""
+    return Verdict("sync_error", f"the ConfigMap {nodes.describe(source)} does not exist; its kubelet runs {nodes.describe(node.part('active'))} meanwhile. "
+                                 "Push it again or assign another", True)
+
+
+def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> Verdict:
+    """Name the likely cause of a load or validation error, which the kubelet writes to its log only."""
+    if fault:
+        return Verdict(found.state, f"{found.message}. Cause: {fault}. Remedy: correct the configuration and run again", True)
+    causes = "; ".join(f"{problem.path}: {problem.message} ({problem.remedy})" for problem in problems)
+    if causes:
+        return Verdict(found.state, f"{found.message}. Likely cause: {causes}. Correct it and run again", True)
+    return Verdict(found.state, f"{found.message}. The cause is in the kubelet's log on the node: journalctl -u kubelet | grep 'kubelet config controller'", True)
+
+
+def differs(differences: t.Sequence[dict[str, t.Any]]) -> Verdict:
+    """The source is active and yet the kubelet runs other values: only its command line is stronger than a dynamic config."""
+    said = []
+    for item in differences:
+        flags = " or ".join(f"--{name}" for name in item["flags"])
+        why = (f"overridden by the kubelet's command line, flag {flags}: remove the flag (look in /var/lib/kubelet/kubeadm-flags.env, /etc/default/kubelet "
+               "and the unit's drop-ins) or the field") if flags else "this kubelet gives the field another value; no flag sets it, is it known to this version?"
+        said.append(f"{item['path']} is {item['live']!r}, not {item['expected']!r}: {why}")
+    return Verdict("differs", "its config is active, but not all of it is live. " + "; ".join(said), True)
+
+
+def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:
+    """Tell apart why a kubelet cannot get an existing ConfigMap (two requests): missing, forbidden, unreachable."""
+    try:
+        review = session.request("POST", ACCESS_REVIEWS, body={
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+            "spec": {"user": f"system:node:{node}", "groups": ["system:nodes", "system:authenticated"],
+                     "resourceAttributes": {"namespace": source["namespace"], "verb": "get", "version": "v1", "resource": "configmaps", "name": source["name"]}}})
+    except ApiError as error:
+        return Verdict(found.state, f"{found.message}. The ConfigMap exists; whether the node may read it could not be asked: {error.message}", True)
+    status = review.get("status") or {}
+    if status.get("allowed"):
+        return Verdict(found.state, f"{found.message}. The ConfigMap exists and the node may read it: the kubelet cannot reach the API server, or will succeed soon; "
+                                    "look at `journalctl -u kubelet` on the node", True)
+    return Verdict(found.state, f"{found.message}. The ConfigMap exists but system:node:{node} is forbidden to read it"
+                                f" ({status.get('reason') or 'no reason given'}): turn on the Node authorizer and the gate DynamicKubeletConfig at kube-apiserver, or grant it", True)
+
+
+def silence(session: Session, names: t.Iterable[str]) -> dict[str, float]:
+    """Return the seconds since each kubelet last renewed its Lease (one LIST); empty when leases cannot be read."""
+    try:
+        items = session.request("GET", LEASES).get("items") or []
+    except ApiError:
+        return {}
+    wanted = set(names)
+    now = datetime.datetime.now(datetime.timezone.utc)
+    ages = {}
+    for item in items:
+        renewed = (item.get("spec") or {}).get("renewTime")
+        if item["metadata"]["name"] in wanted and renewed:
+            moment = datetime.datetime.fromisoformat(renewed.replace("Z", "+00:00"))
+            ages[item["metadata"]["name"]] = max(0.0, (now - moment).total_seconds())
+    return ages

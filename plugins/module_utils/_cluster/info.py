@@ -1,0 +1,62 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The config status of many nodes from one LIST."""
+from __future__ import annotations
+
+import typing as t
+
+from . import nodes
+from .session import Session
+
+
+def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Return a row a node and the counts a rollout budget is made of."""
+    found = nodes.read(session, options["nodes"], options["label_selectors"] or ())
+    rows = {name: row(node) for name, node in found.items()}
+    return {"changed": False, "nodes": rows, "summary": summarise(rows)}
+
+
+def row(node: nodes.Node) -> dict[str, t.Any]:
+    """Return what users see of a node; the four parts have the names and shape of Node.status.config."""
+    return {
+        "delivery": delivery(node),
+        "kubelet_version": node.kubelet_version,
+        "source": node.source,
+        "assigned": node.part("assigned"),
+        "active": node.part("active"),
+        "lastKnownGood": node.part("lastKnownGood"),
+        "error": node.error,
+        "settled": settled(node),
+        "ready": node.ready == "True",
+        "ready_reason": node.ready_reason,
+        "heartbeat": node.heartbeat,
+        "schedulable": not node.unschedulable,
+    }
+
+
+def delivery(node: nodes.Node) -> str:
+    """Return `native` when the node's kubelet follows Node.spec.configSource, else `none`.
+
+    A kubelet with --dynamic-config-dir always reports status.config, an empty one at least; one without never does.
+    """
+    return "native" if node.status is not None and node.minor in nodes.NATIVE_MINORS else "none"
+
+
+def settled(node: nodes.Node) -> bool:
+    """Tell whether the kubelet runs what its spec asks for, without an error."""
+    return not node.error and nodes.same_place(node.source, node.part("assigned")) and node.part("assigned") == node.part("active")
+
+
+def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    """Count what budgets and reports need; a node is unavailable when it is not Ready or not schedulable, whatever the cause."""
+    values = list(rows.values())
+    return {
+        "nodes": len(values),
+        "ready": sum(item["ready"] for item in values),
+        "unschedulable": sum(not item["schedulable"] for item in values),
+        "unavailable": sum(not (item["ready"] and item["schedulable"]) for item in values),
+        "native": sum(item["delivery"] == "native" for item in values),
+        "settled": sum(item["settled"] for item in values),
+        "failed": sorted(name for name, item in rows.items() if item["error"]),
+    }

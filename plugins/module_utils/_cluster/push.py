@@ -1,0 +1,123 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage push: one content-addressed ConfigMap for each variant; and its end, prune."""
+from __future__ import annotations
+
+import typing as t
+
+from .._config import compare, document, identity
+from . import bulk, configmaps, nodes
+from .errors import ClusterError
+from .session import Session
+
+
+def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Make sure that every variant exists as a ConfigMap, or with state `pruned` that only those in use do."""
+    if options["state"] == "pruned":
+        return _prune(session, options, check_mode)
+    texts = _texts(options)
+    names = {variant: identity.configmap_name(options["name"], text, options["key"]) for variant, text in texts.items()}
+    outcomes = bulk.each(list(texts), lambda variant: _ensure(session, options, variant, names[variant], texts[variant], check_mode), session.concurrency)
+    rows = {outcome.item: outcome.value for outcome in outcomes if outcome.value is not None}
+    result = {
+        "changed": any(row["changed"] for row in rows.values()),
+        "configmaps": rows,
+        "summary": {"configmaps": len(rows), "created": sum(row["changed"] for row in rows.values())},
+        "diff": [_diff(row["namespace"], row["name"], "", texts[variant]) for variant, row in rows.items() if row["changed"]],
+    }
+    failed = [f"{options['namespace']}/{names[outcome.item]}: {outcome.error.message}" for outcome in outcomes if outcome.error]
+    if failed:
+        raise ClusterError("\n".join([f"pushing variants: {len(failed)} of {len(texts)} ConfigMaps could not be made.", *failed]), result)
+    return result
+
+
+def _texts(options: dict[str, t.Any]) -> dict[str, str]:
+    """Return what is to be pushed, by variant; every text is checked before anything is written."""
+    texts: dict[str, str] = {}
+    for variant, config in (options["variants"] or {}).items():
+        if identity.variant(config) != variant:
+            raise ClusterError(f"variants: the configuration under {variant} has the hash {identity.variant(config)}; it was changed on the way here. "
+                               "Pass the plan on as it is, or give files with src")
+        texts[variant] = document.render(config)
+    for path in options["src"] or []:
+        try:
+            with open(path, "rb") as source:
+                content = source.read()
+            config = document.parse(content, path, complete=True)
+        except OSError as error:
+            raise ClusterError(f"src: cannot read {path}: {error.strerror}") from error
+        except document.DocumentError as error:
+            raise ClusterError(f"src: {error}") from error
+        # The bytes as they are, so that the name is the one kubectl gives to the same file.
+        texts[identity.variant(config)] = content.decode("utf-8")
+    for variant, text in texts.items():
+        try:
+            document.check_size(text, f"variant {variant}")
+        except document.DocumentError as error:
+            raise ClusterError(str(error)) from error
+    return texts
+
+
+def _ensure(session: Session, options: dict[str, t.Any], variant: str, name: str, text: str, check_mode: bool) -> dict[str, t.Any]:
+    namespace, key = options["namespace"], options["key"]
+    there = configmaps.read(session, namespace, name)
+    changed = there is None
+    if there is None:
+        there = configmaps.create(session, _body(options, variant, name, text), check_mode)
+    if (there.get("data") or {}).get(key) != text or len(there["data"]) > 1 or there.get("binaryData"):
+        raise ClusterError("it exists with other content than its name stands for: somebody edited it in place. Kubelets that follow it run the edited "
+                           "content; look at it with kubectl, delete it once no node uses it, and run again")
+    return {"changed": changed, "variant": variant, **configmaps.reference(there, key)}
+
+
+def _body(options: dict[str, t.Any], variant: str, name: str, text: str) -> dict[str, t.Any]:
+    body: dict[str, t.Any] = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "namespace": options["namespace"],
+            "name": name,
+            "labels": {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY},
+            "annotations": {configmaps.VARIANT_ANNOTATION: variant},
+        },
+        "data": {options["key"]: text},
+    }
+    if options["immutable"]:
+        # API servers older than 1.19 drop the field.
+        body["immutable"] = True
+    return body
+
+
+def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    ours = configmaps.read_managed(session, options["namespace"])
+    # After the ConfigMaps: one that is assigned between the two reads is seen as used.
+    used = _used(nodes.read(session).values())
+    prefix = f"{options['name']}-"
+    idle = [item for item in ours if item["metadata"]["name"].startswith(prefix) and (options["namespace"], item["metadata"]["name"]) not in used]
+    outcomes = bulk.each(idle, lambda item: configmaps.delete(session, item, check_mode), session.concurrency)
+    gone = [outcome.item for outcome in outcomes if outcome.error is None]
+    key = options["key"]
+    result = {
+        "changed": bool(gone),
+        "configmaps": {},
+        "pruned": sorted(item["metadata"]["name"] for item in gone),
+        "kept": sorted(item["metadata"]["name"] for item in ours if item not in idle),
+        "summary": {"pruned": len(gone), "kept": len(ours) - len(idle)},
+        "diff": [_diff(options["namespace"], item["metadata"]["name"], (item.get("data") or {}).get(key, ""), "") for item in gone],
+    }
+    failed = [f"{outcome.item['metadata']['name']}: {outcome.error.message}" for outcome in outcomes if outcome.error]
+    if failed:
+        raise ClusterError("\n".join(["pruning: some ConfigMaps could not be removed.", *failed]), result)
+    return result
+
+
+def _used(all_nodes: t.Iterable[nodes.Node]) -> set[tuple[str, str]]:
+    """Every ConfigMap that some node points to, runs, or would fall back to."""
+    references = [reference for node in all_nodes for reference in (node.source, node.part("assigned"), node.part("active"), node.part("lastKnownGood"))]
+    return {(reference["namespace"], reference["name"]) for reference in references if reference}
+
+
+def _diff(namespace: str, name: str, before: str, after: str) -> dict[str, str]:
+    return {"before_header": f"ConfigMap {namespace}/{name}", "after_header": f"ConfigMap {namespace}/{name}",
+            "before": compare.mask_text(before), "after": compare.mask_text(after)}

@@ -1,0 +1,230 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one place that imports the Python package `kubernetes`.
+
+Only fixed paths are asked for, through the dynamic client's `request`: no discovery, and none of the typed models, which
+refuse objects they do not know and change with every release of the package.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import traceback
+import typing as t
+
+from .errors import ApiError, ClusterError, MissingLibrary
+from .retry import TRANSIENT, persist
+
+try:
+    import kubernetes
+    import kubernetes.client
+    import kubernetes.config
+    import kubernetes.dynamic
+    import urllib3.exceptions
+    import urllib3.util
+
+    IMPORT_ERROR: str | None = None
+except ImportError:
+    IMPORT_ERROR = traceback.format_exc()
+
+LOWEST = (28, 1, 0)
+# These two send no Authorization header when given a token (kubernetes-client/python issue 2591).
+BROKEN = ((36, 0, 0), (36, 0, 1))
+# How long a request is repeated, in seconds: short while we do not know whether the address is right at all, long enough
+# afterwards to sit out the restart of an API server.
+FIRST_CONTACT = 10.0
+OUTAGE = 60.0
+
+
+def check_library() -> None:
+    """Raise MissingLibrary unless a usable `kubernetes` package was imported."""
+    if IMPORT_ERROR is not None:
+        raise MissingLibrary("the Python package kubernetes could not be imported", {"exception": IMPORT_ERROR})
+    found = tuple(int(part) for part in re.findall(r"\d+", kubernetes.__version__)[:3])
+    if found < LOWEST or found in BROKEN:
+        raise MissingLibrary(
+            f"the Python package kubernetes {kubernetes.__version__} at {os.path.dirname(kubernetes.__file__)} cannot be used: "
+            "install kubernetes>=28.1.0,!=36.0.0,!=36.0.1 for the interpreter that runs this module"
+        )
+
+
+class Session:
+    """A connection to one API server that repeats what may be repeated.
+
+    `sent` counts the requests that left, repeats included. `warnings` collects the API server's own warnings (RFC 9111
+    Warning headers), each once.
+    """
+
+    def __init__(self, options: dict[str, t.Any], outage: float = OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
+        check_library()
+        self._configuration = _configuration(options)
+        self._headers = _headers(options)
+        client = kubernetes.client.ApiClient(self._configuration)
+        self._client = _FixedPaths(client)
+        self._timeout = options.get("request_timeout") or 30
+        self._outage = outage
+        self._first_contact = first_contact
+        self._lock = threading.Lock()
+        self._answered = False
+        self._lost = False
+        self.concurrency: int = options.get("concurrency") or 8
+        self.host: str = self._configuration.host
+        self.sent = 0
+        self.warnings: list[str] = []
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: t.Sequence[tuple[str, t.Any]] = (),
+        body: t.Any = None,
+        content_type: str = "application/json",
+        budget: float | None = None,
+    ) -> t.Any:
+        """Send one request and return the decoded JSON answer.
+
+        `budget` is how many seconds transient failures are repeated for. Raises ApiError.
+        """
+        limit = self._outage if self._answered else self._first_contact
+        if self._lost:
+            # One request has waited in vain already; the many behind it must not each wait as long.
+            limit = 0.0
+        try:
+            return persist(lambda: self._once(method, path, query, body, content_type), limit if budget is None else min(budget, limit))
+        except ApiError as error:
+            self._lost = error.status == 0
+            raise
+
+    def _once(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]], body: t.Any, content_type: str) -> t.Any:
+        with self._lock:
+            self.sent += 1
+        try:
+            answer = self._client.request(
+                method, path, body=body, query_params=list(query), header_params=dict(self._headers), content_type=content_type,
+                serialize=False, _request_timeout=self._timeout,
+            )
+        except kubernetes.client.exceptions.ApiException as error:
+            # The library reports some transport failures as an ApiException with status 0.
+            if not error.status:
+                raise _no_answer(self.host, error) from error
+            self._answered, self._lost = True, False
+            raise _refusal(self.host, error) from error
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise _no_answer(self.host, error) from error
+        self._answered, self._lost = True, False
+        self._note_warnings(answer)
+        try:
+            return json.loads(answer.data)
+        except ValueError as error:
+            raise ApiError(answer.status, f"{self.host} answered {method} {path} with something that is not JSON; is it a Kubernetes API server?") from error
+
+    def _note_warnings(self, answer: t.Any) -> None:
+        for text in re.findall(r'299 \S+ "((?:[^"\\]|\\.)*)"', answer.headers.get("Warning") or ""):
+            with self._lock:
+                if text not in self.warnings:
+                    self.warnings.append(text)
+
+
+def _configuration(options: dict[str, t.Any]) -> t.Any:
+    configuration = kubernetes.client.Configuration()
+    if options.get("in_cluster"):
+        _guard("in-cluster credentials", lambda: kubernetes.config.load_incluster_config(client_configuration=configuration))
+    elif not options.get("host") or options.get("kubeconfig"):
+        _load_kubeconfig(options, configuration)
+    for option, attribute in (
+        ("host", "host"), ("username", "username"), ("password", "password"), ("validate_certs", "verify_ssl"), ("ca_cert", "ssl_ca_cert"),
+        ("client_cert", "cert_file"), ("client_key", "key_file"), ("proxy", "proxy"), ("no_proxy", "no_proxy"),
+    ):
+        if options.get(option) is not None:
+            setattr(configuration, attribute, options[option])
+    if options.get("api_key"):
+        # Releases differ in which of the two names they look up.
+        configuration.api_key = {"authorization": f"Bearer {options['api_key']}", "BearerToken": f"Bearer {options['api_key']}"}
+    for option in ("ca_cert", "client_cert", "client_key"):
+        if options.get(option) and not os.path.isfile(options[option]):
+            raise ClusterError(f"{option}: there is no file {options[option]}")
+    if options.get("proxy_headers"):
+        configuration.proxy_headers = urllib3.util.make_headers(**{name: value for name, value in options["proxy_headers"].items() if value})
+    configuration.connection_pool_maxsize = options.get("concurrency") or 8
+    # We repeat requests ourselves, knowing which failures pass.
+    configuration.retries = False
+    return configuration
+
+
+def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
+    given = options.get("kubeconfig")
+    context = options.get("context")
+    if isinstance(given, dict):
+        _guard("kubeconfig (given as a mapping)", lambda: kubernetes.config.load_kube_config_from_dict(given, context=context, client_configuration=configuration))
+        return
+    path = os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+    if not any(os.path.isfile(part) for part in path.split(os.pathsep)):
+        raise ClusterError(f"no kubeconfig at {path}: name one with the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, or give host and api_key")
+    _guard(f"kubeconfig {path}", lambda: kubernetes.config.load_kube_config(
+        config_file=path, context=context, client_configuration=configuration, persist_config=bool(options.get("persist_config"))))
+
+
+def _guard(what: str, load: t.Callable[[], t.Any]) -> None:
+    try:
+        load()
+    except Exception as error:  # pylint: disable=broad-except  # the loader raises whatever its parsers and helpers raise
+        raise ClusterError(f"{what} cannot be used: {_short(error)}") from error
+
+
+def _headers(options: dict[str, t.Any]) -> dict[str, t.Any]:
+    headers: dict[str, t.Any] = {}
+    if options.get("impersonate_user"):
+        headers["Impersonate-User"] = options["impersonate_user"]
+    groups = options.get("impersonate_groups") or []
+    if len(groups) > 1:
+        # Kubernetes wants the header once a group; the library keeps one value a header.
+        raise ClusterError(f"impersonate_groups: the Python package kubernetes can send one group only, {len(groups)} were given")
+    if groups:
+        headers["Impersonate-Group"] = groups[0]
+    return headers
+
+
+def _refusal(host: str, error: t.Any) -> ApiError:
+    """Turn an HTTP answer other than success into an ApiError that quotes the server's own words."""
+    body = error.body.decode("utf-8", "replace") if isinstance(error.body, bytes) else str(error.body or "")
+    reason = ""
+    try:
+        status = json.loads(body)
+        message = status.get("message") or body
+        reason = status.get("reason") or ""
+    except (ValueError, AttributeError):
+        message = body.strip()
+    message = message or str(error.reason)
+    if error.status == 401:
+        message = (f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, expired or "
+                   "belongs to another cluster; renew it and run again")
+    elif error.status == 403:
+        message = f"{message} (the user in use lacks this permission; docs: the RBAC manifest in the README)"
+    after = (error.headers or {}).get("Retry-After")
+    seconds = float(after) if after and re.fullmatch(r"\d+", after) else None
+    return ApiError(error.status, f"{message}", reason, seconds, error.status in TRANSIENT)
+
+
+def _no_answer(host: str, error: Exception) -> ApiError:
+    text = _short(error)
+    lasting = isinstance(error, urllib3.exceptions.SSLError) or "CERTIFICATE_VERIFY_FAILED" in text or "SSLError" in text
+    lasting = lasting or "Name or service not known" in text or "Failed to resolve" in text
+    return ApiError(0, f"no usable answer from the API server {host}: {text}", "NoAnswer", transient=not lasting)
+
+
+def _short(error: Exception) -> str:
+    text = str(getattr(error, "reason", "") or error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+if IMPORT_ERROR is None:
+
+    class _FixedPaths(kubernetes.dynamic.DynamicClient):  # type: ignore[misc]
+        """The dynamic client without its discovery, which would cost many requests and a cache file."""
+
+        def __init__(self, client: t.Any) -> None:  # pylint: disable=super-init-not-called
+            self.client = client
+            self.configuration = client.configuration

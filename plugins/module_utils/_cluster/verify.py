@@ -1,0 +1,168 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage verify: wait until every node runs what its spec asks for, and say precisely what stands in the way.
+
+Each poll is one LIST for all nodes; the live configuration is read once a node, when its status says that the source is active.
+"""
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._config import checks, compare, document, fields
+from .._config import configz as pure_configz
+from . import assign, bulk, configmaps, configz, diagnose, info, nodes, verdict
+from .errors import ApiError, NodesFailed
+from .session import Session
+
+
+class Expected:
+    """A source as it is in the API now: the full reference and the configuration in it."""
+
+    def __init__(self, session: Session, source: dict[str, str]) -> None:
+        self.source = source
+        self.reference: dict[str, str] = {}
+        self.config: dict[str, t.Any] | None = None
+        self.fault: str | None = None
+        self.refresh(session)
+
+    def refresh(self, session: Session) -> None:
+        """Read the ConfigMap again (one GET)."""
+        key = self.source["kubeletConfigKey"]
+        configmap = configmaps.read(session, self.source["namespace"], self.source["name"])
+        if configmap is None:
+            self.reference, self.config, self.fault = {}, None, assign.ABSENT
+            return
+        self.reference = configmaps.reference(configmap, key)
+        self.fault = assign.content_fault(configmap, key)
+        self.config = None if self.fault else document.parse(configmap["data"][key], key)
+
+
+class Watch:
+    """The nodes being waited for and what is known of each."""
+
+    def __init__(self, session: Session, wanted: dict[str, assign.Source] | None, found: dict[str, nodes.Node]) -> None:
+        self.session = session
+        self.nodes = found
+        sources = {name: (wanted[name] if wanted is not None else node.source) for name, node in found.items()}
+        distinct = {nodes.describe(source): source for source in sources.values() if source}
+        read = bulk.each(list(distinct.items()), lambda item: Expected(session, item[1]), session.concurrency)
+        for outcome in read:
+            if outcome.error:
+                raise outcome.error
+        known = {outcome.item[0]: outcome.value for outcome in read}
+        self.expected: dict[str, Expected | None] = {name: known[nodes.describe(source)] if source else None for name, source in sources.items()}
+        self.verdicts: dict[str, verdict.Verdict] = {}
+        self.differences: dict[str, list[dict[str, t.Any]]] = {name: [] for name in found}
+
+    @property
+    def waiting(self) -> list[str]:
+        """The nodes whose verdict may still change."""
+        return [name for name in self.nodes if name not in self.verdicts or not (self.verdicts[name].final or verdict.ok(self.verdicts[name]))]
+
+    def judge(self) -> None:
+        """Judge every waiting node by what was last read, reading live configurations where the status is as it should be."""
+        active = []
+        for name in self.waiting:
+            expected = self.expected[name]
+            if expected is not None and not expected.reference and nodes.same_place(self.nodes[name].source, expected.source):
+                self.verdicts[name] = diagnose.missing(expected.source, self.nodes[name])
+                continue
+            found = verdict.judge(self.nodes[name], expected.reference if expected else None)
+            if found.state == "active":
+                active.append(name)
+            else:
+                self.verdicts[name] = diagnose.refusal(found, expected.fault, self._problems(name)) if found.state == "fell_back" and expected else found
+        for outcome in bulk.each(active, lambda name: configz.read(self.session, name), self.session.concurrency):
+            self.verdicts[outcome.item] = self._live(outcome.item, outcome)
+
+    def _live(self, name: str, outcome: bulk.Outcome[str, dict[str, t.Any]]) -> verdict.Verdict:
+        if outcome.value is None:
+            return verdict.Verdict("pending", f"its config is active, but {outcome.error.message if outcome.error else 'its /configz is empty'}")
+        expected = self.expected[name]
+        config = expected.config if expected else None
+        live = pure_configz.restore(outcome.value)
+        changes = compare.changes(live, config, self.nodes[name].minor) if config else []
+        # An older kubelet does not know what a newer one has: only what was asked for can be missed.
+        self.differences[name] = [
+            {"path": change.path, "expected": change.after, "live": change.before, "flags": list(fields.flags_of(change.path))} for change in changes]
+        if self.differences[name]:
+            return diagnose.differs(self.differences[name])
+        return verdict.judge(self.nodes[name], expected.reference if expected else None)
+
+    def _problems(self, name: str) -> list[t.Any]:
+        expected = self.expected[name]
+        return checks.problems(expected.config, self.nodes[name].minor) if expected and expected.config else []
+
+    def poll(self) -> None:
+        """Read all waiting nodes in one LIST, and again each ConfigMap that a kubelet has in another revision than we know."""
+        self.nodes.update(nodes.read(self.session, self.waiting))
+        moved = {id(expected): expected for name in self.waiting for expected in [self.expected[name]]
+                 if expected and nodes.same_place(self.nodes[name].part("assigned"), expected.source) and self.nodes[name].part("assigned") != expected.reference}
+        for expected in moved.values():
+            expected.refresh(self.session)
+
+    def result(self, started: float) -> dict[str, t.Any]:
+        """Return the module's result for all nodes."""
+        rows = {
+            name: {
+                **info.row(self.nodes[name]), "ok": verdict.ok(found), "state": found.state, "message": found.message,
+                "differences": self.differences[name], "changed": False,
+            } for name, found in self.verdicts.items()}
+        states = verdict.summarise(found.state for found in self.verdicts.values())
+        good = sum(row["ok"] for row in rows.values())
+        return {"changed": False, "nodes": rows, "summary": {"nodes": len(rows), "ok": good, "failed": len(rows) - good, "states": states,
+                                                             "waited_seconds": round(time.monotonic() - started, 1)}}
+
+
+def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, assign.Source] | None = None) -> dict[str, t.Any]:
+    """Wait for nodes to run their source and return a row for each; raises NodesFailed naming every node that does not, and why.
+
+    `wanted` None means: whatever their spec names now. Waits at most `wait_timeout` seconds, polling every `wait_sleep` seconds or
+    more where a LIST of the cluster's nodes takes long.
+    """
+    started = time.monotonic()
+    deadline = started + options["wait_timeout"]
+    names = list(wanted) if wanted is not None else options["nodes"]
+    found = nodes.read(session, names) if names is None or names else {}
+    watch = Watch(session, wanted, found)
+    watch.judge()
+    lost: ApiError | None = None
+    while watch.waiting and time.monotonic() < deadline:
+        began = time.monotonic()
+        try:
+            watch.poll()
+            watch.judge()
+            lost = None
+        except ApiError as error:
+            # The API server may be away for longer than one request is repeated; the nodes go on without it.
+            if not error.transient:
+                raise NodesFailed("verifying", {name: f"{error.message}; last seen: {watch.verdicts[name].message}" for name in watch.waiting},
+                                  watch.result(started)) from error
+            lost = error
+        if watch.waiting:
+            time.sleep(min(max(options["wait_sleep"], 2 * (time.monotonic() - began)), max(0.0, deadline - time.monotonic())))
+    _give_up(watch, options["wait_timeout"], lost)
+    result = watch.result(started)
+    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
+    if failures:
+        raise NodesFailed("verifying", failures, result)
+    return result
+
+
+def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
+    """Turn "not yet" into the best account of what each node was waiting for."""
+    names = watch.waiting
+    if not names:
+        return
+    silence = {} if lost else diagnose.silence(watch.session, names)
+    for name in names:
+        last = watch.verdicts[name]
+        expected = watch.expected[name]
+        if lost:
+            watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
+        elif last.state == "sync_error" and expected:
+            watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
+        else:
+            watch.verdicts[name] = verdict.at_timeout(last, silence.get(name), seconds)
