@@ -1,0 +1,53 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`python3 -m tests.lab up|down|status`."""
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+
+from .console import LabError, say, warn
+from .lab import Lab
+
+
+def main() -> int:
+    """Run one command. Exit 0: done, or all is up; 1: failed; 3: the lab is down or not whole; 130: interrupted."""
+    parser = argparse.ArgumentParser(prog="python3 -m tests.lab", description="A real control plane and real kubelets on this machine.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    up = commands.add_parser("up", help="bring the lab up, or add nodes to it")
+    up.add_argument("--nodes", type=int, default=3, help="how many nodes at least (default 3)")
+    up.add_argument("--no-dynamic", action="store_true", help="start kubelets without --dynamic-config-dir")
+    commands.add_parser("down", help="remove the lab without a trace")
+    commands.add_parser("status", help="show nodes and paths; exit 3 unless all is up")
+    chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        if chosen.command == "up":
+            print(Lab.up(chosen.nodes, dynamic=not chosen.no_dynamic).table())
+        elif chosen.command == "down":
+            Lab.down()
+        else:
+            return _status()
+    except LabError as error:
+        warn(str(error))
+        return 1
+    except KeyboardInterrupt:
+        warn("interrupted; run the same command again to complete it, or `down` to remove what there is")
+        return 130
+    return 0
+
+
+def _status() -> int:
+    try:
+        lab = Lab.attach()
+    except LabError as error:
+        say(str(error))
+        return 3
+    print(lab.table())
+    return 0 if lab.is_whole() else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

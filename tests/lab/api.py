@@ -1,0 +1,59 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The least API client that the lab needs for its own work: one kept connection, JSON in and out."""
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import ssl
+from pathlib import Path
+
+from .console import LabError
+
+
+class Api:
+    """A connection to the lab's API server. Not for use by two threads at once."""
+
+    def __init__(self, host: str, port: int, authority: Path, certificate: Path, key: Path) -> None:
+        context = ssl.create_default_context(cafile=str(authority))
+        context.load_cert_chain(certificate, key)
+        self._connection = http.client.HTTPSConnection(host, port, context=context, timeout=10)
+
+    def request(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> tuple[int, dict]:
+        """Return (HTTP status, decoded answer). A kept connection that the server has closed is opened anew, once."""
+        payload = None if body is None else json.dumps(body)
+        for attempt in (1, 2):
+            try:
+                self._connection.request(method, path, payload, {"Content-Type": content_type})
+                answer = self._connection.getresponse()
+                text = answer.read()
+                break
+            except (http.client.HTTPException, OSError):
+                self._connection.close()
+                if attempt == 2:
+                    raise
+        try:
+            return answer.status, json.loads(text)
+        except ValueError:
+            return answer.status, {"message": text.decode(errors="replace")}
+
+    def call(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> dict:
+        """Like `request`, but raise LabError on any status of 400 or more."""
+        status, answer = self.request(method, path, body, content_type)
+        if status >= 400:
+            raise LabError(f"{method} {path}: {status} {answer.get('message')}")
+        return answer
+
+    def ensure(self, path: str, item: dict) -> None:
+        """Create an object unless it is there."""
+        status, answer = self.request("POST", path, item)
+        if status >= 400 and status != 409:
+            raise LabError(f"creating {item['kind']} {item['metadata']['name']}: {status} {answer.get('message')}")
+
+    def is_ready(self) -> bool:
+        """Whether the API server answers and says it is ready."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.request("GET", "/readyz")[0] == 200
+        return False

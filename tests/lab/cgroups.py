@@ -1,0 +1,67 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One cgroup for each node in every hierarchy of this machine, so that nodes never see or count each other's processes."""
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from .console import LabError
+from .settings import Settings
+
+
+def managed() -> bool:
+    """Whether systemd runs this machine and so owns the cgroup tree."""
+    return Path("/run/systemd/private").exists() and Path("/proc/1/comm").read_text().strip() == "systemd"
+
+
+def hierarchies() -> list[Path]:
+    """Where the cgroup hierarchies are mounted."""
+    found = []
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, target, kind, _ = line.split(" ", 3)
+        if kind in ("cgroup", "cgroup2") and Path(target).is_dir():
+            found.append(Path(target))
+    return found
+
+
+def make(settings: Settings, node: str) -> list[Path]:
+    """Create the node's cgroups and return them."""
+    made = []
+    for hierarchy in hierarchies():
+        folder = hierarchy
+        for part in (_name(settings), node):
+            parent, folder = folder, folder / part
+            folder.mkdir(exist_ok=True)
+            # A new cpuset (version 1) is empty and takes no process.
+            for knob in ("cpuset.cpus", "cpuset.mems"):
+                if (parent / knob).exists() and (folder / knob).exists() and not (folder / knob).read_text().strip():
+                    (folder / knob).write_text((parent / knob).read_text())
+        made.append(folder)
+    return made
+
+
+def remove(settings: Settings, node: str | None = None) -> None:
+    """Remove the cgroups of a node, or of the whole lab; what ran in them must have ended."""
+    for hierarchy in hierarchies():
+        top = hierarchy / _name(settings)
+        if node:
+            top = top / node
+        deadline = time.monotonic() + 5
+        while top.is_dir():
+            try:
+                for folder in sorted((path for path in top.rglob("*") if path.is_dir()), key=lambda path: len(path.parts), reverse=True):
+                    folder.rmdir()
+                top.rmdir()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                # The kernel needs a moment after the last process has gone.
+                if time.monotonic() > deadline:
+                    raise LabError(f"cgroup {error.filename} stays busy; see its cgroup.procs for what runs there") from error
+                time.sleep(0.05)
+
+
+def _name(settings: Settings) -> str:
+    return f"livenodes-{settings.bridge}"

@@ -1,0 +1,156 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""etcd and the API server, with the certificates they use and the objects every kubeadm cluster has for its nodes."""
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from . import processes
+from .api import Api
+from .build import Cache
+from .console import LabError
+from .files import SERVICE_RANGE, Traits, config_yaml
+from .pki import Authority, kubeconfig, write_private
+from .processes import wait_for
+from .settings import Settings, State
+
+PORT = 6443
+HOST = "kubernetes"
+
+
+class ControlPlane:
+    """The lab's etcd and API server."""
+
+    def __init__(self, settings: Settings, state: State, cache: Cache) -> None:
+        self.settings = settings
+        self.cache = cache
+        self.state = state
+        self.url = f"https://{settings.gateway}:{PORT}"
+        self.ca = Authority(settings.folder / "pki", "livenodes-kubelet-lab")
+        self.etcd_ca = Authority(settings.folder / "pki/etcd", "livenodes-kubelet-lab etcd")
+        self.kubeconfig = settings.folder / "kubeconfig"
+        self.logs = settings.folder / "logs"
+
+    def certify(self) -> None:
+        """Make the certificates and the administrator's kubeconfig."""
+        self.ca.ensure()
+        self.etcd_ca.ensure()
+        self.etcd_ca.issue("server", "etcd", addresses=["127.0.0.1"])
+        self.etcd_ca.issue("apiserver", "kube-apiserver")
+        self.ca.issue("apiserver", "kube-apiserver", addresses=[self.settings.gateway, str(_first(SERVICE_RANGE))],
+                      names=[HOST, "kubernetes.default", "kubernetes.default.svc"])
+        # As in a kubeadm cluster, the API server meets the kubelets as a member of system:masters.
+        self.ca.issue("apiserver-kubelet-client", "kube-apiserver-kubelet-client", ["system:masters"])
+        certificate, key = self.ca.issue("admin", "kubernetes-admin", ["system:masters"])
+        write_private(self.kubeconfig, kubeconfig(self.url, self.ca.certificate, "kubernetes-admin", certificate, key))
+
+    def api(self) -> Api:
+        """A new connection as administrator."""
+        return Api(self.settings.gateway, PORT, self.ca.certificate, self.ca.folder / "admin.crt", self.ca.folder / "admin.key")
+
+    def start(self) -> None:
+        """Start what does not run, and wait until the API server is ready."""
+        if not self.is_etcd_running():
+            self._start_etcd()
+        if not self.is_running():
+            _refuse_taken(self.settings.gateway, PORT)
+            processes.spawn(self.settings, "apiserver", self._apiserver_command(), self.logs / "kube-apiserver.log")
+        api = self.api()
+
+        def ready() -> bool:
+            if not self.is_running():
+                raise LabError(f"the API server has ended:\n{_tail(self.logs / 'kube-apiserver.log')}")
+            return api.is_ready()
+        wait_for("the API server's readiness", ready, 60, f"see {self.logs}/kube-apiserver.log and etcd.log")
+
+    def stop(self) -> None:
+        """Stop the API server; etcd stays, and with it every object."""
+        processes.stop(self.settings, "apiserver", patience=5)
+
+    def is_running(self) -> bool:
+        """Whether the API server's process exists."""
+        return bool(processes.find(self.settings, "apiserver"))
+
+    def is_etcd_running(self) -> bool:
+        """Whether etcd's process exists."""
+        return bool(processes.find(self.settings, "etcd"))
+
+    def _start_etcd(self) -> None:
+        ports = self.state.data.get("etcd_ports") or _free_ports(2)
+        self.state.record(etcd_ports=ports)
+        for port in ports:
+            _refuse_taken("127.0.0.1", port)
+        client, peer = (f"https://127.0.0.1:{port}" for port in ports)
+        folder = self.etcd_ca.folder
+        tls = [f"--{prefix}{option}" for prefix in ("", "peer-") for option in (
+            f"cert-file={folder}/server.crt", f"key-file={folder}/server.key", f"trusted-ca-file={self.etcd_ca.certificate}", "client-cert-auth")]
+        processes.spawn(self.settings, "etcd", [
+            "etcd", "--name=lab", f"--data-dir={self.settings.folder}/etcd", "--unsafe-no-fsync", f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=lab={peer}", "--logger=zap", *tls], self.logs / "etcd.log")
+
+    def _apiserver_command(self) -> list[object]:
+        pki, etcd = self.ca.folder, self.etcd_ca.folder
+        return [
+            self.cache.binaries / "kube-apiserver", f"--bind-address={self.settings.gateway}", f"--advertise-address={self.settings.gateway}",
+            f"--secure-port={PORT}", f"--etcd-servers=https://127.0.0.1:{self.state.data['etcd_ports'][0]}",
+            f"--etcd-cafile={self.etcd_ca.certificate}", f"--etcd-certfile={etcd}/apiserver.crt", f"--etcd-keyfile={etcd}/apiserver.key",
+            f"--client-ca-file={self.ca.certificate}", f"--tls-cert-file={pki}/apiserver.crt", f"--tls-private-key-file={pki}/apiserver.key",
+            "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
+            # No controller manager makes the default service accounts that this plugin would insist on.
+            "--disable-admission-plugins=ServiceAccount",
+            f"--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt", f"--kubelet-client-key={pki}/apiserver-kubelet-client.key",
+            # Node names resolve nowhere on this machine.
+            "--kubelet-preferred-address-types=InternalIP",
+            "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-signing-key-file={self.ca.key}",
+            f"--service-account-key-file={self.ca.certificate}", f"--service-cluster-ip-range={SERVICE_RANGE}", "--allow-privileged=true"]
+
+    def populate(self) -> None:
+        """Create what `kubeadm init` leaves in a 1.20 cluster for its nodes."""
+        api = self.api()
+        namespace = "/api/v1/namespaces/kube-system/configmaps"
+        wait_for("namespace kube-system", lambda: api.request("GET", "/api/v1/namespaces/kube-system")[0] == 200, 20)
+        cluster = ("apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nclusterName: kubernetes\nkubernetesVersion: v1.20.2\n"
+                   f"controlPlaneEndpoint: {self.settings.gateway}:{PORT}\nnetworking:\n  dnsDomain: cluster.local\n  serviceSubnet: {SERVICE_RANGE}\n")
+        status = ("apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterStatus\napiEndpoints:\n  control-plane:\n"
+                  f"    advertiseAddress: {self.settings.gateway}\n    bindPort: {PORT}\n")
+        api.ensure(namespace, _configmap("kubeadm-config", {"ClusterConfiguration": cluster, "ClusterStatus": status}))
+        api.ensure(namespace, _configmap("kubelet-config-1.20", {"kubelet": config_yaml(Traits())}))
+        for name, resource in (("kubeadm:nodes-kubeadm-config", "kubeadm-config"), ("kubeadm:kubelet-config-1.20", "kubelet-config-1.20")):
+            prefix = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
+            api.ensure(f"{prefix}/roles", {
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name},
+                "rules": [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [resource], "verbs": ["get"]}]})
+            api.ensure(f"{prefix}/rolebindings", {
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": name},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}]})
+
+
+def _configmap(name: str, data: dict[str, str]) -> dict:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def _first(network: str) -> str:
+    return network.rpartition(".")[0] + ".1"
+
+
+def _free_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [item.getsockname()[1] for item in held]
+    for item in held:
+        item.close()
+    return ports
+
+
+def _refuse_taken(address: str, port: int) -> None:
+    try:
+        socket.create_server((address, port)).close()
+    except OSError as error:
+        raise LabError(f"{address}:{port} is not free ({error.strerror}); see who has it with `ss -ltnp`") from error
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-8:])

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What stands on a node: the files of a kubeadm 1.20 node, and apart from them what only a node of this lab needs."""
+from __future__ import annotations
+
+import dataclasses
+
+DYNAMIC_CONFIG_DIR = "/var/lib/kubelet/dynamic-config"
+OTHER_RESOLV_CONF = "/etc/kubernetes/resolv.conf"
+CLUSTER_DNS = "10.212.0.10"
+SERVICE_RANGE = "10.212.0.0/24"
+
+
+@dataclasses.dataclass(frozen=True)
+class Traits:
+    """How a node differs from its neighbours. A real fleet is never uniform."""
+
+    flags: tuple[str, ...] = ()
+    resolv_conf: str | None = None
+    qos_cgroups: bool = True
+
+
+# n2: a flag that shadows a field, and the explicit empty list; n3: another resolvConf. All others are alike.
+TRAITS = {"n2": Traits(flags=("--max-pods=61",), qos_cgroups=False), "n3": Traits(resolv_conf=OTHER_RESOLV_CONF)}
+
+
+def traits(name: str) -> Traits:
+    """The traits of a node."""
+    return TRAITS.get(name, Traits())
+
+
+def config_yaml(own: Traits) -> str:
+    """`/var/lib/kubelet/config.yaml` as `kubeadm join` writes it (zero durations included: the kubelet defaults them),
+    then what a kubelet inside a container needs."""
+    text = f"""apiVersion: kubelet.config.k8s.io/v1beta1
+authentication:
+  anonymous:
+    enabled: false
+  webhook:
+    cacheTTL: 0s
+    enabled: true
+  x509:
+    clientCAFile: /etc/kubernetes/pki/ca.crt
+authorization:
+  mode: Webhook
+  webhook:
+    cacheAuthorizedTTL: 0s
+    cacheUnauthorizedTTL: 0s
+cgroupDriver: cgroupfs
+clusterDNS:
+- {CLUSTER_DNS}
+clusterDomain: cluster.local
+cpuManagerReconcilePeriod: 0s
+evictionPressureTransitionPeriod: 0s
+fileCheckFrequency: 0s
+healthzBindAddress: 127.0.0.1
+healthzPort: 10248
+httpCheckFrequency: 0s
+imageMinimumGCAge: 0s
+kind: KubeletConfiguration
+logging: {{}}
+nodeStatusReportFrequency: 0s
+nodeStatusUpdateFrequency: 0s
+rotateCertificates: true
+runtimeRequestTimeout: 0s
+shutdownGracePeriod: 0s
+shutdownGracePeriodCriticalPods: 0s
+staticPodPath: /etc/kubernetes/manifests
+streamingConnectionIdleTimeout: 0s
+syncFrequency: 0s
+volumeStatsAggPeriod: 0s
+failSwapOn: false
+"""
+    if own.resolv_conf:
+        text += f"resolvConf: {own.resolv_conf}\n"
+    if not own.qos_cgroups:
+        text += "cgroupsPerQOS: false\nenforceNodeAllocatable: []\n"
+    return text
+
+
+def default_kubelet(own: Traits, dynamic: bool) -> str:
+    """`/etc/default/kubelet`, the place kubeadm leaves to the administrator for more flags."""
+    flags = ([f"--dynamic-config-dir={DYNAMIC_CONFIG_DIR}"] if dynamic else []) + list(own.flags)
+    return f"KUBELET_EXTRA_ARGS={' '.join(flags)}\n"
+
+
+def node_files(name: str, address: str, api: tuple[str, str], own: Traits, dynamic: bool) -> dict[str, str]:
+    """Path -> content of every text file on a node but its credentials. `api` is the API server's (host name, address)."""
+    return {
+        "/var/lib/kubelet/config.yaml": config_yaml(own),
+        "/var/lib/kubelet/kubeadm-flags.env": 'KUBELET_KUBEADM_ARGS="--container-runtime=remote '
+                                              '--container-runtime-endpoint=unix:///run/containerd/containerd.sock"\n',
+        "/etc/default/kubelet": default_kubelet(own, dynamic),
+        "/usr/lib/systemd/system/kubelet.service": KUBELET_SERVICE,
+        "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf": KUBEADM_DROP_IN,
+        "/etc/systemd/system/kubelet.service.d/90-lab.conf": LAB_DROP_IN,
+        "/etc/systemd/system/lab-tunables.service": TUNABLES_SERVICE,
+        "/etc/cni/net.d/10-lab.conflist": CNI,
+        "/etc/ssh/sshd_config.d/lab.conf": "UseDNS no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n",
+        "/etc/systemd/journald.conf.d/lab.conf": "[Journal]\nStorage=persistent\nSystemMaxUse=32M\nForwardToConsole=no\n",
+        "/etc/hosts": f"127.0.0.1 localhost\n{address} {name}\n{api[1]} {api[0]}\n",
+        "/etc/hostname": f"{name}\n",
+        "/etc/resolv.conf": "nameserver 127.0.0.1\n",
+        OTHER_RESOLV_CONF: "nameserver 127.0.0.1\nsearch lab.invalid\n",
+        "/usr/share/lab/one": "1\n",
+        "/usr/share/lab/ten": "10\n",
+    }
+
+
+# Unit -> what it is linked to. systemd-sysctl and its like would write to the one kernel that all nodes and this machine share.
+NODE_LINKS = {
+    "/etc/systemd/system/multi-user.target.wants/kubelet.service": "/usr/lib/systemd/system/kubelet.service",
+    **{f"/etc/systemd/system/{unit}": "/dev/null" for unit in (
+        "systemd-sysctl.service", "systemd-modules-load.service", "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "systemd-pstore.service",
+        "e2scrub_reap.service", "systemd-logind.service", "getty@tty1.service")},
+}
+
+# The unit and the drop-in of Kubernetes' own Debian packages.
+KUBELET_SERVICE = """[Unit]
+Description=kubelet: The Kubernetes Node Agent
+Documentation=https://kubernetes.io/docs/home/
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=/usr/bin/kubelet
+Restart=always
+StartLimitInterval=0
+RestartSec=10
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+KUBEADM_DROP_IN = """[Service]
+Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
+Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+EnvironmentFile=-/etc/default/kubelet
+ExecStart=
+ExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+"""
+
+# kubeadm's unit waits 10 s before each restart, which a test would spend idle.
+LAB_DROP_IN = """[Unit]
+Wants=containerd.service lab-tunables.service
+After=containerd.service lab-tunables.service
+
+[Service]
+RestartSec=1
+"""
+
+# The kubelet insists on three kernel settings that belong to the whole machine. The node sees the values it wants; the machine keeps its own.
+TUNABLES_SERVICE = """[Unit]
+Description=Kernel settings as the kubelet wants to see them
+DefaultDependencies=no
+ConditionPathExists=/usr/share/lab
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/mount --bind /usr/share/lab/one /proc/sys/vm/overcommit_memory
+ExecStart=/bin/mount --bind /usr/share/lab/ten /proc/sys/kernel/panic
+ExecStart=/bin/mount --bind /usr/share/lab/one /proc/sys/kernel/panic_on_oops
+"""
+
+# Enough for a node to be Ready; the lab runs no pods.
+CNI = """{"cniVersion": "0.4.0", "name": "lab", "plugins": [{"type": "loopback"}]}
+"""

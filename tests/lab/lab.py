@@ -1,0 +1,221 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The whole lab: bring it up, take it down, and what tests do with it."""
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from . import build, cgroups, network, objects, processes
+from .console import LabError, run, say
+from .controlplane import ControlPlane
+from .node import LabNode
+from .pki import kubeconfig, write_private
+from .settings import Settings, State, claim, is_lab, locked
+
+MOST_NODES = 100
+
+
+class Lab:
+    """A lab that is up. Get one from `Lab.up()` or `Lab.attach()`."""
+
+    def __init__(self, settings: Settings, state: State, cache: build.Cache) -> None:
+        self.settings = settings
+        self.state = state
+        self.folder = settings.folder
+        self.cache = cache
+        self.apiserver = ControlPlane(settings, state, cache)
+        self.kubeconfig = self.apiserver.kubeconfig
+        self.inventory = self.folder / "inventory.yml"
+        self.ssh_key = self.folder / "ssh_key"
+        self.known_hosts = self.folder / "known_hosts"
+
+    @classmethod
+    def up(cls, nodes: int = 3, dynamic: bool = True) -> Lab:
+        """Bring up a lab of at least `nodes` nodes, all of them Ready; what runs already is left alone.
+
+        `dynamic` says whether kubelets run with `--dynamic-config-dir`; a lab that is up with the other choice has its kubelets restarted.
+        Raises LabError when this machine cannot hold a lab.
+        """
+        _check_machine(nodes)
+        started = time.monotonic()
+        with locked():
+            settings = Settings.load()
+            cache = build.ensure()
+            claim(settings.folder)
+            state = State(settings.folder)
+            count = max(nodes, state.data.get("nodes", 0))
+            state.record(nodes=count, dynamic=dynamic, cache=str(cache.root))
+            lab = cls(settings, state, cache)
+            lab._make_ssh_key()
+            network.raise_bridge(settings, state)
+            lab.apiserver.certify()
+            if not lab.apiserver.is_running():
+                say(f"starting etcd and the API server at {lab.apiserver.url}")
+            lab.apiserver.start()
+            lab.apiserver.populate()
+            lab._start_nodes(dynamic)
+            lab._write_inventory()
+            lab.wait_ready()
+        say(f"up: {count} nodes Ready in {time.monotonic() - started:.1f} s")
+        return lab
+
+    @classmethod
+    def attach(cls) -> Lab:
+        """The lab that is up; raises LabError when there is none."""
+        settings = Settings.load()
+        state = State(settings.folder)
+        if not is_lab(settings.folder) or "cache" not in state.data or not processes.find(settings):
+            raise LabError(f"no lab is up in {settings.folder}; start one with `make lab-up`")
+        return cls(settings, state, build.Cache(Path(state.data["cache"])))
+
+    @classmethod
+    def down(cls) -> None:
+        """End the lab and remove everything it made but the cache of built things. Finds leftovers also when `lab.json` is gone."""
+        _check_root()
+        with locked():
+            settings = Settings.load()
+            state = State(settings.folder)
+            # A command that was cut off may be starting things still; what it starts later carries the mark too.
+            processes.stop(settings, patience=3)
+            network.remove(settings, state)
+            cgroups.remove(settings)
+            if settings.folder.exists():
+                if not is_lab(settings.folder):
+                    if any(settings.folder.iterdir()):
+                        raise LabError(f"{settings.folder} holds something that is not a lab and stays as it is")
+                _remove_folder(settings.folder)
+        say("down: nothing of the lab is left")
+
+    @property
+    def nodes(self) -> list[LabNode]:
+        """All nodes, n1 first."""
+        return [LabNode(self.settings, self.apiserver, self.cache, index) for index in range(1, self.state.data.get("nodes", 0) + 1)]
+
+    def node(self, name: str) -> LabNode:
+        """The node of this name; raises LabError when the lab has none."""
+        for item in self.nodes:
+            if item.name == name:
+                return item
+        raise LabError(f"the lab has no node {name}; it has {', '.join(item.name for item in self.nodes)}")
+
+    def _start_nodes(self, dynamic: bool) -> None:
+        public_key = self.ssh_key.with_suffix(".pub").read_text()
+
+        def start(node: LabNode) -> None:
+            node.prepare(public_key, dynamic)
+            fresh = not node.running
+            if fresh:
+                say(f"{node.name}: booting at {node.address}")
+            node.start()
+            if node.set_dynamic(dynamic):
+                say(f"{node.name}: kubelet restarted {'with' if dynamic else 'without'} --dynamic-config-dir")
+            elif fresh:
+                say(f"{node.name}: booted")
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            list(pool.map(start, self.nodes))
+
+    def wait_ready(self, seconds: float = 60) -> None:
+        """Wait until every node is Ready; raises LabError naming those that are not."""
+        api = self.apiserver.api()
+        expected = {node.name for node in self.nodes}
+        deadline = time.monotonic() + seconds
+        while True:
+            late = sorted(expected - objects.ready_nodes(api))
+            if not late:
+                return
+            if time.monotonic() > deadline:
+                raise LabError(f"not Ready after {seconds:.0f} s: {', '.join(late)}; the kubelet of {late[0]} says:\n{self.node(late[0]).journal(12)}")
+            time.sleep(0.3)
+
+    def _make_ssh_key(self) -> None:
+        if not self.ssh_key.with_suffix(".pub").exists():
+            self.ssh_key.unlink(missing_ok=True)
+            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "livenodes-kubelet-lab", "-f", self.ssh_key)
+
+    def _write_inventory(self) -> None:
+        self.known_hosts.write_text("".join(f"{node.address} {node.host_key}\n" for node in self.nodes))
+        lines = ["all:", "  vars:", "    ansible_user: root", f"    ansible_ssh_private_key_file: {self.ssh_key}",
+                 "    ansible_python_interpreter: /usr/bin/python3",
+                 f"    ansible_ssh_common_args: -o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=/dev/null -o IdentitiesOnly=yes -F none",
+                 "  children:"]
+        for group in ("workers_a", "workers_b"):
+            lines += [f"    {group}:", "      hosts:"]
+            lines += [f"        {node.name}: {{ansible_host: {node.address}}}" for node in self.nodes if node.group == group]
+        write_private(self.inventory, "\n".join(lines) + "\n")
+
+    # -- for tests -------------------------------------------------------------------------------------------------------
+
+    def kubectl(self, *arguments: object, check: bool = True, stdin: str | None = None) -> str:
+        """Run Debian's kubectl as administrator and return its standard output."""
+        # KUBECONFIG and HOME of the caller must not matter, and kubectl caches under HOME.
+        return run(self.cache.kubectl, f"--kubeconfig={self.kubeconfig}", f"--cache-dir={self.folder}/kubectl-cache", *arguments, check=check, stdin=stdin,
+                   env={"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder)}).stdout
+
+    def user_kubeconfig(self, name: str, groups: tuple[str, ...] = (), expired: bool = False) -> Path:
+        """A kubeconfig with a fresh client certificate for a user of these groups; `expired`: one that ended in 2020."""
+        users = self.folder / "users"
+        users.mkdir(exist_ok=True, mode=0o700)
+        label = "user-" + "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name) + ("-expired" if expired else "")
+        certificate, key = self.apiserver.ca.issue(label, name, groups, expired=expired, again=True)
+        text = kubeconfig(self.apiserver.url, self.apiserver.ca.certificate, name, certificate, key)
+        return write_private(users / f"{label}.kubeconfig", text)
+
+    def add_node_objects(self, count: int, prefix: str = "scale-") -> list[str]:
+        """Create Node objects that no kubelet stands behind, each as large as a real one; return their names."""
+        return objects.add_nodes(self.apiserver.api(), count, prefix)
+
+    def remove_node_objects(self, prefix: str = "scale-") -> None:
+        """Remove the Node objects that `add_node_objects` made with this prefix."""
+        objects.remove_nodes(self.apiserver.api(), prefix)
+
+    def is_whole(self) -> bool:
+        """Whether control plane and all nodes run and are Ready."""
+        return bool(self.nodes) and self.apiserver.is_running() and {node.name for node in self.nodes} <= self._ready()
+
+    def _ready(self) -> set[str]:
+        api = self.apiserver.api()
+        return objects.ready_nodes(api) if api.is_ready() else set()
+
+    def table(self) -> str:
+        """The lab's state for people."""
+        ready = self._ready()
+        rows = [("NODE", "READY", "KUBELET PID", "ADDRESS", "GROUP")]
+        for node in self.nodes:
+            rows.append((node.name, "yes" if node.name in ready else "no", str(node.kubelet_pid() or "-") if node.running else "down", node.address, node.group))
+        widths = [max(len(row[column]) for row in rows) for column in range(5)]
+        table = "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+        return (f"{table}\nAPI server  {self.apiserver.url} ({'running' if self.apiserver.is_running() else 'stopped'})\nkubeconfig  {self.kubeconfig}\n"
+                f"inventory   {self.inventory}")
+
+
+def _check_root() -> None:
+    if os.geteuid():
+        raise LabError("the lab makes network interfaces, mounts and containers: run it as root")
+
+
+def _check_machine(nodes: int) -> None:
+    _check_root()
+    release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    if release.get("ID") != "debian" or release.get("VERSION_ID", "").strip('"') != "12" or not shutil.which("apt-get"):
+        raise LabError(f"the lab needs Debian 12 with apt, whose packages it is built from; this is {release.get('PRETTY_NAME', 'something else')}")
+    if not 1 <= nodes <= MOST_NODES:
+        raise LabError(f"a lab has 1 to {MOST_NODES} nodes, not {nodes}")
+
+
+def _remove_folder(folder: Path) -> None:
+    mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    inside = [mount for mount in mounts if mount == str(folder) or mount.startswith(f"{folder}/")]
+    if inside:
+        raise LabError(f"{folder} stays: something is mounted at {inside[0]}, which the lab did not do")
+    # The sign goes last: a removal that was cut off leaves a folder that the next one still knows for a lab.
+    for path in sorted(folder.iterdir(), key=lambda item: item.name.startswith(".")):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    folder.rmdir()

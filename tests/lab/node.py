@@ -1,0 +1,232 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node: a booted systemd in a container of its own, with its own network, and a kubelet laid out as kubeadm does."""
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+from . import cgroups, files, network, processes
+from .build import Cache
+from .console import LabError, run
+from .controlplane import HOST, ControlPlane
+from .processes import wait_for
+from .settings import Settings
+
+RUNNER = Path(__file__).with_name("node.sh")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class LabNode:
+    """One node of the lab. Its disk outlives `stop` and `start`; nothing of it outlives the lab."""
+
+    def __init__(self, settings: Settings, control: ControlPlane, cache: Cache, index: int) -> None:
+        self.settings = settings
+        self.control = control
+        self.cache = cache
+        self.index = index
+        self.name = f"n{index}"
+        self.address = settings.address(index)
+        self.group = "workers_a" if index % 2 else "workers_b"
+        self.traits = files.traits(self.name)
+        self.folder = settings.folder / "nodes" / self.name
+        self.role = f"node-{self.name}"
+
+    # -- making it -------------------------------------------------------------------------------------------------------
+
+    def prepare(self, public_key: str, dynamic: bool) -> None:
+        """Write the node's own layer over the common tree, once. What tests change later stays."""
+        done = self.folder / "prepared"
+        if done.exists():
+            return
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+        for part in ("upper", "work", "root", "containerd"):
+            (self.folder / part).mkdir(parents=True)
+        upper = self.folder / "upper"
+        for path, text in files.node_files(self.name, self.address, (HOST, self.settings.gateway), self.traits, dynamic).items():
+            self._write(path, text)
+        for path, target in files.NODE_LINKS.items():
+            link = upper / path[1:]
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(target)
+        for folder in ("etc/kubernetes/manifests", "var/log/journal"):
+            (upper / folder).mkdir(parents=True)
+        self._write("/root/.ssh/authorized_keys", public_key, 0o600)
+        (upper / "root").chmod(0o700)
+        (upper / "root/.ssh").chmod(0o700)
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", self.name, "-f", upper / "etc/ssh/ssh_host_ed25519_key")
+        self._write_credentials()
+        done.touch()
+
+    def _write(self, path: str, text: str, mode: int = 0o644) -> None:
+        target = self.folder / "upper" / path[1:]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch(mode)
+        target.chmod(mode)
+        target.write_text(text)
+
+    def _write_credentials(self) -> None:
+        """The node's client certificate, where the kubelet keeps it after kubeadm's join."""
+        certificate, key = self.control.ca.issue(self.role, f"system:node:{self.name}", ["system:nodes"])
+        current = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+        self._write(current, certificate.read_text() + key.read_text(), 0o600)
+        self._write("/etc/kubernetes/pki/ca.crt", self.control.ca.certificate.read_text())
+        self._write("/etc/kubernetes/kubelet.conf", f"""apiVersion: v1
+kind: Config
+clusters:
+- cluster:
+    certificate-authority: /etc/kubernetes/pki/ca.crt
+    server: {self.control.url}
+  name: default-cluster
+contexts:
+- context:
+    cluster: default-cluster
+    namespace: default
+    user: default-auth
+  name: default-context
+current-context: default-context
+users:
+- name: default-auth
+  user:
+    client-certificate: {current}
+    client-key: {current}
+""", 0o600)
+
+    def set_dynamic(self, dynamic: bool) -> bool:
+        """Give or take `--dynamic-config-dir` on a running node; return whether that restarted the kubelet."""
+        wanted = files.default_kubelet(self.traits, dynamic)
+        if self.run("cat /etc/default/kubelet") == wanted:
+            return False
+        self.run(f"printf %s {shlex.quote(wanted)} > /etc/default/kubelet && systemctl restart kubelet")
+        return True
+
+    @property
+    def host_key(self) -> str:
+        """The node's public ssh host key."""
+        return " ".join((self.folder / "upper/etc/ssh/ssh_host_ed25519_key.pub").read_text().split()[:2])
+
+    # -- power -----------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Boot the node unless it runs, and wait until systemd has started everything."""
+        if not processes.find(self.settings, self.role):
+            veth = f"{self.settings.bridge}-{self.name}"
+            wait_for(f"the end of {self.name}'s former interface {veth}", lambda: not network.has_link(veth), 10)
+            before = ["systemd-run", "--scope", "--quiet", "--collect", f"--unit={self.settings.bridge}-{self.name}", "--property=Delegate=yes"]
+            own_cgroups = [] if cgroups.managed() else cgroups.make(self.settings, self.name)
+            processes.spawn(self.settings, self.role, [
+                "sh", RUNNER, "outside", self.name, veth, f"{self.address}/{self.settings.subnet.prefixlen}", os.getpid(), self.folder, self.cache.tree,
+                self.cache.binaries / "kubelet", *own_cgroups], self._log, before=before if cgroups.managed() else ())
+            self._wait(f"{self.name}'s network", lambda: network.has_link(veth), 10)
+            network.plug(self.settings, veth)
+        self._wait(f"the boot of {self.name}", self._booted, 60)
+
+    def stop(self) -> None:
+        """Shut the node down in good order, as a power button does, and wait for its end."""
+        payload = self.leader()
+        if payload:
+            os.kill(payload, signal.SIGRTMIN + 4)
+        try:
+            wait_for(f"the shutdown of {self.name}", self._ended, 40)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Cut the node's power."""
+        processes.stop(self.settings, self.role, patience=0)
+        cgroups.remove(self.settings, self.name)
+
+    def reboot(self) -> None:
+        """Reboot the node from inside and wait until it is up again. Its kubelet may need some seconds more to be Ready."""
+        former = self.leader()
+        self.run("systemctl reboot")
+        wait_for(f"the reboot of {self.name}", lambda: self.leader() not in (former, None) and self._booted(), 90, f"see {self._log}")
+
+    @property
+    def running(self) -> bool:
+        """Whether the node's systemd runs."""
+        return self.leader() is not None
+
+    def leader(self) -> int | None:
+        """The pid, on this machine, of the node's pid 1."""
+        waiting = [process.pid for process in processes.find(self.settings, self.role)]
+        while waiting:
+            pid = waiting.pop()
+            try:
+                status = Path(f"/proc/{pid}/status").read_text()
+                inside = next(line for line in status.splitlines() if line.startswith("NSpid:")).split()
+                if len(inside) > 2 and inside[-1] == "1" and status.startswith("Name:\tsystemd\n"):
+                    return pid
+                for children in Path(f"/proc/{pid}/task").glob("*/children"):
+                    waiting += [int(child) for child in children.read_text().split()]
+            except (OSError, StopIteration):
+                continue
+        return None
+
+    def _booted(self) -> bool:
+        return self.running and self._execute("systemctl is-active --quiet multi-user.target && test -S /run/containerd/containerd.sock").returncode == 0
+
+    def _ended(self) -> bool:
+        processes.reap()
+        return not processes.find(self.settings, self.role)
+
+    def _wait(self, what: str, ready: object, seconds: float) -> None:
+        def check() -> bool:
+            if self._ended():
+                raise LabError(f"{self.name} has ended while it started:\n" + "\n".join(self._log.read_text(errors="replace").splitlines()[-8:]))
+            return ready()  # type: ignore[operator]
+        wait_for(what, check, seconds, f"see {self._log}")
+
+    @property
+    def _log(self) -> Path:
+        return self.settings.folder / "logs" / f"{self.name}.log"
+
+    # -- inside ----------------------------------------------------------------------------------------------------------
+
+    def run(self, command: str, check: bool = True, timeout: float = 60, stdin: str | None = None) -> str:
+        """Run a shell command as root inside the node, without ssh; return its output, both streams together.
+
+        Raises LabError when the command fails, unless `check` is false, and when the node is down.
+        """
+        try:
+            done = self._execute(command, timeout, stdin)
+        except subprocess.TimeoutExpired as error:
+            raise LabError(f"{self.name}: `{command}` ran for more than {timeout:.0f} s") from error
+        if check and done.returncode:
+            raise LabError(f"{self.name}: `{command}` exited {done.returncode}:\n{done.stdout.strip()}")
+        return done.stdout
+
+    def _execute(self, command: str, timeout: float = 60, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        leader = self.leader()
+        if leader is None:
+            raise LabError(f"node {self.name} is down; start it with `python3 -m tests.lab up`")
+        return subprocess.run(
+            ["nsenter", "--target", str(leader), "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd", "env", "-i", f"PATH={PATH}",
+             "HOME=/root", "LANG=C.UTF-8", "sh", "-c", command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, input=stdin or "",
+            timeout=timeout, check=False, errors="replace")
+
+    def unit_property(self, name: str, unit: str = "kubelet.service") -> str:
+        """One property of a unit, as systemd shows it."""
+        return self.run(f"systemctl show --property={name} --value {unit}").strip()
+
+    def invocation_id(self) -> str:
+        """Changes whenever the kubelet's unit starts, for whatever reason."""
+        return self.unit_property("InvocationID")
+
+    def restarts(self) -> int:
+        """How often systemd has restarted the kubelet by itself since somebody last started it."""
+        return int(self.unit_property("NRestarts"))
+
+    def kubelet_pid(self) -> int:
+        """The kubelet's pid inside the node; 0 when it does not run."""
+        return int(self.unit_property("MainPID"))
+
+    def journal(self, lines: int = 40, unit: str = "kubelet.service") -> str:
+        """The last lines of a unit's journal."""
+        return self.run(f"journalctl --no-pager --output=cat --lines={lines} --unit={unit}")

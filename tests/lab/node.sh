@@ -1,0 +1,32 @@
+#!/bin/sh
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Runs one node. Its mounts and its network live in namespaces that only this script holds, so that nothing of them is left
+# once it has ended, however it ends.
+set -eu
+stage=$1 name=$2 veth=$3 address=$4 host=$5 folder=$6 tree=$7 kubelet=$8
+if [ "$stage" = outside ]; then
+    shift 8
+    for cgroup in "$@"; do echo $$ > "$cgroup/cgroup.procs"; done
+    exec unshare --mount --net --propagation private -- sh "$0" inside "$name" "$veth" "$address" "$host" "$folder" "$tree" "$kubelet"
+fi
+
+ip link set lo up
+ip link add eth0 type veth peer name "$veth" netns "$host"
+ip address add "$address" dev eth0
+# No default route: with one, this kubelet's look-ups of cloud credentials hang for seconds.
+ip link set eth0 up
+mount -t overlay "$name" -o "lowerdir=$tree,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
+
+# A reboot of the node ends systemd-nspawn with 133 (--keep-unit asks for that).
+status=133
+while [ "$status" = 133 ]; do
+    status=0
+    SYSTEMD_NSPAWN_API_VFS_WRITABLE=network systemd-nspawn --quiet --boot --directory="$folder/root" --machine="$veth" --hostname="$name" \
+        --settings=no --register=no --keep-unit --console=pipe --link-journal=no --resolv-conf=off --timezone=off \
+        --capability=all --system-call-filter="@keyring bpf @privileged" --bind=/dev/kmsg \
+        --network-namespace-path=/proc/self/ns/net \
+        --bind-ro="$kubelet:/usr/bin/kubelet" --bind="$folder/containerd:/var/lib/containerd" || status=$?
+done
+exit "$status"

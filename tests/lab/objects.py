@@ -1,0 +1,64 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Node objects seen from the API: which are Ready, and bare ones made by the thousand for tests of scale."""
+from __future__ import annotations
+
+import hashlib
+
+from .api import Api
+from .console import LabError
+
+LABEL = "livenodes.lab/bare"
+
+
+def ready_nodes(api: Api) -> set[str]:
+    """Names of the nodes whose kubelet says Ready."""
+    items = api.call("GET", f"/api/v1/nodes?labelSelector=%21{LABEL.replace('/', '%2F')}")["items"]
+    return {item["metadata"]["name"] for item in items
+            if any(condition["type"] == "Ready" and condition["status"] == "True" for condition in item.get("status", {}).get("conditions", ()))}
+
+
+def add_nodes(api: Api, count: int, prefix: str) -> list[str]:
+    """Create bare Node objects over one connection; names that exist are left as they are."""
+    names = [f"{prefix}{number:05d}" for number in range(count)]
+    for name in names:
+        api.ensure("/api/v1/nodes", _bare_node(name, prefix))
+    return names
+
+
+def remove_nodes(api: Api, prefix: str) -> None:
+    """Remove them in one request."""
+    value = _label_value(prefix)
+    answer = api.call("DELETE", f"/api/v1/nodes?labelSelector={LABEL.replace('/', '%2F')}%3D{value}")
+    if answer.get("kind") == "Status" and answer.get("status") == "Failure":
+        raise LabError(f"removing bare nodes {prefix}*: {answer.get('message')}")
+
+
+def _label_value(prefix: str) -> str:
+    return hashlib.sha256(prefix.encode()).hexdigest()[:16]
+
+
+def _bare_node(name: str, prefix: str) -> dict:
+    """About 10 KB, as a node in service has: 50 images with two names each, five conditions, addresses, system information."""
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    moment = "2026-01-01T00:00:00Z"
+    capacity = {"cpu": "16", "memory": "65842232Ki", "ephemeral-storage": "263174212Ki", "pods": "110", "hugepages-1Gi": "0", "hugepages-2Mi": "0"}
+    conditions = [
+        {"type": kind, "status": status, "reason": reason, "message": reason, "lastHeartbeatTime": moment, "lastTransitionTime": moment}
+        for kind, status, reason in (
+            ("NetworkUnavailable", "False", "RouteCreated"), ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+            ("DiskPressure", "False", "KubeletHasNoDiskPressure"), ("PIDPressure", "False", "KubeletHasSufficientPID"), ("Ready", "True", "KubeletReady"))]
+    images = [{"names": [f"registry.invalid/team/service-{number:02d}@sha256:{digest}", f"registry.invalid/team/service-{number:02d}:v1.{number}.0"],
+               "sizeBytes": 100000000 + number} for number in range(50)]
+    return {
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": {LABEL: _label_value(prefix), "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
+                                              "kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": "zone-1"}},
+        "spec": {"podCIDR": "10.244.0.0/24", "providerID": f"lab://{name}"},
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}, {"type": "Hostname", "address": name}], "capacity": capacity,
+            "allocatable": capacity, "conditions": conditions, "images": images, "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+            "nodeInfo": {"architecture": "amd64", "bootID": digest[:32], "containerRuntimeVersion": "containerd://1.6.20", "kernelVersion": "6.1.0-18-amd64",
+                         "kubeProxyVersion": "v1.20.2", "kubeletVersion": "v1.20.2", "machineID": digest[:32], "operatingSystem": "linux",
+                         "osImage": "Debian GNU/Linux 12 (bookworm)", "systemUUID": digest[32:]}}}

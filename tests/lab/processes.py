@@ -1,0 +1,119 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lab's long-lived processes. Each carries the lab's mark in its environment, so /proc itself says what is ours:
+there are no pid files that a crash could leave behind or a reused pid could turn against somebody else."""
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from .console import LabError
+from .settings import Settings
+
+VARIABLE = "LIVENODES_LAB_PROCESS"
+
+
+class Process:
+    """A running process of the lab, held by a file descriptor: a signal can never reach a later process of the same number."""
+
+    def __init__(self, pid: int, descriptor: int, started: int) -> None:
+        self.pid = pid
+        self.started = started
+        self._descriptor = descriptor
+
+    def signal(self, number: int) -> None:
+        """Send a signal unless the process has ended."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._descriptor, number)
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+
+def spawn(settings: Settings, role: str, argv: Sequence[object], log: Path, before: Sequence[object] = ()) -> None:
+    """Start a process of the lab in a session of its own, so that Ctrl-C on the command that started it leaves it alone."""
+    log.parent.mkdir(exist_ok=True)
+    with log.open("ab") as sink:
+        subprocess.Popen([str(word) for word in (*before, *argv)], stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True,
+                         cwd="/", env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", VARIABLE: f"{settings.mark} {role}"})
+
+
+def find(settings: Settings, role: str | None = None) -> list[Process]:
+    """The lab's processes (of one role), oldest first."""
+    wanted = f"{VARIABLE}={settings.mark} ".encode() if role is None else f"{VARIABLE}={settings.mark} {role}".encode()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        descriptor = -1
+        try:
+            if not _carries(entry, wanted, role is None):
+                continue
+            descriptor = os.pidfd_open(int(entry.name))
+            # Looked at again now that the descriptor holds it: between the two looks the number may have changed hands.
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if _carries(entry, wanted, role is None) and fields[0] != "Z":
+                found.append(Process(int(entry.name), descriptor, int(fields[19])))
+                descriptor = -1
+        except OSError:
+            continue
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+    return sorted(found, key=lambda process: (process.started, process.pid))
+
+
+def _carries(entry: Path, wanted: bytes, prefix: bool) -> bool:
+    text = (entry / "environ").read_bytes()
+    for _ in range(20):
+        # Empty for a moment while a process executes another program; always for kernel threads and zombies, which have no program.
+        if text or not _has_program(entry):
+            break
+        time.sleep(0.002)
+        text = (entry / "environ").read_bytes()
+    words = text.split(b"\0")
+    return any(word.startswith(wanted) if prefix else word == wanted for word in words)
+
+
+def _has_program(entry: Path) -> bool:
+    try:
+        return bool(os.readlink(entry / "exe"))
+    except OSError:
+        return False
+
+
+def stop(settings: Settings, role: str | None = None, patience: float = 10) -> None:
+    """End the lab's processes (of one role): ask first, then force after `patience` seconds."""
+    deadline = time.monotonic() + patience
+    asked: set[int] = set()
+    while alive := find(settings, role):
+        forced = time.monotonic() >= deadline
+        if time.monotonic() > deadline + 15:
+            raise LabError(f"process {alive[0].pid} of the lab does not end, even when killed; see what it waits for: cat /proc/{alive[0].pid}/stack")
+        for process in alive:
+            if forced:
+                process.signal(signal.SIGKILL)
+            elif process.pid not in asked:
+                asked.add(process.pid)
+                process.signal(signal.SIGTERM)
+        reap()
+        time.sleep(0.05)
+
+
+def reap() -> None:
+    """Collect ended children of this very process, or they would look alive to whoever waits for them."""
+    for child in list(getattr(subprocess, "_active", [])):
+        child.poll()
+
+
+def wait_for(what: str, ready: Callable[[], bool], seconds: float, hint: str = "") -> None:
+    """Poll until `ready`; raise LabError naming what did not happen."""
+    deadline = time.monotonic() + seconds
+    while not ready():
+        if time.monotonic() > deadline:
+            raise LabError(f"{what} did not happen within {seconds:.0f} s{': ' if hint else ''}{hint}")
+        time.sleep(0.1)

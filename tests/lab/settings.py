@@ -1,0 +1,117 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the lab lives, what it is called on this machine, and the one file that records what it made."""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import ipaddress
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from .console import LabError
+
+PROJECT = "livenodes-kubelet-lab"
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The lab's place and names. `bridge` is also the prefix of every interface, machine and cgroup of the lab."""
+
+    folder: Path
+    bridge: str
+    subnet: ipaddress.IPv4Network
+
+    @classmethod
+    def load(cls) -> Settings:
+        """From the environment; a lab that exists keeps the names it was made with."""
+        folder = Path(os.environ.get("LIVENODES_LAB_DIR", f"/var/lib/{PROJECT}")).absolute()
+        known = State(folder).data
+        bridge = known.get("bridge") or os.environ.get("LIVENODES_LAB_BRIDGE", "lnk-br0")
+        subnet = known.get("subnet") or os.environ.get("LIVENODES_LAB_SUBNET", "10.211.0.0/24")
+        try:
+            network = ipaddress.IPv4Network(subnet)
+        except ValueError as error:
+            raise LabError(f"LIVENODES_LAB_SUBNET={subnet}: {error}; give a private network such as 10.211.0.0/24") from error
+        if network.prefixlen > 24 or not bridge or len(bridge) > 9:
+            raise LabError(f"the lab's subnet must be /24 or larger (is {subnet}) and its bridge's name 1 to 9 characters long (is {bridge!r})")
+        return cls(folder, bridge, network)
+
+    @property
+    def gateway(self) -> str:
+        """The bridge's own address, where the API server listens."""
+        return str(self.subnet[1])
+
+    def address(self, index: int) -> str:
+        """The address of node number `index`, counted from 1."""
+        return str(self.subnet[10 + index])
+
+    @property
+    def mark(self) -> str:
+        """Says on interfaces and in the environment of processes that they belong to this lab."""
+        return f"{PROJECT} {self.folder}"
+
+
+class State:
+    """`lab.json`: written before each thing is made, so that whatever stops the lab, the next run knows what may exist."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "lab.json"
+        self._guard = threading.Lock()
+        try:
+            self.data = json.loads(self.path.read_text())
+        except (FileNotFoundError, ValueError):
+            self.data = {}
+
+    def record(self, **values: object) -> None:
+        """Merge values into the file, atomically."""
+        with self._guard:
+            self.data.update(values)
+            fresh = self.path.with_suffix(".new")
+            fresh.write_text(json.dumps(self.data, indent=2, sort_keys=True) + "\n")
+            fresh.rename(self.path)
+
+
+def claim(folder: Path) -> None:
+    """Make the lab's folder, or see that it is one: `down` deletes it, so it must never be anything else."""
+    sign = folder / f".{PROJECT}"
+    if folder.exists() and not sign.exists() and any(folder.iterdir()):
+        raise LabError(f"{folder} holds something that is not a lab; name another folder in LIVENODES_LAB_DIR")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)
+    sign.touch()
+
+
+def is_lab(folder: Path) -> bool:
+    """Whether `claim` made this folder."""
+    return (folder / f".{PROJECT}").exists()
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[None]:
+    """Only one process at a time may build a lab or take one down, whatever their folders."""
+    path = Path(f"/run/{PROJECT}.lock")
+    while True:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.read(descriptor, 20).decode().strip()
+            os.close(descriptor)
+            raise LabError(f"another `tests.lab` command is at work (process {holder or 'unknown'}); wait for it or stop it") from error
+        # The holder before us removes the file as it leaves: then this lock is on a name nobody else sees.
+        with contextlib.suppress(FileNotFoundError):
+            if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
+                break
+        os.close(descriptor)
+    os.write(descriptor, str(os.getpid()).encode())
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
