@@ -1,0 +1,83 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run `ansible-test sanity` on a copy of the checkout: all of its tests, nothing ignored.
+
+Usage: python tools/sanity.py CACHE_FOLDER [ARGUMENT OF ansible-test sanity ...]
+
+Needs a Python environment that holds ansible-core. Everything ansible-test keeps stays under CACHE_FOLDER, the user's home is not touched.
+"""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from collection_tree import copy
+
+# ansible-test makes environments without pip and fills them with a bootstrap script that it downloads. Where that download is not possible, it
+# says, one may put the script into its cache oneself. This one does the same from what is there: the pip inside Python, then the pip it asked for.
+BOOTSTRAP = '''\
+import subprocess
+import sys
+
+wanted = [word for word in sys.argv[1:] if word not in ("--no-setuptools", "--no-wheel")]
+subprocess.run([sys.executable, "-m", "ensurepip"], check=True)
+subprocess.run([sys.executable, "-m", "pip", "install", *wanted], check=True)
+'''
+
+
+def write_bootstrap(home: Path) -> None:
+    """Put the bootstrap script where the installed ansible-test looks for the pip version it wants.
+
+    Raises SystemExit when that version cannot be read from ansible-test's own source.
+    """
+    import ansible_test  # noqa: PLC0415 - only there in the environment of this gate
+
+    source = Path(next(iter(ansible_test.__path__))) / "_internal" / "python_requirements.py"
+    versions = re.findall(r"pip='([0-9.]+)'", source.read_text(encoding="utf-8"))
+    if not versions:
+        raise SystemExit(f"{source} names no pip version any more: see how it bootstraps pip now and adapt {__file__}")
+    cache = home / ".ansible" / "test" / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    for version in versions:
+        (cache / f"get_pip_{version.replace('.', '_')}.py").write_text(BOOTSTRAP, encoding="utf-8")
+
+
+def write_pip_settings(home: Path) -> None:
+    """Carry the user's pip settings and download cache over: ansible-test passes neither PIP_* variables nor the real home on."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    lines = ["[global]"]
+    for setting in subprocess.run([*pip, "config", "list"], check=True, capture_output=True, text=True).stdout.splitlines():
+        name, _, value = setting.partition("=")
+        key = name.rpartition(".")[2]
+        if name.startswith(("global.", ":env:.")) and key != "cache-dir" and not any(line.startswith(f"{key} =") for line in lines):
+            lines.append(f"{key} = {value.strip(chr(39))}")
+    cache = subprocess.run([*pip, "cache", "dir"], check=False, capture_output=True, text=True).stdout.strip()
+    if cache:
+        lines.append(f"cache-dir = {cache}")
+    folder = home / ".config" / "pip"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pip.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """Return the exit status of ansible-test."""
+    if not arguments:
+        raise SystemExit(__doc__)
+    cache = Path(arguments[0]).resolve()
+    home = cache / "home"
+    write_bootstrap(home)
+    write_pip_settings(home)
+    tree = copy(cache / "tree")
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    # ansible-test looks its interpreter up by name in PATH, so the one of this environment has to come first.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    command = ["ansible-test", "sanity", "--python", python, "--color", "no", *arguments[1:]]
+    return subprocess.run(command, cwd=tree, check=False, env={**os.environ, "HOME": str(home), "PATH": path}).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
