@@ -1,0 +1,132 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading and writing kubelet configuration documents; the only file here that needs PyYAML.
+
+Reading is stricter than YAML: whatever PyYAML and the kubelet's Go decoder would understand differently is an error,
+so that the text a person wrote means the same to both. Writing is JSON, which both read alike.
+"""
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Mapping, NoReturn
+
+from . import strict_yaml
+
+API_VERSION = "kubelet.config.k8s.io/v1beta1"
+KIND = "KubeletConfiguration"
+MAX_BYTES = 1024 * 1024
+"""Largest text a ConfigMap can hold (MaxSecretSize/ConfigMap limit of the Kubernetes API: 1 MiB for all keys together)."""
+
+_MAX_VALUES = 100_000
+_MAX_DEPTH = 100
+
+
+class DocumentError(ValueError):
+    """A document cannot be used. The text names the origin, the line where known, the cause and the remedy."""
+
+
+def parse(text: str | bytes, origin: str, complete: bool = False) -> dict[str, Any]:
+    """Return the mapping a YAML or JSON document holds, made of dict, list, str, int, float, bool and None only.
+
+    ``origin`` says in error messages where the text came from. With ``complete`` the document has to carry the kind and
+    apiVersion of a KubeletConfiguration, as the kubelet demands; without it a fragment will do.
+    Raises DocumentError for anything else: encodings other than UTF-8, control characters, duplicate keys, tabs, several
+    documents, an empty one, keys that are no strings, values that PyYAML and Go read differently, more than 1 MiB.
+    """
+    content = _decode(text, origin)
+    check_size(content, origin)
+    try:
+        found = _load(content)
+    except strict_yaml.Problem as error:
+        where = f"{origin}, line {error.line}" if error.line else origin
+        raise DocumentError(f"{where}: {error.cause}. {error.remedy}") from None
+    if found is None:
+        raise DocumentError(f"{origin}: the document is empty. Write at least one field, or {{}} for none.")
+    if not isinstance(found, dict):
+        raise DocumentError(f"{origin}: the document is a {_kind_of(found)}, not a mapping of fields. Write `field: value` lines.")
+    budget = [_MAX_VALUES]
+    result: dict[str, Any] = _plain(found, origin, 0, budget)
+    if complete:
+        _check_header(result, origin)
+    return result
+
+
+def render(config: Mapping[str, Any]) -> str:
+    """Return the one text form of a configuration: JSON, two spaces, keys sorted, Unicode as it is, newline at the end.
+
+    Raises ValueError for values JSON cannot hold (NaN, infinity).
+    """
+    return json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def check_size(text: str, origin: str) -> None:
+    """Raise DocumentError when the text does not fit into a ConfigMap (1 MiB)."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        raise DocumentError(f"{origin}: {size} bytes are more than the {MAX_BYTES} bytes (1 MiB) a ConfigMap can hold. "
+                            "A kubelet configuration has a few kilobytes: check that this is the right file, or shorten it.")
+
+
+def _decode(text: str | bytes, origin: str) -> str:
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DocumentError(f"{origin}: byte {error.start} is not UTF-8 text. Give a YAML or JSON text file in UTF-8, not a binary file.") from None
+    text = text[1:] if text.startswith("\ufeff") else text
+    bad = re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]", text)
+    if bad:
+        line = text.count("\n", 0, bad.start()) + 1
+        raise DocumentError(f"{origin}, line {line}: control character U+{ord(bad.group()):04X} in the text. "
+                            "Give a YAML or JSON text file in UTF-8, not a binary file; escape such a character inside double quotes.")
+    return text
+
+
+def _load(text: str) -> Any:
+    """Read JSON as JSON, since YAML 1.1 sees some JSON numbers (1e3) as text; all else as YAML, which also finds the line of an error."""
+    if text.lstrip().startswith("{"):
+        try:
+            return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            pass
+    return strict_yaml.load(text)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("duplicate key")
+    return found
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
+    """Copy a value so that nothing is shared; a few aliases of aliases could otherwise grow into gigabytes when written out."""
+    budget[0] -= 1
+    if budget[0] < 0 or depth > _MAX_DEPTH:
+        raise DocumentError(f"{origin}: the document grows beyond {_MAX_VALUES} values or {_MAX_DEPTH} levels when its aliases are written out. "
+                            "Write the values without anchors and aliases.")
+    if isinstance(value, dict):
+        return {key: _plain(inner, origin, depth + 1, budget) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner, origin, depth + 1, budget) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DocumentError(f"{origin}: a number is too large or not a number. Give a finite number.")
+    return value
+
+
+def _check_header(config: Mapping[str, Any], origin: str) -> None:
+    for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
+        if config.get(key) != wanted:
+            has = f"is {config[key]!r}" if key in config else "is missing"
+            raise DocumentError(f"{origin}: {key} {has}, the kubelet would not load it. Write `{key}: {wanted}`.")
+
+
+def _kind_of(value: Any) -> str:
+    return "list" if isinstance(value, list) else "single value"

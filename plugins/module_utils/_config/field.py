@@ -1,0 +1,68 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One row of the field table and one row of the flag table."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+SAFE, DISRUPT, DRAIN, REBOOT, FORBIDDEN = EFFECTS = ("safe", "disrupt", "drain", "reboot", "forbidden")
+"""What changing a field costs, from least to most."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of KubeletConfiguration v1beta1. Versions are Kubernetes minors (20 for 1.20)."""
+
+    path: str
+    """Dotted name; ``[]`` stands for any element of a list."""
+    type: str
+    """bool, int32, int64, float, string, duration, quantity, any, object, list[T] or map[string]T."""
+    since: int | None = None
+    """First minor that has the field; None: 1.12 or earlier."""
+    until: int | None = None
+    """Last minor that has the field; None: still there in the newest minor of the table."""
+    default: Any = None
+    """What the 1.20 code puts in for a field that is not given; None: nothing, or not known."""
+    unset: str = "none"
+    """What counts as not given: ``nil`` only absence, ``zero`` also a zero or empty value, ``none`` there is no default and zero equals absent."""
+    nil_since: int | None = None
+    """From this minor on ``unset`` is ``nil``, because the Go type became a pointer."""
+    zero_omitted: bool = False
+    """Whether /configz leaves out a zero or empty value."""
+    effect: str = DISRUPT
+    reason: str = ""
+    flags: tuple[str, ...] = ()
+    """Command line flags that set the same field and win over any configuration."""
+    whole: bool = False
+    """A map that is replaced as a whole."""
+    machine: bool = False
+    """The value belongs to one machine."""
+    fatal: bool = False
+    """Bad values pass the kubelet's validation and kill it later."""
+    path_ref: bool = False
+    """A relative file path is resolved beside the configuration file."""
+    secret: bool = False
+    """The value must not be shown."""
+    open: bool = False
+    """An object whose members are not all listed."""
+
+    def unset_at(self, minor: int) -> str:
+        """Return ``unset`` as it holds for a minor."""
+        return "nil" if self.nil_since is not None and minor >= self.nil_since else self.unset
+
+    def exists_at(self, minor: int) -> bool:
+        """Return whether a kubelet of this minor knows the field."""
+        return (self.since is None or self.since <= minor) and (self.until is None or minor <= self.until)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A kubelet command line flag that sets a field of the configuration."""
+
+    field: str
+    takes_value: bool
+    """False for a boolean flag, whose value can only follow after ``=``."""
+    merge: str
+    """replace, replace_list, replace_map: the flag hides the whole field; merge_keys: only the keys it names."""

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One notation for the place of a value in a configuration.
+
+A path is a tuple of keys and list positions; shown, plain keys are joined by dots, list positions stand in brackets
+and every other key stands in brackets and quotes: ``maxPods``, ``authentication.webhook.enabled``,
+``evictionHard["memory.available"]``, ``reservedMemory[0].limits``. The notation can be read back without loss.
+"""
+from __future__ import annotations
+
+import json
+import re
+from typing import Tuple, Union
+
+Path = Tuple[Union[str, int], ...]
+
+_PLAIN = re.compile(r"[A-Za-z0-9_/-]+")
+_STEP = re.compile(r"""(?P<dot>\.?)(?P<plain>[A-Za-z0-9_/-]+)|\[(?P<index>[0-9]+)\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]""")
+
+
+def show(path: Path) -> str:
+    """Return the text form of a path; the empty path is ``(top level)``."""
+    if not path:
+        return "(top level)"
+    text = ""
+    for key in path:
+        if isinstance(key, int):
+            text += f"[{key}]"
+        elif _PLAIN.fullmatch(key):
+            text += f".{key}" if text else key
+        else:
+            text += f"[{json.dumps(key)}]"
+    return text
+
+
+def parse(text: str) -> Path:
+    """Return the path a text form stands for; raise ValueError when the text is none."""
+    if text == show(()):
+        return ()
+    keys: list[Union[str, int]] = []
+    at = 0
+    while at < len(text):
+        step = _STEP.match(text, at)
+        # A dot stands before every plain key but the first.
+        if step is None or (step.group("plain") is not None and bool(step.group("dot")) != bool(at)):
+            raise ValueError(f"{text!r} is not a path: unexpected text at position {at}")
+        if step.group("plain") is not None:
+            keys.append(step.group("plain"))
+        elif step.group("index") is not None:
+            keys.append(int(step.group("index")))
+        else:
+            keys.append(json.loads(step.group("quoted")))
+        at = step.end()
+    return tuple(keys)
+
+
+def field_path(path: Path) -> str:
+    """Return the dotted name under which the field table knows a path: list positions become ``[]``."""
+    text = ""
+    for key in path:
+        text += "[]" if isinstance(key, int) else f".{key}" if text else key
+    return text

@@ -1,0 +1,117 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A YAML loader that refuses what PyYAML (YAML 1.1) and the kubelet's Go decoder read differently."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+try:
+    import yaml
+except ImportError:  # nodes and the import test of ansible-test have no PyYAML
+    yaml = None  # type: ignore[assignment]
+
+
+class Problem(Exception):
+    """What is wrong with a document: the line (from 1, or None), the cause and the remedy, each a sentence without origin."""
+
+    def __init__(self, cause: str, remedy: str, line: int | None = None) -> None:
+        super().__init__(cause)
+        self.cause, self.remedy, self.line = cause, remedy, line
+
+
+_QUOTE = "Put it in quotes if it is text, or write it the plain way if it is a number."
+# Plain scalars that PyYAML and Go's yaml.v2 resolve to different things, or that JSON cannot hold.
+_AMBIGUOUS = (
+    (re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"), "a number in base 60 to YAML 1.1 and text to Go"),
+    (re.compile(r"[-+]?0[0-9_]+"), "an octal number in some YAML versions and a decimal one in others"),
+    (re.compile(r"[-+]?0[obx][0-9a-fA-F_]+"), "a number to some YAML readers and text to others"),
+    (re.compile(r"[-+]?[0-9]+(_[0-9]*)+(\.[0-9_]*)?"), "a number with underscores to YAML 1.1 only"),
+    (re.compile(r"[-+]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"), "a number to Go and text to some YAML readers"),
+    (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), "not a finite number"),
+    (re.compile(r"[yYnN]"), "true or false to some YAML readers and text to others"),
+    (re.compile(r"="), "the default value mark of YAML 1.1 and text to Go"),
+)
+_NOT_JSON = {
+    "tag:yaml.org,2002:timestamp": "a date to YAML, and the kubelet's configuration has no dates",
+    "tag:yaml.org,2002:binary": "binary data",
+    "tag:yaml.org,2002:set": "a YAML set",
+    "tag:yaml.org,2002:omap": "a YAML ordered map",
+    "tag:yaml.org,2002:pairs": "a list of YAML pairs",
+}
+
+
+def load(text: str) -> Any:
+    """Return the value of the one document in the text, None when there is none; raise Problem."""
+    if yaml is None:
+        raise Problem("the Python package PyYAML is not installed here, so only JSON without errors can be read",
+                      "Install PyYAML for the Python that runs this module, or check that the text is valid JSON.")
+    loader: Any = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _check(node, set())
+        return loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        raise _explain(error, text) from None
+    except yaml.YAMLError as error:
+        raise Problem(f"not YAML: {str(error).splitlines()[0]}", "Give a YAML or JSON text file in UTF-8.") from None
+    except RecursionError:
+        raise Problem("the document is nested too deeply", "A kubelet configuration has four levels at most; check the file.") from None
+    finally:
+        loader.dispose()
+
+
+def _explain(error: Any, text: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else None
+    cause = f"not valid YAML: {error.problem or error.context}"
+    if "'\\t'" in str(error.problem):
+        return Problem("a tab is used where YAML wants spaces", "Indent with spaces.", line)
+    if "expected a single document" in str(error.context):
+        return Problem("more than one YAML document (`---`)", "Keep one; the kubelet reads only the first.", line)
+    remedy = "Check indentation, quotes and colons there and on the line before."
+    lines = text.splitlines()
+    if line and line <= len(lines) and ("{{" in lines[line - 1] or "{%" in lines[line - 1]):
+        remedy = "It holds an unresolved template expression: quote it, or let Ansible resolve it first."
+    return Problem(cause, remedy, line)
+
+
+def _check(node: Any, seen: set[int]) -> None:
+    """Refuse ambiguous scalars and unclear keys anywhere below a node, before merge keys (<<) blur what was written where."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    line = node.start_mark.line + 1
+    if node.tag in _NOT_JSON:
+        shown = f"`{node.value}`" if isinstance(node, yaml.ScalarNode) else "the value"
+        raise Problem(f"{shown} is {_NOT_JSON[node.tag]}", "Put it in quotes if it is text.", line)
+    if isinstance(node, yaml.ScalarNode):
+        if node.style is None:
+            for pattern, meaning in _AMBIGUOUS:
+                if pattern.fullmatch(node.value):
+                    raise Problem(f"`{node.value}` is {meaning}", _QUOTE, line)
+    elif isinstance(node, yaml.MappingNode):
+        _check_keys(node)
+        for _key, value in node.value:
+            _check(value, seen)
+    else:
+        for value in node.value:
+            _check(value, seen)
+
+
+def _check_keys(node: Any) -> None:
+    first: dict[str, int] = {}
+    for key, _value in node.value:
+        line = key.start_mark.line + 1
+        if key.tag == "tag:yaml.org,2002:merge":
+            continue
+        if key.tag != "tag:yaml.org,2002:str":
+            shown = f"`{key.value}`" if isinstance(key, yaml.ScalarNode) else "a list or mapping"
+            raise Problem(f"the key {shown} is not text", "Field names and map keys are text: put the key in quotes.", line)
+        if key.value in first:
+            raise Problem(f"the key `{key.value}` is given twice, first on line {first[key.value]}",
+                          "Keep one; the kubelet would silently use the last.", line)
+        first[key.value] = line
