@@ -1,0 +1,30 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every module says about check mode, diff and its action group."""
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Attributes shared by the modules."""
+
+    DOCUMENTATION = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+  idempotent:
+    description: When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+"""
+
+    ACTIONGROUP_CLUSTER = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/livenodes.kubelet.cluster) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - livenodes.kubelet.cluster
+"""

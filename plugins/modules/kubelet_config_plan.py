@@ -1,0 +1,155 @@
+#!/usr/bin/python
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubelet_config_plan
+short_description: Plan which configuration each kubelet is to have
+version_added: 1.0.0
+author: livenodes.kubelet contributors (@livenodes)
+description:
+  - Lays overrides over the live configuration of each node and says what would change, field by field, with the effect of each change, what
+    speaks against it, and which distinct configurations (variants) come out. Talks to nobody and changes nothing.
+  - A node keeps what is its own, since its desired configuration is its live one with the overrides. Nodes that differ get several variants.
+  - Maps are merged, lists are replaced, V(null) removes a field. C(evictionHard), C(evictionSoft), C(evictionSoftGracePeriod) and
+    C(evictionMinimumReclaim) are replaced whole, as the kubelet does, and the plan names the keys that are lost.
+  - Fails when the plan holds a refusal, with the plan in the result.
+extends_documentation_fragment:
+  - livenodes.kubelet.attributes
+attributes:
+  check_mode:
+    support: full
+    details: This module changes nothing.
+  diff_mode:
+    support: full
+    details: Shows the live and the desired configuration of each variant.
+  idempotent:
+    support: full
+requirements:
+  - PyYAML
+options:
+  current:
+    description:
+      - The table that M(livenodes.kubelet.kubelet_configz_facts) returns.
+    type: dict
+    required: true
+  config:
+    description:
+      - Overrides for every node, as a mapping or as YAML text.
+    type: raw
+  node_configs:
+    description:
+      - Overrides by node name, as a mapping, YAML text, or a list of these that are applied in order, after O(config).
+    type: dict
+  flags:
+    description:
+      - Words of the kubelet's command line by node name, where known. The plan says which of the changed fields they override.
+    type: dict
+  allow_effect:
+    description:
+      - The strongest effect a change may have. A change above it is refused.
+      - Fields that upstream says must not be changed on a running node are refused always.
+    type: str
+    choices: [safe, disrupt, drain, reboot]
+    default: disrupt
+  name:
+    description:
+      - First part of the names of the ConfigMaps, as for M(livenodes.kubelet.kubelet_configmap).
+    type: str
+    default: livenodes-kubelet
+  namespace:
+    description:
+      - Namespace of the ConfigMaps.
+    type: str
+    default: kube-system
+  key:
+    description:
+      - Key of the ConfigMaps.
+    type: str
+    default: kubelet
+seealso:
+  - module: livenodes.kubelet.kubelet_configz_facts
+  - module: livenodes.kubelet.kubelet_configmap
+"""
+
+EXAMPLES = r"""
+- name: Plan more pods for all nodes and fewer for one
+  livenodes.kubelet.kubelet_config_plan:
+    current: "{{ ansible_facts.kubelet_configz }}"
+    config:
+      maxPods: 150
+    node_configs:
+      n3:
+        maxPods: 50
+  delegate_to: localhost
+  run_once: true
+  register: edit_result
+
+- name: Show it
+  ansible.builtin.debug:
+    msg: "{{ edit_result.plan.text }}"
+  run_once: true
+"""
+
+RETURN = r"""
+plan:
+  description: The plan, also when it is refused.
+  returned: always
+  type: dict
+  contains:
+    variants:
+      description: The desired configurations by their hash.
+      type: dict
+    nodes:
+      description: >-
+        One row for each node, with its C(variant), C(source) (the ConfigMap that will hold it), C(action) (V(assign) or V(none)), C(effect),
+        C(changes) and C(problems).
+      type: dict
+    refused:
+      description: Whether any problem is a refusal.
+      type: bool
+    summary:
+      description: Counts, and why nodes of the group get different variants.
+      type: dict
+    text:
+      description: The plan for people, line by line.
+      type: list
+      elements: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import plan
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "current": {"type": "dict", "required": True},
+            "config": {"type": "raw"},
+            "node_configs": {"type": "dict"},
+            "flags": {"type": "dict"},
+            "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
+            "name": {"type": "str", "default": "livenodes-kubelet"},
+            "namespace": {"type": "str", "default": "kube-system"},
+            "key": {"type": "str", "default": "kubelet", "no_log": False},
+        },
+        supports_check_mode=True,
+    )
+    options = dict(module.params)
+    try:
+        made = plan.make_plan(options.pop("current"), configmap_name=options.pop("name"), **options)
+    except ValueError as error:
+        module.fail_json(msg=str(error))
+    result = {"changed": False, "plan": made}
+    if module._diff:  # pylint: disable=protected-access
+        result["diff"] = plan.diffs(module.params["current"], made)
+    if made["refused"]:
+        module.fail_json(msg=plan.refusal_text(made), **result)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

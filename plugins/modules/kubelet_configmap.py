@@ -1,0 +1,145 @@
+#!/usr/bin/python
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubelet_configmap
+short_description: Push kubelet configurations as content-addressed ConfigMaps
+version_added: 1.0.0
+author: livenodes.kubelet contributors (@livenodes)
+description:
+  - Makes sure that each configuration exists as a ConfigMap whose name ends in the hash of its content, the one
+    C(kubectl create configmap --append-hash) gives. The same content pushed twice is one object.
+  - With O(state=pruned), removes those that no node uses.
+extends_documentation_fragment:
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes
+  - livenodes.kubelet.attributes.actiongroup_cluster
+attributes:
+  check_mode:
+    support: full
+    details: By a dry run of the API server.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  state:
+    description:
+      - V(present) pushes O(variants) and O(src).
+      - V(pruned) removes the ConfigMaps that this collection made under O(name) and that no node of the cluster has in its spec, or reports as
+        assigned, active or last-known-good. What it did not make, it never removes.
+    type: str
+    choices: [present, pruned]
+    default: present
+  variants:
+    description:
+      - Complete configurations by their hash, as RV(livenodes.kubelet.kubelet_config_plan#module:plan) has them.
+    type: dict
+  src:
+    description:
+      - Files with a complete KubeletConfiguration each, in YAML or JSON. Their bytes are pushed as they are.
+    type: list
+    elements: path
+  name:
+    description:
+      - First part of the names of the ConfigMaps.
+    type: str
+    default: livenodes-kubelet
+  namespace:
+    description:
+      - Namespace of the ConfigMaps.
+    type: str
+    default: kube-system
+  key:
+    description:
+      - Key under which the configuration stands in the ConfigMap.
+    type: str
+    default: kubelet
+  immutable:
+    description:
+      - Whether to make the ConfigMaps immutable, so that nobody can change all nodes that follow one at once by editing it.
+      - Has no part in the name. API servers before 1.19 ignore it.
+    type: bool
+    default: true
+seealso:
+  - module: livenodes.kubelet.node_config_source
+"""
+
+EXAMPLES = r"""
+- name: Push the variants of a plan
+  livenodes.kubelet.kubelet_configmap:
+    variants: "{{ edit_result.plan.variants }}"
+  delegate_to: localhost
+  run_once: true
+  register: pushed
+
+- name: Push a file
+  livenodes.kubelet.kubelet_configmap:
+    name: my-node-config
+    src: [files/kubelet.yaml]
+  delegate_to: localhost
+  run_once: true
+
+- name: Remove what no node uses any more
+  livenodes.kubelet.kubelet_configmap:
+    state: pruned
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = r"""
+configmaps:
+  description: One row for each variant, with the five fields of a config source reference.
+  returned: always
+  type: dict
+  sample:
+    0d1f6a3c55:
+      changed: true
+      variant: 0d1f6a3c55
+      namespace: kube-system
+      name: livenodes-kubelet-5m7f2b6t4c
+      uid: 147d55bf-dddc-42d0-be77-614fc2a1d38c
+      resourceVersion: "274"
+      kubeletConfigKey: kubelet
+pruned:
+  description: Names of the ConfigMaps that were removed.
+  returned: O(state=pruned)
+  type: list
+  elements: str
+kept:
+  description: Names of the ConfigMaps of this collection that stay.
+  returned: O(state=pruned)
+  type: list
+  elements: str
+summary:
+  description: Counts.
+  returned: always
+  type: dict
+  sample: {configmaps: 2, created: 1}
+"""
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import module, push
+
+
+def main() -> None:
+    """Run the module."""
+    module.run(
+        {
+            "state": {"type": "str", "choices": ["present", "pruned"], "default": "present"},
+            "variants": {"type": "dict"},
+            "src": {"type": "list", "elements": "path"},
+            "name": {"type": "str", "default": "livenodes-kubelet"},
+            "namespace": {"type": "str", "default": "kube-system"},
+            "key": {"type": "str", "default": "kubelet", "no_log": False},
+            "immutable": {"type": "bool", "default": True},
+        },
+        push.push,
+        required_if=[("state", "present", ("variants", "src"), True)],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+#!/usr/bin/python
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubelet_configz_facts
+short_description: Dump the live configuration of many kubelets
+version_added: 1.0.0
+author: livenodes.kubelet contributors (@livenodes)
+description:
+  - Reads the configuration each kubelet really runs with from its C(/configz) through the API server, one LIST and one GET a node.
+  - The dump is lossless. What C(/configz) leaves out (C(kind), C(apiVersion) and explicitly empty values such as
+    C(enforceNodeAllocatable=[])) is put back, so that a dumped configuration pushed back unchanged gives the same kubelet.
+extends_documentation_fragment:
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes
+  - livenodes.kubelet.attributes.actiongroup_cluster
+attributes:
+  check_mode:
+    support: full
+    details: This module changes nothing.
+  diff_mode:
+    support: N/A
+    details: This module changes nothing.
+  idempotent:
+    support: full
+options:
+  nodes:
+    description:
+      - Names of the nodes. Every one of them has to exist.
+      - All nodes that match O(label_selectors) when not given, all nodes of the cluster when that is not given either.
+    type: list
+    elements: str
+  label_selectors:
+    description:
+      - Label selectors that nodes have to match.
+    type: list
+    elements: str
+seealso:
+  - module: livenodes.kubelet.kubelet_config_plan
+"""
+
+EXAMPLES = r"""
+- name: Dump all kubelets of the play
+  livenodes.kubelet.kubelet_configz_facts:
+    nodes: "{{ ansible_play_batch }}"
+  delegate_to: localhost
+  run_once: true
+
+- name: How many pods does each node take
+  ansible.builtin.debug:
+    msg: "{{ kubelet_configz.variants[kubelet_configz.nodes[inventory_hostname].variant].maxPods }}"
+"""
+
+RETURN = r"""
+ansible_facts:
+  description: The facts, under one key.
+  returned: success
+  type: dict
+  contains:
+    kubelet_configz:
+      description: The table that the other stages take. Configurations stand once; nodes name them by hash.
+      type: dict
+      contains:
+        variants:
+          description: Complete KubeletConfiguration objects by their content hash.
+          type: dict
+        nodes:
+          description: >-
+            One row for each node with its RV(ansible_facts.kubelet_configz.nodes.variant), C(kubelet_version), the paths that are
+            C(machine_specific), the fields that were C(restored), and its C(source) (Node.spec.configSource) and C(status)
+            (Node.status.config).
+          type: dict
+          contains:
+            variant:
+              description: Hash of the node's configuration in C(variants).
+              type: str
+      sample:
+        variants:
+          0d1f6a3c55: {kind: KubeletConfiguration, apiVersion: kubelet.config.k8s.io/v1beta1, maxPods: 110}
+        nodes:
+          n1: {variant: 0d1f6a3c55, kubelet_version: v1.20.2, machine_specific: [resolvConf], restored: [], source: null, status: {}}
+"""
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, module
+
+
+def main() -> None:
+    """Run the module."""
+    module.run(
+        {
+            "nodes": {"type": "list", "elements": "str"},
+            "label_selectors": {"type": "list", "elements": "str"},
+        },
+        dump.dump,
+    )
+
+
+if __name__ == "__main__":
+    main()

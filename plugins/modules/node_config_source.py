@@ -1,0 +1,190 @@
+#!/usr/bin/python
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_config_source
+short_description: Assign config sources to nodes, take them away, and wait for the kubelets
+version_added: 1.0.0
+author: livenodes.kubelet contributors (@livenodes)
+description:
+  - Points nodes at the ConfigMaps their kubelets are to run with (Node.spec.configSource), all nodes in one call, and reads back what the API
+    server stored.
+  - Refuses before anything is written when a node does not exist, when its kubelet does not follow Node.spec.configSource, or when the ConfigMap
+    could not be used.
+  - Waits, with one LIST a poll for all nodes, until the kubelets run what they were told, and says of every one that does not what stands in its
+    way.
+extends_documentation_fragment:
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.attributes
+  - livenodes.kubelet.attributes.actiongroup_cluster
+attributes:
+  check_mode:
+    support: full
+    details: By a dry run of the API server. Nothing is waited for.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  state:
+    description:
+      - V(present) assigns O(source) to O(nodes), or O(sources).
+      - V(absent) takes the config source of O(nodes) away, so that their kubelets go back to their local config.
+      - V(verified) changes nothing and waits until the nodes run O(source) or O(sources), or what their spec names when neither is given.
+    type: str
+    choices: [present, absent, verified]
+    default: present
+  nodes:
+    description:
+      - Names of the nodes. Every one of them has to exist.
+    type: list
+    elements: str
+  source:
+    description:
+      - The config source of all O(nodes).
+    type: dict
+    suboptions:
+      namespace:
+        description: Namespace of the ConfigMap.
+        type: str
+        default: kube-system
+      name:
+        description: Name of the ConfigMap.
+        type: str
+        required: true
+      kubelet_config_key:
+        description: Key of the ConfigMap that holds the configuration.
+        type: str
+        default: kubelet
+        aliases: [kubeletConfigKey]
+  sources:
+    description:
+      - A config source for each node, by node name, each with C(namespace), C(name) and C(kubeletConfigKey). Further keys are ignored, so that a row
+        of RV(livenodes.kubelet.kubelet_configmap#module:configmaps) can be given as it is.
+    type: dict
+  check_source:
+    description:
+      - Whether to refuse to assign a ConfigMap that does not exist, has no such key or holds no KubeletConfiguration.
+    type: bool
+    default: true
+  wait:
+    description:
+      - Whether to wait, after O(state=present) and O(state=absent), until the kubelets have followed.
+    type: bool
+    default: false
+  wait_timeout:
+    description:
+      - Seconds to wait for all nodes together. A kubelet of 1.20 takes 11 to 30 s to take up a source and to restart.
+    type: int
+    default: 180
+  wait_sleep:
+    description:
+      - Seconds between two polls; longer where listing the nodes takes long.
+    type: int
+    default: 2
+seealso:
+  - module: livenodes.kubelet.kubelet_configmap
+  - module: livenodes.kubelet.node_config_info
+"""
+
+EXAMPLES = r"""
+- name: Assign one ConfigMap to two nodes and wait
+  livenodes.kubelet.node_config_source:
+    nodes: [n1, n2]
+    source:
+      name: livenodes-kubelet-5m7f2b6t4c
+    wait: true
+  delegate_to: localhost
+  run_once: true
+
+- name: Assign to each node its own
+  livenodes.kubelet.node_config_source:
+    sources:
+      n1: {namespace: kube-system, name: livenodes-kubelet-5m7f2b6t4c, kubeletConfigKey: kubelet}
+      n2: {namespace: kube-system, name: livenodes-kubelet-9dk65kdhm7, kubeletConfigKey: kubelet}
+  delegate_to: localhost
+  run_once: true
+
+- name: Back to the local config
+  livenodes.kubelet.node_config_source:
+    nodes: [n1, n2]
+    state: absent
+    wait: true
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = r"""
+nodes:
+  description:
+    - One row for each node, by name, on failure as well.
+    - C(changed) and C(source) (what the spec has now), C(previous) (what it had) after an assignment. After a wait also C(ok), C(state), C(message),
+      C(differences) and the parts of the status that M(livenodes.kubelet.node_config_info) returns.
+  returned: always
+  type: dict
+  contains:
+    state:
+      description: >-
+        V(assigned), V(reset), V(unchanged) or V(unknown) without a wait; V(active), V(local), V(pending), V(fell_back), V(sync_error), V(reassigned),
+        V(not_listening), V(not_ready), V(differs), V(silent) or V(not_restarting) after one.
+      type: str
+    message:
+      description: The same in words, with cause and remedy.
+      type: str
+    ok:
+      description: Whether the node is where it should be.
+      type: bool
+    differences:
+      description: Fields whose live value is not the one in the source, with the flags that can override them.
+      type: list
+      elements: dict
+  sample:
+    n1:
+      changed: true
+      state: active
+      ok: true
+      previous: null
+      source: {namespace: kube-system, name: livenodes-kubelet-5m7f2b6t4c, kubeletConfigKey: kubelet}
+summary:
+  description: Counts over all nodes.
+  returned: always
+  type: dict
+  sample: {nodes: 2, changed: 2, failed: 0, unchanged: 0}
+"""
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import module, source
+
+
+def main() -> None:
+    """Run the module."""
+    module.run(
+        {
+            "state": {"type": "str", "choices": ["present", "absent", "verified"], "default": "present"},
+            "nodes": {"type": "list", "elements": "str"},
+            "source": {
+                "type": "dict",
+                "options": {
+                    "namespace": {"type": "str", "default": "kube-system"},
+                    "name": {"type": "str", "required": True},
+                    "kubelet_config_key": {"type": "str", "default": "kubelet", "aliases": ["kubeletConfigKey"], "no_log": False},
+                },
+            },
+            "sources": {"type": "dict"},
+            "check_source": {"type": "bool", "default": True},
+            "wait": {"type": "bool", "default": False},
+            "wait_timeout": {"type": "int", "default": 180},
+            "wait_sleep": {"type": "int", "default": 2},
+        },
+        source.config_source,
+        mutually_exclusive=[("source", "sources"), ("nodes", "sources")],
+        required_one_of=[("nodes", "sources")],
+        required_by={"source": ("nodes",)},
+        required_if=[("state", "present", ("source", "sources"), True)],
+    )
+
+
+if __name__ == "__main__":
+    main()
