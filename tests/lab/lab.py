@@ -4,6 +4,7 @@
 """The whole lab: bring it up, take it down, and what tests do with it."""
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -84,6 +85,9 @@ class Lab:
             processes.stop(settings, patience=3)
             network.remove(settings, state)
             cgroups.remove(settings)
+            with contextlib.suppress(OSError):
+                # Made for a mount point by node.sh; nspawn containers of others keep it.
+                Path("/run/systemd/nspawn").rmdir()
             if settings.folder.exists():
                 if not is_lab(settings.folder):
                     if any(settings.folder.iterdir()):

@@ -122,7 +122,7 @@ users:
             own_cgroups = [] if cgroups.managed() else cgroups.make(self.settings, self.name)
             processes.spawn(self.settings, self.role, [
                 "sh", RUNNER, "outside", self.name, veth, f"{self.address}/{self.settings.subnet.prefixlen}", os.getpid(), self.folder, self.cache.tree,
-                self.cache.binaries / "kubelet", *own_cgroups], self._log, before=before if cgroups.managed() else ())
+                self.cache.binaries, *own_cgroups], self._log, before=before if cgroups.managed() else ())
             self._wait(f"{self.name}'s network", lambda: network.has_link(veth), 10)
             network.plug(self.settings, veth)
         self._wait(f"the boot of {self.name}", self._booted, 60)

@@ -5,11 +5,11 @@
 # Runs one node. Its mounts and its network live in namespaces that only this script holds, so that nothing of them is left
 # once it has ended, however it ends.
 set -eu
-stage=$1 name=$2 veth=$3 address=$4 host=$5 folder=$6 tree=$7 kubelet=$8
+stage=$1 name=$2 veth=$3 address=$4 host=$5 folder=$6 tree=$7 binaries=$8
 if [ "$stage" = outside ]; then
     shift 8
     for cgroup in "$@"; do echo $$ > "$cgroup/cgroup.procs"; done
-    exec unshare --mount --net --propagation private -- sh "$0" inside "$name" "$veth" "$address" "$host" "$folder" "$tree" "$kubelet"
+    exec unshare --mount --net --propagation private -- sh "$0" inside "$name" "$veth" "$address" "$host" "$folder" "$tree" "$binaries"
 fi
 
 ip link set lo up
@@ -17,6 +17,9 @@ ip link add eth0 type veth peer name "$veth" netns "$host"
 ip address add "$address" dev eth0
 # No default route: with one, this kubelet's look-ups of cloud credentials hang for seconds.
 ip link set eth0 up
+# systemd-nspawn never removes its notes there.
+mkdir -p /run/systemd/nspawn
+mount -t tmpfs -o mode=0755 "$name" /run/systemd/nspawn
 mount -t overlay "$name" -o "lowerdir=$tree,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
 
 # A reboot of the node ends systemd-nspawn with 133 (--keep-unit asks for that).
@@ -27,6 +30,6 @@ while [ "$status" = 133 ]; do
         --settings=no --register=no --keep-unit --console=pipe --link-journal=no --resolv-conf=off --timezone=off \
         --capability=all --system-call-filter="@keyring bpf @privileged" --bind=/dev/kmsg \
         --network-namespace-path=/proc/self/ns/net \
-        --bind-ro="$kubelet:/usr/bin/kubelet" --bind="$folder/containerd:/var/lib/containerd" || status=$?
+        --bind-ro="$binaries/kubelet:/usr/bin/kubelet" --bind-ro="$binaries/kubeadm:/usr/bin/kubeadm" --bind="$folder/containerd:/var/lib/containerd" || status=$?
 done
 exit "$status"
