@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import build, cgroups, network, objects, processes
+from .api import Api
 from .console import LabError, run, say
 from .controlplane import ControlPlane
 from .node import LabNode
@@ -62,6 +63,7 @@ class Lab:
             lab._start_nodes(dynamic)
             lab._write_inventory()
             lab.wait_ready()
+            objects.annotate_joined(lab.apiserver.api(), {node.name for node in lab.nodes})
         say(f"up: {count} nodes Ready in {time.monotonic() - started:.1f} s")
         return lab
 
@@ -129,7 +131,7 @@ class Lab:
         expected = {node.name for node in self.nodes}
         deadline = time.monotonic() + seconds
         while True:
-            late = sorted(expected - objects.ready_nodes(api))
+            late = sorted(expected - self._ready(api))
             if not late:
                 return
             if time.monotonic() > deadline:
@@ -177,17 +179,22 @@ class Lab:
         """Remove the Node objects that `add_node_objects` made with this prefix."""
         objects.remove_nodes(self.apiserver.api(), prefix)
 
-    def is_whole(self) -> bool:
-        """Whether control plane and all nodes run and are Ready."""
-        return bool(self.nodes) and self.apiserver.is_running() and {node.name for node in self.nodes} <= self._ready()
-
-    def _ready(self) -> set[str]:
+    def ready_nodes(self) -> set[str]:
+        """Names of the nodes that are up, with a kubelet that answers and says Ready; none while the API server is stopped."""
         api = self.apiserver.api()
-        return objects.ready_nodes(api) if api.is_ready() else set()
+        return self._ready(api) if api.is_ready() else set()
+
+    def _ready(self, api: Api) -> set[str]:
+        said = objects.ready_nodes(api)
+        return {node.name for node in self.nodes if node.name in said and node.running and objects.is_kubelet_alive(api, node.name)}
+
+    def is_whole(self) -> bool:
+        """Whether the API server and all nodes are up and Ready."""
+        return bool(self.nodes) and {node.name for node in self.nodes} == self.ready_nodes()
 
     def table(self) -> str:
         """The lab's state for people."""
-        ready = self._ready()
+        ready = self.ready_nodes()
         rows = [("NODE", "READY", "KUBELET PID", "ADDRESS", "GROUP")]
         for node in self.nodes:
             rows.append((node.name, "yes" if node.name in ready else "no", str(node.kubelet_pid() or "-") if node.running else "down", node.address, node.group))

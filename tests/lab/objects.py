@@ -19,6 +19,18 @@ def ready_nodes(api: Api) -> set[str]:
             if any(condition["type"] == "Ready" and condition["status"] == "True" for condition in item.get("status", {}).get("conditions", ()))}
 
 
+def is_kubelet_alive(api: Api, name: str) -> bool:
+    """Whether the node's kubelet itself says it is healthy. A Node's condition stays as it was when its kubelet dies: the lab has no node controller."""
+    return api.request("GET", f"/api/v1/nodes/{name}/proxy/healthz")[0] == 200
+
+
+def annotate_joined(api: Api, names: set[str]) -> None:
+    """Leave the annotation that `kubeadm join` leaves, by which `kubeadm upgrade node` finds the container runtime."""
+    for name in names:
+        api.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": {
+            "kubeadm.alpha.kubernetes.io/cri-socket": "/run/containerd/containerd.sock"}}}, "application/merge-patch+json")
+
+
 def add_nodes(api: Api, count: int, prefix: str) -> list[str]:
     """Create bare Node objects over one connection; names that exist are left as they are."""
     names = [f"{prefix}{number:05d}" for number in range(count)]
