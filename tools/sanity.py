@@ -34,7 +34,7 @@ def write_bootstrap(home: Path) -> None:
 
     Raises SystemExit when that version cannot be read from ansible-test's own source.
     """
-    import ansible_test  # noqa: PLC0415 - only there in the environment of this gate
+    import ansible_test  # only there in the environment of this gate
 
     source = Path(next(iter(ansible_test.__path__))) / "_internal" / "python_requirements.py"
     versions = re.findall(r"pip='([0-9.]+)'", source.read_text(encoding="utf-8"))
@@ -51,7 +51,7 @@ def write_pip_settings(home: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     lines = ["[global]"]
     for setting in subprocess.run([*pip, "config", "list"], check=True, capture_output=True, text=True).stdout.splitlines():
-        name, _, value = setting.partition("=")
+        name, dummy, value = setting.partition("=")
         key = name.rpartition(".")[2]
         if name.startswith(("global.", ":env:.")) and key != "cache-dir" and not any(line.startswith(f"{key} =") for line in lines):
             lines.append(f"{key} = {value.strip(chr(39))}")

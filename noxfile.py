@@ -1,0 +1,204 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every gate of this repository, declared once. `make test` runs them all, `.venv/bin/nox -s NAME` one, `.venv/bin/nox -l` lists them.
+
+The tags say when a gate runs: `quick` and `slow` anywhere, `lab` only where the lab is up (see tools/gates.py).
+Environments are made once and kept under .nox; several gates share one. Remove .nox to get the newest releases of what is not pinned.
+"""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+from collection_tree import copy, link  # noqa: E402
+
+# One environment serves many gates, which nox itself cannot do: see Tools.
+nox.options.default_venv_backend = "none"
+
+KEPT = ROOT / ".nox"
+CACHE = KEPT / ".cache"
+REPORTS = KEPT / "reports"
+NAME = "livenodes.kubelet"
+
+RUNTIME = ["-r", "meta/ee-requirements.txt"]
+TESTS = ["-r", "tools/requirements/tests.txt"]
+NEWEST = ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/tools.txt"]
+LOWEST = ["ansible-core==2.17.*", "kubernetes==28.1.0", *RUNTIME, *TESTS]
+
+
+def newer_python() -> str | None:
+    """Return the newest interpreter of 3.12 to 3.14 in PATH or among pyenv's versions that works, or None.
+
+    ansible-core 2.20 and later run on these only, while Debian 12's own Python is 3.11.
+    """
+    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+    for minor in (14, 13, 12):
+        known = [shutil.which(f"python3.{minor}"), *sorted(map(str, pyenv.glob(f"3.{minor}.*/bin/python3.{minor}")), reverse=True)]
+        for python in filter(None, known):
+            if subprocess.run([python, "-c", "import ensurepip"], capture_output=True, check=False).returncode == 0:
+                return python
+    return None
+
+
+class Tools:
+    """A Python environment under .nox and what is installed in it. Raises through `session.run` when pip fails."""
+
+    def __init__(self, session: nox.Session, name: str, wanted: list[str], python: str = sys.executable) -> None:
+        self.session = session
+        self.place = KEPT / name
+        lists = [(ROOT / word).read_text(encoding="utf-8") for word in wanted if word.endswith(".txt")]
+        text = "\n".join([python, *wanted, *lists])
+        done = self.place / "installed"
+        # Asking pip whether all is there costs seconds a gate; the same list needs no asking.
+        if not done.exists() or done.read_text(encoding="utf-8") != text:
+            session.run(sys.executable, "-m", "virtualenv", "--quiet", "--clear", "--python", python, str(self.place), external=True)
+            session.run(str(self.place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted, external=True, silent=True)
+            done.write_text(text, encoding="utf-8")
+
+    def run(self, program: str, *arguments: str, silent: bool = False) -> str:
+        """Run a program of this environment with the collection importable and Ansible's caches under .nox; return what it printed if `silent`."""
+        collections = str(link(CACHE / "link"))
+        environment = {
+            "ANSIBLE_COLLECTIONS_PATH": collections,
+            "ANSIBLE_HOME": str(CACHE / "ansible"),
+            "NO_COLOR": "1",
+            "PATH": os.pathsep.join([str(self.place / "bin"), os.environ.get("PATH", os.defpath)]),
+            "PYTHONPATH": collections,
+            "VIRTUAL_ENV": str(self.place),
+        }
+        return str(self.session.run(str(self.place / "bin" / program), *arguments, env=environment, external=True, silent=silent))
+
+    def pytest(self, *arguments: str) -> None:
+        """Run pytest and leave its counts in .nox/reports for tools/gates.py."""
+        REPORTS.mkdir(parents=True, exist_ok=True)
+        self.run("pytest", f"--junitxml={REPORTS / self.session.name}.xml", *arguments, *self.session.posargs)
+
+
+def newest(session: nox.Session) -> Tools:
+    """Return the environment that most gates share: newest ansible-core for this Python, newest kubernetes, all tools."""
+    return Tools(session, "newest", NEWEST)
+
+
+@nox.session(tags=["quick"])
+def fields(session: nox.Session) -> None:
+    """The generated field tables equal what their sources in tools/data say."""
+    newest(session).run("python", "tools/generate_fields.py", "--check")
+
+
+@nox.session(tags=["quick"])
+def ruff(session: nox.Session) -> None:
+    """Style and likely mistakes; plugins stay within Python 3.7."""
+    newest(session).run("ruff", "check", "--no-fix", ".")
+
+
+@nox.session(tags=["quick"])
+def mypy(session: nox.Session) -> None:
+    """Types of module_utils, strictly."""
+    newest(session).run("mypy", "plugins/module_utils")
+
+
+@nox.session(tags=["quick"])
+def unit(session: nox.Session) -> None:
+    """Unit and property tests with the newest kubernetes and the newest ansible-core for this Python."""
+    newest(session).pytest("tests/unit")
+
+
+@nox.session(tags=["quick"])
+def unit_lowest(session: nox.Session) -> None:
+    """Unit and property tests with the lowest versions that the collection supports: ansible-core 2.17, kubernetes 28.1.0."""
+    if sys.version_info >= (3, 13):
+        session.skip(f"ansible-core 2.17 runs on Python up to 3.12, this is {sys.version_info.major}.{sys.version_info.minor}")
+    Tools(session, "lowest", LOWEST).pytest("tests/unit")
+
+
+@nox.session(tags=["quick"])
+def unit_newer_python(session: nox.Session) -> None:
+    """Unit and property tests on Python 3.12 or later, which the newest ansible-core needs."""
+    python = newer_python()
+    if python is None:
+        session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
+    Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python).pytest("tests/unit")
+
+
+@nox.session(tags=["quick"])
+def changelog(session: nox.Session) -> None:
+    """Changelog fragments are well formed."""
+    tools = newest(session)
+    tools.run("antsibull-changelog", "lint")
+    if (ROOT / "changelogs/changelog.yaml").exists():
+        tools.run("antsibull-changelog", "lint-changelog-yaml", "changelogs/changelog.yaml")
+
+
+@nox.session(tags=["quick"])
+def docs(session: nox.Session) -> None:
+    """Documentation: docs site configuration, guides, plugins, roles, every reference; ansible-doc shows each public name."""
+    tools = newest(session)
+    tools.run("antsibull-docs", "lint-collection-docs", "--plugin-docs", "--disallow-unknown-collection-refs", "--validate-collection-refs", "self", ".")
+    for kind, folder, pattern in (("module", "plugins/modules", "*.py"), ("filter", "plugins/filter", "*.yml"), ("filter", "plugins/filter", "*.py"),
+                                  ("role", "roles", "*/meta/argument_specs.yml")):
+        names = {(path.parts[-3] if kind == "role" else path.stem) for path in (ROOT / folder).glob(pattern)} - {"__init__"}
+        if kind == "filter" and pattern == "*.py":
+            # A file of filters need not be named like one; those that have no documentation file of their own are.
+            names = {name for name in names if "DOCUMENTATION" in (ROOT / folder / f"{name}.py").read_text(encoding="utf-8")}
+        for name in sorted(names):
+            shown = tools.run("ansible-doc", "--type", kind, f"{NAME}.{name}", silent=True)
+            if f"{NAME}.{name}" not in shown:
+                session.error(f"ansible-doc --type {kind} {NAME}.{name} shows nothing")
+
+
+@nox.session(tags=["quick"])
+def ansible_lint(session: nox.Session) -> None:
+    """ansible-lint, production profile, without network."""
+    newest(session).run("ansible-lint", "--offline", "--profile", "production", "--strict")
+
+
+@nox.session(tags=["slow"])
+def sanity(session: nox.Session) -> None:
+    """ansible-test sanity: all tests, no ignore files."""
+    tools = newest(session)
+    ignored = list(ROOT.glob("tests/sanity/ignore*"))
+    if ignored:
+        session.error(f"sanity is to pass without ignore files, remove {', '.join(map(str, ignored))}")
+    tools.run("python", "tools/sanity.py", str(CACHE / "sanity"), *session.posargs)
+
+
+@nox.session(tags=["slow"])
+def galaxy(session: nox.Session) -> None:
+    """The artifact builds, and Galaxy's own importer takes it without error or warning."""
+    tools = Tools(session, "galaxy", ["-r", "tools/requirements/galaxy.txt"])
+    shutil.rmtree(ROOT / "build", ignore_errors=True)
+    tools.run("ansible-galaxy", "collection", "build", "--output-path", str(ROOT / "build"), str(copy(CACHE / "artifact")))
+    artifact = next((ROOT / "build").glob("*.tar.gz"))
+    report = tools.run("python", "-m", "galaxy_importer.main", str(artifact), silent=True)
+    print(report)
+    complaints = re.findall(r"^(?:WARNING|ERROR|CRITICAL).*$", report, re.MULTILINE)
+    if complaints:
+        session.error("galaxy-importer complains:\n" + "\n".join(complaints))
+
+
+@nox.session(tags=["lab"])
+def e2e(session: nox.Session) -> None:
+    """The five stages on real kubelets of the lab."""
+    newest(session).pytest("tests/e2e")
+
+
+@nox.session(tags=["lab"])
+def benchmarks(session: nox.Session) -> None:
+    """Speed and memory on 1,000 nodes in the lab's API server, beside a bare loop of the same requests."""
+    newest(session).pytest("tests/benchmarks")
+
+
+@nox.session(default=False)
+def release(session: nox.Session) -> None:
+    """Not a gate: turn the changelog fragments into the release notes of the version in galaxy.yml."""
+    newest(session).run("antsibull-changelog", "release", *session.posargs)
