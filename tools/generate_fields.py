@@ -110,7 +110,8 @@ def field(path: str, old: dict[str, Any] | None, new: dict[str, Any] | None, our
     row["until"] = ours["until"].get(path, minor(new["until"]) if new and "until" in new else None)
     if old:
         row.update(default=old["default"], unset=old["unset"], zero_omitted=old["zero_shown"] == "omitted")
-        row["effect"] = EFFECT_OF_CLASS.get(effect := old["suggested"] if old["class"] == "unspecified" else old["class"], effect)
+        effect = old["suggested"] if old["class"] == "unspecified" else old["class"]
+        row["effect"] = EFFECT_OF_CLASS.get(effect, effect)
         row["reason"] = old["reason"].replace("no advice in comment", "no advice upstream")
     else:
         assert new is not None

@@ -68,7 +68,8 @@ def same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(same(left, right) for left, right in zip(one, other))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    return bool(one == other)
+    equal: bool = one == other
+    return equal
 
 
 def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def _leaves(value: Any, at: paths.Path, minor: int) -> Iterator[tuple[str, Any]]
 def _absence_known(path: str, minor: int) -> bool:
     """Return whether absence of this path has one known meaning at this minor: no value, or a default that was filled in already."""
     field = fields.owner(path)
-    return field is not None and (minor == fields.TABLE_MINOR and field.exists_at(minor) or field.unset_at(minor) == "none")
+    return field is not None and ((minor == fields.TABLE_MINOR and field.exists_at(minor)) or field.unset_at(minor) == "none")
 
 
 def _emptiness_is_told(path: str, side: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -48,7 +48,7 @@ def _fraction(digits: str, unit: int) -> int:
     return int(float(value) * (float(unit) / scale))
 
 
-def format(nanoseconds: int) -> str:  # noqa: A001 - the pair is parse and format
+def format(nanoseconds: int) -> str:
     """Return a duration the way Go prints it: ``1m30s``, ``100ms``, ``4h0m0s``, ``0s``."""
     if nanoseconds == 0:
         return "0s"

@@ -38,7 +38,7 @@ def parse(text: str) -> Path:
     """Return the path a text form stands for; raise ValueError when the text is none."""
     if text == show(()):
         return ()
-    keys: list[Union[str, int]] = []
+    keys: list[str | int] = []
     at = 0
     while at < len(text):
         step = _STEP.match(text, at)

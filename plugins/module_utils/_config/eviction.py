@@ -1,0 +1,82 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Eviction thresholds. Source: pkg/kubelet/eviction/helpers.go ParseThresholdConfig; any error in it kills the kubelet at start."""
+from __future__ import annotations
+
+from typing import Iterator
+
+from . import duration, paths, quantity
+from .problem import REFUSAL, Problem
+from .view import View
+
+_SIGNALS = (
+    "memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "allocatableMemory.available", "pid.available",
+)
+_SIGNALS_SINCE_29 = ("containerfs.available", "containerfs.inodesFree")
+
+
+def signals(minor: int) -> tuple[str, ...]:
+    """Return the eviction signals a kubelet of this minor knows."""
+    return _SIGNALS + (_SIGNALS_SINCE_29 if minor >= 29 else ())
+
+
+def check(view: View) -> Iterator[Problem]:
+    """Yield a refusal for every signal, threshold and grace period that the kubelet would die of."""
+    for field in ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"):
+        for signal, value in view.pairs(field).items():
+            path = paths.show((field, signal))
+            if signal not in signals(view.minor):
+                yield _refuse(path, f"unsupported eviction signal {signal}", _signal_remedy(signal, view.minor))
+            elif field == "evictionSoftGracePeriod":
+                yield from _grace_period(path, value)
+            else:
+                yield from _threshold(path, signal, value, field == "evictionMinimumReclaim")
+    periods = view.pairs("evictionSoftGracePeriod")
+    for signal in view.pairs("evictionSoft"):
+        if signal not in periods:
+            yield _refuse(paths.show(("evictionSoft", signal)), f"grace period must be specified for the soft eviction threshold {signal}",
+                          f'Add it: evictionSoftGracePeriod: {{"{signal}": "1m30s"}}. These maps are replaced as a whole, so repeat their other keys.')
+
+
+def _refuse(path: str, message: str, remedy: str) -> Problem:
+    return Problem(REFUSAL, path, message, remedy, "eviction")
+
+
+def _signal_remedy(signal: str, minor: int) -> str:
+    bare = signal.rstrip("<>= ").strip()
+    if bare != signal and bare in signals(minor):
+        return f"Write {bare} without an operator; it is always `<`."
+    same = next((name for name in signals(minor) if name.lower() == signal.lower()), None)
+    return f"Write {same}." if same else f"Use one of {', '.join(signals(minor))}."
+
+
+def _grace_period(path: str, value: str) -> Iterator[Problem]:
+    try:
+        if duration.parse(value) >= 0:
+            return
+        message = f"invalid eviction grace period specified: {value}, must be a positive value"
+    except ValueError as error:
+        message = str(error)
+    yield _refuse(path, message, 'Write a Go duration with its unit, such as "1m30s".')
+
+
+def _threshold(path: str, signal: str, value: str, reclaim: bool) -> Iterator[Problem]:
+    remedy = 'Write a quantity such as "100Mi" or a percentage such as "10%".'
+    if value[:1] in ("<", ">", "="):
+        remedy = f'Write only the amount, without an operator: "{value.lstrip("<>= ")}".'
+    try:
+        percentage = quantity.parse_percentage(value)
+        amount = None if percentage is not None else quantity.parse(value)
+    except ValueError as error:
+        yield _refuse(path, str(error), remedy)
+        return
+    kind = "eviction percentage minimum reclaim" if reclaim else "eviction percentage threshold"
+    if percentage is not None and (percentage < 0 or (reclaim and percentage == 0)):
+        yield _refuse(path, f"{kind} {signal} must be positive: {value}", remedy)
+    elif percentage is not None and percentage > 100:
+        yield _refuse(path, f"{kind} {signal} must be <= 100%: {value}", remedy)
+    elif amount is not None and amount < 0 and reclaim:
+        yield _refuse(path, f"negative eviction minimum reclaim specified for {signal}", remedy)
+    elif amount is not None and amount <= 0 and not reclaim:
+        yield _refuse(path, f"eviction threshold {signal} must be positive: {value}", 'To switch a threshold off, write "0%" or leave its key out.')
