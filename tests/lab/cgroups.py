@@ -4,6 +4,9 @@
 """One cgroup for each node in every hierarchy of this machine, so that nodes never see or count each other's processes."""
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -43,13 +46,14 @@ def make(settings: Settings, node: str) -> list[Path]:
 
 
 def remove(settings: Settings, node: str | None = None) -> None:
-    """Remove the cgroups of a node, or of the whole lab; what ran in them must have ended."""
+    """Remove the cgroups of a node, or of the whole lab, and end what still runs in them: they are the lab's by name."""
     for hierarchy in hierarchies():
         top = hierarchy / _name(settings)
         if node:
             top = top / node
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 10
         while top.is_dir():
+            _kill(top)
             try:
                 for folder in sorted((path for path in top.rglob("*") if path.is_dir()), key=lambda path: len(path.parts), reverse=True):
                     folder.rmdir()
@@ -61,6 +65,17 @@ def remove(settings: Settings, node: str | None = None) -> None:
                 if time.monotonic() > deadline:
                     raise LabError(f"cgroup {error.filename} stays busy; see its cgroup.procs for what runs there") from error
                 time.sleep(0.05)
+
+
+def _kill(top: Path) -> None:
+    for members in top.rglob("cgroup.procs"):
+        with contextlib.suppress(OSError):
+            for word in members.read_text().split():
+                descriptor = os.pidfd_open(int(word))
+                # Still a member now that the descriptor holds the process: so it is the one that was listed.
+                if word in members.read_text().split():
+                    signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+                os.close(descriptor)
 
 
 def _name(settings: Settings) -> str:

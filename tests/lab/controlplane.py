@@ -52,7 +52,10 @@ class ControlPlane:
 
     def start(self) -> None:
         """Start what does not run, and wait until the API server is ready."""
-        if not self.is_etcd_running():
+        if not self.is_etcd_running() or "etcd_ports" not in self.state.data:
+            # The ports of a new etcd are new, and an API server that runs on knows only the old ones.
+            processes.stop(self.settings, "apiserver", patience=1)
+            processes.stop(self.settings, "etcd", patience=5)
             self._start_etcd()
         if not self.is_running():
             _refuse_taken(self.settings.gateway, PORT)
@@ -67,7 +70,8 @@ class ControlPlane:
 
     def stop(self) -> None:
         """Stop the API server; etcd stays, and with it every object."""
-        processes.stop(self.settings, "apiserver", patience=5)
+        # Watches that stay open would keep it a minute in its orderly shutdown.
+        processes.stop(self.settings, "apiserver", patience=1)
 
     def is_running(self) -> bool:
         """Whether the API server's process exists."""
@@ -78,10 +82,8 @@ class ControlPlane:
         return bool(processes.find(self.settings, "etcd"))
 
     def _start_etcd(self) -> None:
-        ports = self.state.data.get("etcd_ports") or _free_ports(2)
+        ports = _free_ports(2)
         self.state.record(etcd_ports=ports)
-        for port in ports:
-            _refuse_taken("127.0.0.1", port)
         client, peer = (f"https://127.0.0.1:{port}" for port in ports)
         folder = self.etcd_ca.folder
         tls = [f"--{prefix}{option}" for prefix in ("", "peer-") for option in (

@@ -63,7 +63,6 @@ class Lab:
             lab._start_nodes(dynamic)
             lab._write_inventory()
             lab.wait_ready()
-            objects.annotate_joined(lab.apiserver.api(), {node.name for node in lab.nodes})
         say(f"up: {count} nodes Ready in {time.monotonic() - started:.1f} s")
         return lab
 
@@ -83,8 +82,8 @@ class Lab:
         with locked():
             settings = Settings.load()
             state = State(settings.folder)
-            # A command that was cut off may be starting things still; what it starts later carries the mark too.
-            processes.stop(settings, patience=3)
+            # Nothing of it is kept, so nothing needs an orderly end.
+            processes.stop(settings, patience=0)
             network.remove(settings, state)
             cgroups.remove(settings)
             with contextlib.suppress(OSError):
@@ -129,14 +128,16 @@ class Lab:
         """Wait until every node is Ready; raises LabError naming those that are not."""
         api = self.apiserver.api()
         expected = {node.name for node in self.nodes}
+        incomplete = {node.name: f"10.244.{node.index}.0/24" for node in self.nodes}
         deadline = time.monotonic() + seconds
         while True:
+            incomplete = {name: pods for name, pods in incomplete.items() if not objects.complete(api, name, pods)}
             late = sorted(expected - self._ready(api))
             if not late:
                 return
             if time.monotonic() > deadline:
                 raise LabError(f"not Ready after {seconds:.0f} s: {', '.join(late)}; the kubelet of {late[0]} says:\n{self.node(late[0]).journal(12)}")
-            time.sleep(0.3)
+            time.sleep(0.2)
 
     def _make_ssh_key(self) -> None:
         if not self.ssh_key.with_suffix(".pub").exists():

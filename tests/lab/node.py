@@ -4,6 +4,7 @@
 """A node: a booted systemd in a container of its own, with its own network, and a kubelet laid out as kubeadm does."""
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -155,18 +156,12 @@ users:
 
     def leader(self) -> int | None:
         """The pid, on this machine, of the node's pid 1."""
-        waiting = [process.pid for process in processes.find(self.settings, self.role)]
-        while waiting:
-            pid = waiting.pop()
-            try:
-                status = Path(f"/proc/{pid}/status").read_text()
+        for process in processes.find(self.settings, self.role):
+            with contextlib.suppress(OSError, StopIteration):
+                status = Path(f"/proc/{process.pid}/status").read_text()
                 inside = next(line for line in status.splitlines() if line.startswith("NSpid:")).split()
-                if len(inside) > 2 and inside[-1] == "1" and status.startswith("Name:\tsystemd\n"):
-                    return pid
-                for children in Path(f"/proc/{pid}/task").glob("*/children"):
-                    waiting += [int(child) for child in children.read_text().split()]
-            except (OSError, StopIteration):
-                continue
+                if len(inside) > 2 and inside[-1] == "1":
+                    return process.pid
         return None
 
     def _booted(self) -> bool:

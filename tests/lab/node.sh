@@ -22,6 +22,7 @@ mkdir -p /run/systemd/nspawn
 mount -t tmpfs -o mode=0755 "$name" /run/systemd/nspawn
 mount -t overlay "$name" -o "lowerdir=$tree,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
 
+# The node's pid 1 gets this script's mark: it lives on when only systemd-nspawn is killed, and has to be found then.
 # A reboot of the node ends systemd-nspawn with 133 (--keep-unit asks for that).
 status=133
 while [ "$status" = 133 ]; do
@@ -29,7 +30,7 @@ while [ "$status" = 133 ]; do
     SYSTEMD_NSPAWN_API_VFS_WRITABLE=network systemd-nspawn --quiet --boot --directory="$folder/root" --machine="$veth" --hostname="$name" \
         --settings=no --register=no --keep-unit --console=pipe --link-journal=no --resolv-conf=off --timezone=off \
         --capability=all --system-call-filter="@keyring bpf @privileged" --bind=/dev/kmsg \
-        --network-namespace-path=/proc/self/ns/net \
+        --setenv="LIVENODES_LAB_PROCESS=$LIVENODES_LAB_PROCESS" --network-namespace-path=/proc/self/ns/net \
         --bind-ro="$binaries/kubelet:/usr/bin/kubelet" --bind-ro="$binaries/kubeadm:/usr/bin/kubeadm" --bind="$folder/containerd:/var/lib/containerd" || status=$?
 done
 exit "$status"

@@ -24,11 +24,18 @@ def is_kubelet_alive(api: Api, name: str) -> bool:
     return api.request("GET", f"/api/v1/nodes/{name}/proxy/healthz")[0] == 200
 
 
-def annotate_joined(api: Api, names: set[str]) -> None:
-    """Leave the annotation that `kubeadm join` leaves, by which `kubeadm upgrade node` finds the container runtime."""
-    for name in names:
-        api.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": {
-            "kubeadm.alpha.kubernetes.io/cri-socket": "/run/containerd/containerd.sock"}}}, "application/merge-patch+json")
+def complete(api: Api, name: str, pod_network: str) -> bool:
+    """Give a Node what `kubeadm join` and the controller manager give it; return whether the Node exists.
+
+    By the annotation `kubeadm upgrade node` finds the container runtime. A kubelet that sees its pod network reports at once that it is Ready, others
+    only with their next regular report, 10 s later.
+    """
+    status, answer = api.request("PATCH", f"/api/v1/nodes/{name}", {
+        "metadata": {"annotations": {"kubeadm.alpha.kubernetes.io/cri-socket": "/run/containerd/containerd.sock"}},
+        "spec": {"podCIDR": pod_network, "podCIDRs": [pod_network]}}, "application/merge-patch+json")
+    if status not in (200, 404):
+        raise LabError(f"completing Node {name}: {status} {answer.get('message')}")
+    return status == 200
 
 
 def add_nodes(api: Api, count: int, prefix: str) -> list[str]:
@@ -52,7 +59,7 @@ def _label_value(prefix: str) -> str:
 
 
 def _bare_node(name: str, prefix: str) -> dict:
-    """About 10 KB, as a node in service has: 50 images with two names each, five conditions, addresses, system information."""
+    """About 10 KB, as a node in service has: 35 images with two names each, five conditions, addresses, system information."""
     digest = hashlib.sha256(name.encode()).hexdigest()
     moment = "2026-01-01T00:00:00Z"
     capacity = {"cpu": "16", "memory": "65842232Ki", "ephemeral-storage": "263174212Ki", "pods": "110", "hugepages-1Gi": "0", "hugepages-2Mi": "0"}
@@ -62,7 +69,7 @@ def _bare_node(name: str, prefix: str) -> dict:
             ("NetworkUnavailable", "False", "RouteCreated"), ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
             ("DiskPressure", "False", "KubeletHasNoDiskPressure"), ("PIDPressure", "False", "KubeletHasSufficientPID"), ("Ready", "True", "KubeletReady"))]
     images = [{"names": [f"registry.invalid/team/service-{number:02d}@sha256:{digest}", f"registry.invalid/team/service-{number:02d}:v1.{number}.0"],
-               "sizeBytes": 100000000 + number} for number in range(50)]
+               "sizeBytes": 100000000 + number} for number in range(35)]
     return {
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": {LABEL: _label_value(prefix), "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
