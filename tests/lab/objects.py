@@ -4,6 +4,7 @@
 """Node objects seen from the API: which are Ready, and bare ones made by the thousand for tests of scale."""
 from __future__ import annotations
 
+import datetime
 import hashlib
 
 from .api import Api
@@ -25,17 +26,25 @@ def is_kubelet_alive(api: Api, name: str) -> bool:
 
 
 def complete(api: Api, name: str, pod_network: str) -> bool:
-    """Give a Node what `kubeadm join` and the controller manager give it; return whether the Node exists.
+    """Give a Node what `kubeadm join` and the controller manager give it; return whether that is done.
 
-    By the annotation `kubeadm upgrade node` finds the container runtime. A kubelet that sees its pod network reports at once that it is Ready, others
-    only with their next regular report, 10 s later.
+    By the annotation `kubeadm upgrade node` finds the container runtime. A kubelet that first sees its pod network reports its state at once, others
+    only with their next regular report, 10 s later. In its first second it would report that it has not looked at its pods yet, so the Node waits for that.
     """
+    status, answer = api.request("GET", f"/api/v1/nodes/{name}")
+    if status == 404:
+        return False
+    if answer.get("spec", {}).get("podCIDR"):
+        return True
+    made = datetime.datetime.fromisoformat(answer["metadata"]["creationTimestamp"].replace("Z", "+00:00"))
+    if (datetime.datetime.now(datetime.timezone.utc) - made).total_seconds() < 2.5:
+        return False
     status, answer = api.request("PATCH", f"/api/v1/nodes/{name}", {
         "metadata": {"annotations": {"kubeadm.alpha.kubernetes.io/cri-socket": "/run/containerd/containerd.sock"}},
         "spec": {"podCIDR": pod_network, "podCIDRs": [pod_network]}}, "application/merge-patch+json")
-    if status not in (200, 404):
+    if status != 200:
         raise LabError(f"completing Node {name}: {status} {answer.get('message')}")
-    return status == 200
+    return True
 
 
 def add_nodes(api: Api, count: int, prefix: str) -> list[str]:
