@@ -1,0 +1,54 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Needs git, make and python3 (3.11 or later). Everything else comes from PyPI into .venv and .nox, and for the lab from Debian's archive.
+SHELL := /bin/bash
+PYTHON ?= python3
+NODES ?= 3
+GATES := .venv/bin/python tools/gates.py
+.DEFAULT_GOAL := help
+.PHONY: help test demo lab-up lab-down lab-status lint unit docs build clean
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+test: .venv/nox ## run every gate that can run here; LAB=require insists on the lab, LAB=skip leaves it out
+	@$(GATES)
+
+demo: .venv/nox ## show the main job on a lab of real kubelets (Debian, root)
+	@.venv/bin/python tools/demo
+
+lint: .venv/nox ## style, types, generated files, documentation: seconds
+	@$(GATES) fields ruff mypy changelog docs ansible_lint
+
+unit: .venv/nox ## unit and property tests
+	@$(GATES) unit
+
+docs: .venv/nox ## check documentation and guides
+	@$(GATES) docs
+
+build: .venv/nox ## build the collection artifact into build/ and let Galaxy's importer check it
+	@$(GATES) galaxy && ls build/*.tar.gz
+
+lab-up: ## start the lab, or add nodes to it: NODES=3
+	@$(PYTHON) -m tests.lab up --nodes $(NODES)
+
+lab-down: ## remove the lab without a trace
+	@$(PYTHON) -m tests.lab down
+
+lab-status: ## show the lab's nodes and where its kubeconfig and inventory are
+	@$(PYTHON) -m tests.lab status
+
+clean: ## remove what the gates made (the lab's built binaries lie outside the checkout and stay)
+	rm -rf .venv .nox .cache .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A Debian without python3-venv gets it, if we may; anybody else is told.
+.venv/nox: tools/requirements/nox.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than 3.11: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y python3-venv >/dev/null; } \
+		|| { echo "$(PYTHON) has no venv module: install python3-venv"; exit 1; }
+	@$(PYTHON) -m venv --clear .venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -r tools/requirements/nox.txt
+	@touch $@
