@@ -19,7 +19,7 @@ demo: .venv/nox ## show the main job on a lab of real kubelets (Debian, root)
 	@.venv/bin/python tools/demo
 
 lint: .venv/nox ## style, types, generated files, documentation: seconds
-	@$(GATES) fields ruff mypy changelog docs ansible_lint
+	@$(GATES) fields ruff shell mypy changelog docs ansible_lint
 
 unit: .venv/nox ## unit and property tests
 	@$(GATES) unit

@@ -102,6 +102,12 @@ def ruff(session: nox.Session) -> None:
 
 
 @nox.session(tags=["quick"])
+def shell(session: nox.Session) -> None:
+    """Shell scripts, by shellcheck."""
+    newest(session).run("shellcheck", ".ci/run", *map(str, sorted(ROOT.glob("tests/**/*.sh"))))
+
+
+@nox.session(tags=["quick"])
 def mypy(session: nox.Session) -> None:
     """Types of module_utils, strictly."""
     newest(session).run("mypy", "plugins/module_utils")
