@@ -228,6 +228,8 @@ def main(names: list[str]) -> int:
     if unknown:
         raise SystemExit(f"no such gate: {', '.join(unknown)}; there are {', '.join(known)}")
     REPORTS.mkdir(parents=True, exist_ok=True)
+    # Also SIGINT: a shell starts what runs in its background with that ignored, and the gates would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     lab, outcomes, interrupted = Lab(), [], False
     started = time.monotonic()
