@@ -101,7 +101,7 @@ def is_zero(value: Any, field: Field) -> bool:
     """Return whether a value is absent or the zero or empty value of the field's type."""
     if field.type == "duration" and isinstance(value, str):
         return canonical(value, field) == "0s"
-    return value is None or value is False or value in ("", 0) or (isinstance(value, (list, dict)) and not value)
+    return value is None or (isinstance(value, (bool, int, float, str, list, dict)) and not value)
 
 
 def canonical(value: Any, field: Field) -> Any:

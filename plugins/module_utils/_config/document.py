@@ -45,12 +45,21 @@ def parse(text: str | bytes, origin: str, complete: bool = False) -> dict[str, A
         raise DocumentError(f"{where}: {error.cause}. {error.remedy}") from None
     if found is None:
         raise DocumentError(f"{origin}: the document is empty. Write at least one field, or {{}} for none.")
-    if not isinstance(found, dict):
-        raise DocumentError(f"{origin}: the document is a {_kind_of(found)}, not a mapping of fields. Write `field: value` lines.")
-    budget = [_MAX_VALUES]
-    result: dict[str, Any] = _plain(found, origin, 0, budget)
+    result = accept(found, origin)
     if complete:
         _check_header(result, origin)
+    return result
+
+
+def accept(value: Any, origin: str) -> dict[str, Any]:
+    """Return a copy of a mapping that was read elsewhere, such as an Ansible variable.
+
+    Raises DocumentError when it is no mapping, or holds anything that JSON does not know: keys that are no strings, dates, NaN.
+    """
+    if not isinstance(value, Mapping):
+        kind = "list" if isinstance(value, list) else "single value"
+        raise DocumentError(f"{origin}: the document is a {kind}, not a mapping of fields. Write `field: value` lines.")
+    result: dict[str, Any] = _plain(value, origin, 0, [_MAX_VALUES])
     return result
 
 
@@ -112,12 +121,17 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
     if budget[0] < 0 or depth > _MAX_DEPTH:
         raise DocumentError(f"{origin}: the document grows beyond {_MAX_VALUES} values or {_MAX_DEPTH} levels when its aliases are written out. "
                             "Write the values without anchors and aliases.")
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise DocumentError(f"{origin}: the key {key!r} is not text. Field names and map keys are text: put the key in quotes.")
         return {key: _plain(inner, origin, depth + 1, budget) for key, inner in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_plain(inner, origin, depth + 1, budget) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise DocumentError(f"{origin}: a number is too large or not a number. Give a finite number.")
+    if value is not None and not isinstance(value, (str, int, float)):
+        raise DocumentError(f"{origin}: {value!r} is a {type(value).__name__}, which a configuration cannot hold. Put it in quotes if it is text.")
     return value
 
 
@@ -126,7 +140,3 @@ def _check_header(config: Mapping[str, Any], origin: str) -> None:
         if config.get(key) != wanted:
             has = f"is {config[key]!r}" if key in config else "is missing"
             raise DocumentError(f"{origin}: {key} {has}, the kubelet would not load it. Write `{key}: {wanted}`.")
-
-
-def _kind_of(value: Any) -> str:
-    return "list" if isinstance(value, list) else "single value"

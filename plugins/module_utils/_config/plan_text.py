@@ -1,0 +1,121 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan told to machines (summary) and to people (lines)."""
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any, Iterator, Mapping
+
+from . import compare, difftext, fields
+from .field import EFFECTS
+from .problem import REFUSAL, WARNING
+
+_SHOWN_NODES = 5
+
+
+def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the counts of a plan, which nodes get which variant and in what the variants differ."""
+    rows = plan["nodes"]
+    changing = [row for row in rows.values() if row["action"] != "none"]
+    severities = Counter(problem["severity"] for row in rows.values() for problem in row["problems"])
+    effects = Counter(row["effect"] for row in changing)
+    by_variant: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        if row["variant"] is not None:
+            by_variant.setdefault(row["variant"], []).append(name)
+    return {
+        "nodes": len(rows), "to_change": len(changing), "unchanged": len(rows) - len(changing), "variants": len(by_variant),
+        "refusals": severities[REFUSAL], "warnings": severities[WARNING], "by_effect": {effect: effects[effect] for effect in EFFECTS if effects[effect]},
+        "nodes_by_variant": by_variant, "differences": differences(plan["variants"]),
+    }
+
+
+def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the paths in which variants differ, with the value of each variant (None: absent) and whether it belongs to one machine."""
+    if len(variants) < 2:
+        return []
+    # TABLE_MINOR + 1: no defaults are filled in, so that only what the configurations say is compared.
+    values = {name: compare.normalise(config, fields.TABLE_MINOR + 1) for name, config in variants.items()}
+    found = []
+    for path in sorted({path for config in values.values() for path in config}):
+        given = {name: config.get(path) for name, config in values.items()}
+        first = next(iter(given.values()))
+        if not all(compare.same(first, value) for value in given.values()):
+            field = fields.owner(path)
+            shown = {name: difftext.mask(path, value) for name, value in given.items()}
+            found.append({"path": path, "machine_specific": bool(field and field.machine), "values": shown})
+    return found
+
+
+def lines(plan: Mapping[str, Any]) -> list[str]:
+    """Return a plan for people: a block for all nodes with the same to do, whatever their variants, then why variants differ, then the sum."""
+    groups: dict[str, list[str]] = {}
+    written: dict[tuple[int, int], str] = {}
+    for name, row in plan["nodes"].items():
+        # Rows of nodes that are alike share their lists, so each is written out for comparison only once.
+        shared = (id(row["changes"]), id(row["problems"]))
+        if shared not in written:
+            written[shared] = json.dumps([row["changes"], row["problems"]], sort_keys=True)
+        groups.setdefault(f"{row['action']} {row['effect']} {written[shared]}", []).append(name)
+    text = [line for names in groups.values() for line in _block(plan["nodes"], names)]
+    text += _why(plan["summary"]["differences"])
+    text.append(_sum(plan))
+    return text
+
+
+def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
+    row = rows[names[0]]
+    configmaps = sorted({rows[name]["configmap"] or "" for name in names})
+    target = configmaps[0] if len(configmaps) == 1 else f"{len(configmaps)} variants"
+    yield f"{_names(names)}: " + ("no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}")
+    for change in row["changes"]:
+        yield f"  {_change(change)}"
+    for problem in row["problems"]:
+        word = "REFUSED" if problem["severity"] == REFUSAL else "warning"
+        path = f"{problem['path']}: " if problem["path"] else ""
+        yield f"  {word}: {path}{problem['message']}. {problem['remedy']}"
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    before, after = _value(change["before"]), _value(change["after"])
+    if change["before"] is None:
+        text = f"+ {change['path']}: {after}"
+    elif change["after"] is None:
+        text = f"- {change['path']}: {before}"
+    else:
+        text = f"~ {change['path']}: {before} -> {after}"
+    text += f"   [{change['effect']}] {change['reason']}"
+    return f"{text}   (no effect: {change['shadowed_by']})" if change["shadowed_by"] else text
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) and value and "\n" not in value else json.dumps(value, ensure_ascii=False)
+
+
+def _names(names: list[str]) -> str:
+    shown = ", ".join(names[:_SHOWN_NODES])
+    more = f" and {len(names) - _SHOWN_NODES} more" if len(names) > _SHOWN_NODES else ""
+    return f"{_count(len(names), 'node')} ({shown}{more})"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _why(found: list[dict[str, Any]]) -> Iterator[str]:
+    if found:
+        yield "variants differ in:"
+    for row in found:
+        values = [f"{_value(value) if value is not None else 'absent'} ({name})" for name, value in row["values"].items()]
+        more = f" and {len(values) - _SHOWN_NODES} more" if len(values) > _SHOWN_NODES else ""
+        mark = " (belongs to one machine)" if row["machine_specific"] else ""
+        yield f"  {row['path']}{mark}: {', '.join(values[:_SHOWN_NODES])}{more}"
+
+
+def _sum(plan: Mapping[str, Any]) -> str:
+    counts = plan["summary"]
+    text = (f"plan: {_count(counts['nodes'], 'node')}, {counts['to_change']} to change, {counts['unchanged']} unchanged, "
+            f"{_count(counts['variants'], 'variant')}, {_count(counts['refusals'], 'refusal')}, {_count(counts['warnings'], 'warning')}")
+    return f"{text}; REFUSED, nothing may be written" if plan["refused"] else text
