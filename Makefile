@@ -50,5 +50,5 @@ clean: ## remove what the gates made (the lab's built binaries lie outside the c
 		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y python3-venv >/dev/null; } \
 		|| { echo "$(PYTHON) has no venv module: install python3-venv"; exit 1; }
 	@$(PYTHON) -m venv --clear .venv
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -r tools/requirements/nox.txt
+	@.venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check -r tools/requirements/nox.txt
 	@touch $@
