@@ -100,7 +100,7 @@ def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
 def is_zero(value: Any, field: Field) -> bool:
     """Return whether a value is absent or the zero or empty value of the field's type."""
     if field.type == "duration" and isinstance(value, str):
-        return canonical(value, field) == "0s"
+        return bool(canonical(value, field) == "0s")
     return value is None or (isinstance(value, (bool, int, float, str, list, dict)) and not value)
 
 

@@ -47,8 +47,9 @@ def load(text: str) -> Any:
     if yaml is None:
         raise Problem("the Python package PyYAML is not installed here, so only JSON without errors can be read",
                       "Install PyYAML for the Python that runs this module, or check that the text is valid JSON.")
-    loader: Any = yaml.SafeLoader(text)
+    loader: Any = None
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
             return None
@@ -61,7 +62,8 @@ def load(text: str) -> Any:
     except RecursionError:
         raise Problem("the document is nested too deeply", "A kubelet configuration has four levels at most; check the file.") from None
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
 
 
 def _explain(error: Any, text: str) -> Problem:
