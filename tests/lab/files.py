@@ -8,8 +8,8 @@ import dataclasses
 
 DYNAMIC_CONFIG_DIR = "/var/lib/kubelet/dynamic-config"
 OTHER_RESOLV_CONF = "/etc/kubernetes/resolv.conf"
-CLUSTER_DNS = "10.212.0.10"
-SERVICE_RANGE = "10.212.0.0/24"
+CLUSTER_DNS = "10.96.0.10"
+SERVICE_RANGE = "10.96.0.0/12"
 
 
 @dataclasses.dataclass(frozen=True)

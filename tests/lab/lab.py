@@ -45,9 +45,10 @@ class Lab:
         """
         _check_machine(nodes)
         started = time.monotonic()
-        with locked():
-            settings = Settings.load()
+        with locked(build.CACHE, wait=True):
             cache = build.ensure()
+        with locked(Settings.load().folder):
+            settings = Settings.load()
             claim(settings.folder)
             state = State(settings.folder)
             count = max(nodes, state.data.get("nodes", 0))
@@ -79,7 +80,7 @@ class Lab:
     def down(cls) -> None:
         """End the lab and remove everything it made but the cache of built things. Finds leftovers also when `lab.json` is gone."""
         _check_root()
-        with locked():
+        with locked(Settings.load().folder):
             settings = Settings.load()
             state = State(settings.folder)
             # Nothing of it is kept, so nothing needs an orderly end.
@@ -113,7 +114,7 @@ class Lab:
 
         def start(node: LabNode) -> None:
             node.prepare(public_key, dynamic)
-            fresh = not node.running
+            fresh = not node.is_supervised()
             if fresh:
                 say(f"{node.name}: booting at {node.address}")
             node.start()

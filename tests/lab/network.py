@@ -12,8 +12,10 @@ from .settings import Settings, State
 
 
 def links() -> list[dict]:
-    """All network interfaces of this machine with their addresses."""
-    return json.loads(run("ip", "-json", "address", "show").stdout)
+    """All network interfaces of this machine with their aliases and addresses."""
+    addresses = {link["ifname"]: link for link in json.loads(run("ip", "-json", "address", "show").stdout)}
+    # `ip address` leaves the alias out of its JSON.
+    return [{**link, "addr_info": addresses.get(link["ifname"], {}).get("addr_info", [])} for link in json.loads(run("ip", "-json", "link", "show").stdout)]
 
 
 def raise_bridge(settings: Settings, state: State) -> None:

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from . import cgroups, files, network, processes
@@ -116,17 +117,25 @@ users:
 
     def start(self) -> None:
         """Boot the node unless it runs, and wait until systemd has started everything."""
-        if not processes.find(self.settings, self.role):
-            veth = f"{self.settings.bridge}-{self.name}"
+        veth = f"{self.settings.bridge}-{self.name}"
+        if not self.is_supervised():
+            self.kill()
             wait_for(f"the end of {self.name}'s former interface {veth}", lambda: not network.has_link(veth), 10)
-            before = ["systemd-run", "--scope", "--quiet", "--collect", f"--unit={self.settings.bridge}-{self.name}", "--property=Delegate=yes"]
-            own_cgroups = [] if cgroups.managed() else cgroups.make(self.settings, self.name)
+            managed = cgroups.managed()
+            scope = ["systemd-run", "--scope", "--quiet", "--collect", f"--unit={self.settings.bridge}-{self.name}", "--property=Delegate=yes"]
+            own_cgroups = [] if managed else cgroups.make(self.settings, self.name)
             processes.spawn(self.settings, self.role, [
-                "sh", RUNNER, "outside", self.name, veth, f"{self.address}/{self.settings.subnet.prefixlen}", os.getpid(), self.folder, self.cache.tree,
-                self.cache.binaries, *own_cgroups], self._log, before=before if cgroups.managed() else ())
-            self._wait(f"{self.name}'s network", lambda: network.has_link(veth), 10)
-            network.plug(self.settings, veth)
+                *(scope if managed else ()), "sh", RUNNER, "outside", self.name, veth, f"{self.address}/{self.settings.subnet.prefixlen}", os.getpid(),
+                self.folder, self.cache.tree, self.cache.binaries, *own_cgroups], self._log)
+        # Also for a node that runs: the command that started it may have been cut off just before this.
+        self._wait(f"{self.name}'s network", lambda: network.has_link(veth), 10)
+        network.plug(self.settings, veth)
         self._wait(f"the boot of {self.name}", self._booted, 60)
+
+    def is_supervised(self) -> bool:
+        """Whether node.sh runs. Without it a node cannot reboot: it is an orphan to start anew."""
+        found = processes.find(self.settings, self.role)
+        return bool(found) and found[0].pid != self.leader()
 
     def stop(self) -> None:
         """Shut the node down in good order, as a power button does, and wait for its end."""
@@ -171,11 +180,11 @@ users:
         processes.reap()
         return not processes.find(self.settings, self.role)
 
-    def _wait(self, what: str, ready: object, seconds: float) -> None:
+    def _wait(self, what: str, ready: Callable[[], bool], seconds: float) -> None:
         def check() -> bool:
             if self._ended():
                 raise LabError(f"{self.name} has ended while it started:\n" + "\n".join(self._log.read_text(errors="replace").splitlines()[-8:]))
-            return ready()  # type: ignore[operator]
+            return ready()
         wait_for(what, check, seconds, f"see {self._log}")
 
     @property

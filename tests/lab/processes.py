@@ -36,11 +36,11 @@ class Process:
         os.close(self._descriptor)
 
 
-def spawn(settings: Settings, role: str, argv: Sequence[object], log: Path, before: Sequence[object] = ()) -> None:
+def spawn(settings: Settings, role: str, argv: Sequence[object], log: Path) -> None:
     """Start a process of the lab in a session of its own, so that Ctrl-C on the command that started it leaves it alone."""
     log.parent.mkdir(exist_ok=True)
     with log.open("ab") as sink:
-        subprocess.Popen([str(word) for word in (*before, *argv)], stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True,
+        subprocess.Popen([str(word) for word in argv], stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True,
                          cwd="/", env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", VARIABLE: f"{settings.mark} {role}"})
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import hashlib
 import ipaddress
 import json
 import os
@@ -93,22 +94,23 @@ def is_lab(folder: Path) -> bool:
 
 
 @contextlib.contextmanager
-def locked() -> Iterator[None]:
-    """Only one process at a time may build a lab or take one down, whatever their folders."""
-    path = Path(f"/run/{PROJECT}.lock")
+def locked(folder: Path, wait: bool = False) -> Iterator[None]:
+    """Only one command at a time may work on a folder (a lab's, or the cache's): a second one fails, or waits for its turn."""
+    path = Path(f"/run/{PROJECT}-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}.lock")
     while True:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
             holder = os.read(descriptor, 20).decode().strip()
             os.close(descriptor)
-            raise LabError(f"another `tests.lab` command is at work (process {holder or 'unknown'}); wait for it or stop it") from error
+            raise LabError(f"another command is at work on {folder} (process {holder or 'unknown'}); wait for it or stop it") from error
         # The holder before us removes the file as it leaves: then this lock is on a name nobody else sees.
         with contextlib.suppress(FileNotFoundError):
             if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
                 break
         os.close(descriptor)
+    os.truncate(descriptor, 0)
     os.write(descriptor, str(os.getpid()).encode())
     try:
         yield
