@@ -71,6 +71,7 @@ class Tools:
         environment = {
             "ANSIBLE_COLLECTIONS_PATH": collections,
             "ANSIBLE_HOME": str(CACHE / "ansible"),
+            "MOLECULE_EPHEMERAL_DIRECTORY": str(CACHE / "molecule"),
             "NO_COLOR": "1",
             "PATH": os.pathsep.join([str(self.place / "bin"), os.environ.get("PATH", os.defpath)]),
             "PYTHONPATH": collections,
@@ -166,6 +167,12 @@ def docs(session: nox.Session) -> None:
 def ansible_lint(session: nox.Session) -> None:
     """ansible-lint, production profile, without network."""
     newest(session).run("ansible-lint", "--offline", "--profile", "production", "--strict")
+
+
+@nox.session(tags=["quick"])
+def molecule(session: nox.Session) -> None:
+    """Roles that need no cluster: converge, again without a change, verify."""
+    newest(session).run("molecule", "test", "--all", *session.posargs)
 
 
 @nox.session(tags=["slow"])
