@@ -9,6 +9,7 @@ import http.client
 import json
 import ssl
 from pathlib import Path
+from typing import Any
 
 from .console import LabError
 
@@ -21,7 +22,7 @@ class Api:
         context.load_cert_chain(certificate, key)
         self._connection = http.client.HTTPSConnection(host, port, context=context, timeout=10)
 
-    def request(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> tuple[int, dict]:
+    def request(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> tuple[int, dict[str, Any]]:
         """Return (HTTP status, decoded answer). A kept connection that the server has closed is opened anew, once."""
         payload = None if body is None else json.dumps(body)
         for attempt in (1, 2):
@@ -39,14 +40,14 @@ class Api:
         except ValueError:
             return answer.status, {"message": text.decode(errors="replace")}
 
-    def call(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> dict:
+    def call(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> dict[str, Any]:
         """Like `request`, but raise LabError on any status of 400 or more."""
         status, answer = self.request(method, path, body, content_type)
         if status >= 400:
             raise LabError(f"{method} {path}: {status} {answer.get('message')}")
         return answer
 
-    def ensure(self, path: str, item: dict) -> None:
+    def ensure(self, path: str, item: dict[str, Any]) -> None:
         """Create an object unless it is there."""
         status, answer = self.request("POST", path, item)
         if status >= 400 and status != 409:

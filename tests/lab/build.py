@@ -124,7 +124,8 @@ def _fetch_source(scratch: Path) -> Path:
                 r"(?m)^deb(-src)?\s", "deb-src ", own.read_text())
             (parts / own.name).write_text(text)
     private = ["-o", "Dir::Etc::sourcelist=/dev/null", "-o", f"Dir::Etc::sourceparts={parts}", "-o", f"Dir::State::lists={scratch}/lists",
-               "-o", "APT::Sandbox::User=root", "-o", f"Dir::Cache::pkgcache={scratch}/pkgcache.bin", "-o", f"Dir::Cache::srcpkgcache={scratch}/srcpkgcache.bin"]
+               "-o", "APT::Sandbox::User=root", "-o", f"Dir::Cache::pkgcache={scratch}/pkgcache.bin",
+               "-o", f"Dir::Cache::srcpkgcache={scratch}/srcpkgcache.bin"]
     run("apt-get", *private, "update", "-q")
     run("apt-get", *private, "source", "-q", "kubernetes", cwd=scratch)
     return next(path for path in scratch.glob("kubernetes-*") if path.is_dir())

@@ -23,7 +23,7 @@ def hierarchies() -> list[Path]:
     """Where the cgroup hierarchies are mounted."""
     found = []
     for line in Path("/proc/self/mounts").read_text().splitlines():
-        _, target, kind, _ = line.split(" ", 3)
+        target, kind = line.split()[1:3]
         if kind in ("cgroup", "cgroup2") and Path(target).is_dir():
             found.append(Path(target))
     return found

@@ -53,6 +53,7 @@ clusterDNS:
 clusterDomain: cluster.local
 cpuManagerReconcilePeriod: 0s
 evictionPressureTransitionPeriod: 0s
+failSwapOn: false
 fileCheckFrequency: 0s
 healthzBindAddress: 127.0.0.1
 healthzPort: 10248
@@ -70,7 +71,6 @@ staticPodPath: /etc/kubernetes/manifests
 streamingConnectionIdleTimeout: 0s
 syncFrequency: 0s
 volumeStatsAggPeriod: 0s
-failSwapOn: false
 """
     if own.resolv_conf:
         text += f"resolvConf: {own.resolv_conf}\n"

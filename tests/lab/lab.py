@@ -91,9 +91,8 @@ class Lab:
                 # Made for a mount point by node.sh; nspawn containers of others keep it.
                 Path("/run/systemd/nspawn").rmdir()
             if settings.folder.exists():
-                if not is_lab(settings.folder):
-                    if any(settings.folder.iterdir()):
-                        raise LabError(f"{settings.folder} holds something that is not a lab and stays as it is")
+                if not is_lab(settings.folder) and any(settings.folder.iterdir()):
+                    raise LabError(f"{settings.folder} holds something that is not a lab and stays as it is")
                 _remove_folder(settings.folder)
         say("down: nothing of the lab is left")
 
@@ -199,7 +198,8 @@ class Lab:
         ready = self.ready_nodes()
         rows = [("NODE", "READY", "KUBELET PID", "ADDRESS", "GROUP")]
         for node in self.nodes:
-            rows.append((node.name, "yes" if node.name in ready else "no", str(node.kubelet_pid() or "-") if node.running else "down", node.address, node.group))
+            kubelet = str(node.kubelet_pid() or "-") if node.running else "down"
+            rows.append((node.name, "yes" if node.name in ready else "no", kubelet, node.address, node.group))
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
         table = "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
         return (f"{table}\nAPI server  {self.apiserver.url} ({'running' if self.apiserver.is_running() else 'stopped'})\nkubeconfig  {self.kubeconfig}\n"

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from typing import Any
 
 from .console import LabError, run
 from .settings import Settings, State
 
 
-def links() -> list[dict]:
+def links() -> list[dict[str, Any]]:
     """All network interfaces of this machine with their aliases and addresses."""
     addresses = {link["ifname"]: link for link in json.loads(run("ip", "-json", "address", "show").stdout)}
     # `ip address` leaves the alias out of its JSON.
@@ -60,6 +61,6 @@ def remove(settings: Settings, state: State) -> None:
             run("ip", "link", "delete", name, check=False)
 
 
-def _is_ours(bridge: dict, settings: Settings, state: State) -> bool:
+def _is_ours(bridge: dict[str, Any], settings: Settings, state: State) -> bool:
     # Without an alias it may be ours still: the run that made it was killed before it could set one.
     return bridge.get("ifalias") == settings.mark or ("ifalias" not in bridge and bool(state.data.get("bridge_made")))

@@ -31,6 +31,7 @@ while [ "$status" = 133 ]; do
         --settings=no --register=no --keep-unit --console=pipe --link-journal=no --resolv-conf=off --timezone=off \
         --capability=all --system-call-filter="@keyring bpf @privileged" --bind=/dev/kmsg \
         --setenv="LIVENODES_LAB_PROCESS=$LIVENODES_LAB_PROCESS" --network-namespace-path=/proc/self/ns/net \
-        --bind-ro="$binaries/kubelet:/usr/bin/kubelet" --bind-ro="$binaries/kubeadm:/usr/bin/kubeadm" --bind="$folder/containerd:/var/lib/containerd" || status=$?
+        --bind-ro="$binaries/kubelet:/usr/bin/kubelet" \
+        --bind-ro="$binaries/kubeadm:/usr/bin/kubeadm" --bind="$folder/containerd:/var/lib/containerd" || status=$?
 done
 exit "$status"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+from typing import Any
 
 from .api import Api
 from .console import LabError
@@ -37,7 +38,7 @@ def complete(api: Api, name: str, pod_network: str) -> bool:
     if answer.get("spec", {}).get("podCIDR"):
         return True
     made = datetime.datetime.fromisoformat(answer["metadata"]["creationTimestamp"].replace("Z", "+00:00"))
-    if (datetime.datetime.now(datetime.timezone.utc) - made).total_seconds() < 2.5:
+    if (datetime.datetime.now(datetime.UTC) - made).total_seconds() < 2.5:
         return False
     status, answer = api.request("PATCH", f"/api/v1/nodes/{name}", {
         "metadata": {"annotations": {"kubeadm.alpha.kubernetes.io/cri-socket": "/run/containerd/containerd.sock"}},
@@ -67,7 +68,7 @@ def _label_value(prefix: str) -> str:
     return hashlib.sha256(prefix.encode()).hexdigest()[:16]
 
 
-def _bare_node(name: str, prefix: str) -> dict:
+def _bare_node(name: str, prefix: str) -> dict[str, Any]:
     """About 10 KB, as a node in service has: 35 images with two names each, five conditions, addresses, system information."""
     digest = hashlib.sha256(name.encode()).hexdigest()
     moment = "2026-01-01T00:00:00Z"

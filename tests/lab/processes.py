@@ -69,7 +69,7 @@ def find(settings: Settings, role: str | None = None) -> list[Process]:
 
 def _carries(entry: Path, wanted: bytes, prefix: bool) -> bool:
     text = (entry / "environ").read_bytes()
-    for _ in range(20):
+    for _again in range(20):
         # Empty for a moment while a process executes another program; always for kernel threads and zombies, which have no program.
         if text or not _has_program(entry):
             break
