@@ -19,6 +19,8 @@ def wanted_sources(options: dict[str, t.Any]) -> dict[str, Source]:
 
     Raises ClusterError when a source is incomplete.
     """
+    if options["nodes"] is not None and not options["nodes"]:
+        raise ClusterError("nodes is an empty list: name at least one node")
     if options["state"] == "absent":
         return {name: None for name in options["nodes"] or options["sources"] or {}}
     given = options["sources"] if options["sources"] is not None else {name: options["source"] for name in options["nodes"] or []}

@@ -35,7 +35,7 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
             "variant": variant,
             "kubelet_version": node.kubelet_version,
             "machine_specific": pure_configz.machine_specific(config),
-            "restored": sorted(key for key in config if key not in live and key not in ("kind", "apiVersion")),
+            "restored": pure_configz.restored(live),
             "source": node.source,
             "status": node.status,
         }

@@ -75,6 +75,8 @@ def read(session: Session, names: t.Collection[str] | None = None, selectors: t.
 
     One LIST (a page for each 250 nodes), whatever the number of names. Raises ClusterError naming every node that does not exist.
     """
+    if names is not None and not names:
+        raise ClusterError("nodes is an empty list: name at least one node, or leave it out for all nodes of the cluster")
     query: list[tuple[str, t.Any]] = [("labelSelector", ",".join(selectors))] if selectors else []
     if names is not None and len(names) == 1:
         query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))

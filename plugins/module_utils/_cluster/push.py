@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._config import compare, document, identity
+from .._config import difftext, document, identity
 from . import bulk, configmaps, nodes
 from .errors import ClusterError
 from .session import Session
@@ -119,5 +119,13 @@ def _used(all_nodes: t.Iterable[nodes.Node]) -> set[tuple[str, str]]:
 
 
 def _diff(namespace: str, name: str, before: str, after: str) -> dict[str, str]:
-    return {"before_header": f"ConfigMap {namespace}/{name}", "after_header": f"ConfigMap {namespace}/{name}",
-            "before": compare.mask_text(before), "after": compare.mask_text(after)}
+    header = f"ConfigMap {namespace}/{name}"
+    return difftext.diff(_shown(before), _shown(after), header, header)
+
+
+def _shown(text: str) -> dict[str, t.Any] | None:
+    try:
+        return document.parse(text, "data") if text else None
+    except document.DocumentError:
+        # What cannot be read cannot be masked either, so it is not shown.
+        return {}

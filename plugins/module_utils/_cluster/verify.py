@@ -81,15 +81,14 @@ class Watch:
         if outcome.value is None:
             return verdict.Verdict("pending", f"its config is active, but {outcome.error.message if outcome.error else 'its /configz is empty'}")
         expected = self.expected[name]
-        config = expected.config if expected else None
-        live = pure_configz.restore(outcome.value)
-        changes = compare.changes(live, config, self.nodes[name].minor) if config else []
-        # An older kubelet does not know what a newer one has: only what was asked for can be missed.
+        if expected is None or expected.config is None:
+            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {expected.fault if expected else 'no source'}", True)
+        changes = compare.changes(pure_configz.restore(outcome.value), expected.config, self.nodes[name].minor)
         self.differences[name] = [
-            {"path": change.path, "expected": change.after, "live": change.before, "flags": list(fields.flags_of(change.path))} for change in changes]
+            {"path": change.path, "expected": change.after, "live": change.before, "flags": _flags(change.path)} for change in changes]
         if self.differences[name]:
             return diagnose.differs(self.differences[name])
-        return verdict.judge(self.nodes[name], expected.reference if expected else None)
+        return verdict.judge(self.nodes[name], expected.reference)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected = self.expected[name]
@@ -149,6 +148,11 @@ def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, assign
     if failures:
         raise NodesFailed("verifying", failures, result)
     return result
+
+
+def _flags(path: str) -> list[str]:
+    owner = fields.owner(path)
+    return list(owner.flags) if owner else []
 
 
 def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:

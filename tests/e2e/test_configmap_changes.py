@@ -1,0 +1,64 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ConfigMaps that change under the kubelets that follow them: edited in place, deleted, made again."""
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, push, source
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from tests.lab.lab import Lab
+from tests.support.views import eventually, look
+
+OPTIONS: dict[str, t.Any] = {"state": "present", "nodes": None, "source": None, "sources": None, "check_source": True, "wait": True, "wait_timeout": 90, "wait_sleep": 1}
+PUSH = {"state": "present", "src": None, "name": "mutable", "namespace": "kube-system", "key": "kubelet", "immutable": False}
+
+
+def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
+    """The kubelet follows; verify says which of these happened."""
+    table = dump.dump(session, {"nodes": ["n1"], "label_selectors": None}, False)["ansible_facts"]["kubelet_configz"]
+    (variant,) = table["variants"]
+    (place,) = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"].values()
+    source.config_source(session, {**OPTIONS, "sources": {"n1": place}}, False)
+    first = look(lab, "n1")
+    verified = {**OPTIONS, "state": "verified", "nodes": ["n1"]}
+
+    # Edited in place: a new revision, so the kubelet restarts into it; the name no longer stands for the content.
+    edited = json.dumps({"data": {"kubelet": json.dumps({**table["variants"][variant], "maxPods": 43})}})
+    lab.kubectl("patch", "configmap", "-n", "kube-system", place["name"], "--type=merge", "-p", edited)
+    assert source.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
+    second = look(lab, "n1")
+    assert (second.configz["maxPods"], second.spec, second.error) == (43, first.spec, "")
+    assert second.invocation != first.invocation
+    assert second.status["active"]["configMap"]["resourceVersion"] != first.status["active"]["configMap"]["resourceVersion"]
+    with pytest.raises(ClusterError, match="edited it in place"):
+        push.push(session, {**PUSH, "variants": table["variants"]}, False)
+
+    # Deleted: the kubelet goes on with its checkpoint and reports that it cannot fetch.
+    lab.kubectl("delete", "configmap", "-n", "kube-system", place["name"])
+    with pytest.raises(NodesFailed, match=f"{place['name']} key kubelet does not exist"):
+        source.config_source(session, verified, False)
+    eventually(lambda: look(lab, "n1").error.startswith("failed to sync"), 40, "the sync error in the status")
+    third = look(lab, "n1")
+    assert (third.configz["maxPods"], third.invocation, third.name_of("active")) == (43, second.invocation, place["name"])
+
+    # Made again with the content of before: another uid, so a restart, and the live configuration of before.
+    push.push(session, {**PUSH, "variants": table["variants"]}, False)
+    assert source.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
+    fourth = look(lab, "n1")
+    assert (fourth.configz, fourth.error) == (first.configz, "")
+    assert fourth.invocation != third.invocation
+
+
+def test_forbidden_is_told_from_missing(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
+    """A node may read a ConfigMap because its spec names it; what the API server says about it is in the message."""
+    absent = {"namespace": "kube-system", "name": "never-made", "kubeletConfigKey": "kubelet"}
+    with pytest.raises(NodesFailed, match="nothing was written to any node") as refused:
+        source.config_source(session, {**OPTIONS, "sources": {"n1": absent, "n2": absent}}, False)
+    assert set(refused.value.failures) == {"n1", "n2"}
+    assert look(lab, "n1").spec is None

@@ -1,0 +1,115 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every edge between seven kinds of config source, in both directions, on real kubelets."""
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import source
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from tests.lab.lab import Lab
+from tests.support.kubelet_model import STATES, Model, circuit
+from tests.support.views import View, eventually, look
+
+NAMESPACE = "kube-system"
+CIRCUIT = circuit()
+# The local config says something else than either good source, so that the live value tells which one runs.
+PODS = {"good_a": 41, "good_b": 42}
+
+
+def test_the_circuit_has_every_edge() -> None:
+    """The walk below is the whole matrix."""
+    assert sorted(CIRCUIT) == sorted((one, other) for one in STATES for other in STATES if one != other)
+    assert all(before[1] == after[0] for before, after in zip(CIRCUIT, CIRCUIT[1:]))
+
+
+@pytest.fixture
+def sources(lab: Lab, fleet: tuple[str, ...], session: Session) -> dict[str, dict[str, dict[str, str]]]:
+    """For each node the sources by kind, made from the node's own live configuration and pushed with kubectl."""
+    table: dict[str, dict[str, dict[str, str]]] = {}
+    for name in fleet:
+        live = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", "enforceNodeAllocatable": [], **look(lab, name).configz}
+        if live["cgroupsPerQOS"]:
+            live["enforceNodeAllocatable"] = ["pods"]
+        contents = {
+            "good_a": json.dumps({**live, "maxPods": PODS["good_a"], "eventBurst": 41}), "good_b": json.dumps({**live, "maxPods": PODS["good_b"], "eventBurst": 42}),
+            "unparsable": "maxPods: [not, closed", "invalid": json.dumps({**live, "kubeAPIQPS": -1}), "missing_key": json.dumps(live),
+        }
+        table[name] = {"missing_configmap": {"namespace": NAMESPACE, "name": f"edge-{name}-missing", "kubeletConfigKey": "kubelet"}}
+        for kind, text in contents.items():
+            configmap = f"edge-{name}-{kind.replace('_', '-')}"
+            body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"other" if kind == "missing_key" else "kubelet": text},
+                    "metadata": {"name": configmap, "namespace": NAMESPACE, "labels": {"livenodes.test": "yes"}}}
+            lab.kubectl("apply", "-f", "-", stdin=json.dumps(body))
+            table[name][kind] = {"namespace": NAMESPACE, "name": configmap, "kubeletConfigKey": "kubelet"}
+    return table
+
+
+def test_every_edge(lab: Lab, fleet: tuple[str, ...], session: Session, sources: dict[str, dict[str, dict[str, str]]]) -> None:
+    """Three nodes walk a third of the circuit each, in step; after every step the four views are what the model says."""
+    share = len(CIRCUIT) // len(fleet)
+    walks = {name: CIRCUIT[index * share:(index + 1) * share] for index, name in enumerate(fleet)}
+    models = {name: Model() for name in fleet}
+    local_pods = {name: look(lab, name).configz["eventBurst"] for name in fleet}
+    # Each walk begins where its share of the circuit does.
+    _step(lab, session, sources, models, {name: walk[0][0] for name, walk in walks.items()}, local_pods)
+    for step in range(share):
+        _step(lab, session, sources, models, {name: walk[step][1] for name, walk in walks.items()}, local_pods)
+
+
+def _step(lab: Lab, session: Session, sources: dict[str, dict[str, dict[str, str]]], models: dict[str, Model], states: dict[str, str],
+          local: dict[str, int]) -> None:
+    before = {name: look(lab, name) for name in states}
+    wanted = {name: None if state == "nil" else sources[name][state] for name, state in states.items()}
+    rows = {**_assign(session, {name: place for name, place in wanted.items() if place}, "present"),
+            **_assign(session, [name for name, place in wanted.items() if not place], "absent")}
+    for name, state in states.items():
+        came_from = models[name].disk
+        restarts = models[name].assign(state)
+        edge = f"{name}: {came_from} -> {state}"
+        eventually(lambda name=name: _as_modelled(look(lab, name), models[name], sources[name]), 60, f"{edge}: the status of {models[name]}",
+                   now=lambda name=name: (look(lab, name).status, rows[name]["message"]))
+        _four_views(edge, before[name], look(lab, name), wanted[name], models[name], restarts, local[name])
+        _verdict(edge, rows[name], state, models[name])
+
+
+def _assign(session: Session, what: t.Any, state: str) -> dict[str, dict[str, t.Any]]:
+    """Assign and wait with the module's own code; return the rows, whether or not all nodes got there."""
+    if not what:
+        return {}
+    options = {"state": state, "nodes": what if state == "absent" else None, "sources": what if state == "present" else None, "source": None,
+               "check_source": False, "wait": True, "wait_timeout": 60, "wait_sleep": 1}
+    try:
+        return t.cast("dict[str, dict[str, t.Any]]", source.config_source(session, options, False)["nodes"])
+    except NodesFailed as error:
+        return t.cast("dict[str, dict[str, t.Any]]", error.result["nodes"])
+
+
+def _as_modelled(view: View, model: Model, places: dict[str, dict[str, str]]) -> bool:
+    names = {kind: place["name"] for kind, place in places.items()}
+    return (view.error == model.error and view.name_of("assigned") == names.get(model.assigned or "") and view.name_of("active") == names.get(model.active or ""))
+
+
+def _four_views(edge: str, before: View, now: View, wanted: dict[str, str] | None, model: Model, restarts: bool, local: int) -> None:
+    assert now.spec == wanted, edge
+    assert now.name_of("lastKnownGood") is None, edge
+    assert now.configz["eventBurst"] == PODS.get(model.active or "", local), f"{edge}: live configuration"
+    assert (now.invocation != before.invocation) == restarts, f"{edge}: the kubelet was {'not ' if restarts else ''}restarted"
+    assert (now.restarts > before.restarts) == restarts, f"{edge}: restart counter {before.restarts} -> {now.restarts}"
+
+
+def _verdict(edge: str, row: dict[str, t.Any], state: str, model: Model) -> None:
+    """What the module told its user about this step."""
+    expected = {"nil": "local", "good_a": "active", "good_b": "active", "missing_configmap": "sync_error"}.get(state, "fell_back")
+    if expected == "active" and edge.startswith("n2"):
+        # This node's kubelet has --max-pods on its command line.
+        expected = "differs"
+        assert "--max-pods" in row["message"], edge
+    assert row["state"] == expected, f"{edge}: {row['message']}"
+    hints = {"unparsable": "key kubelet", "invalid": "kubeAPIQPS", "missing_key": "it has no key kubelet (it has: other)", "missing_configmap": "does not exist"}
+    assert hints.get(state, "") in row["message"], f"{edge}: {row['message']}"

@@ -1,0 +1,37 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ConfigMap names equal those of the real kubectl (Debian's)."""
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from tests.lab.lab import Lab
+
+HEADER = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
+
+
+@pytest.mark.parametrize("text", [
+    pytest.param(HEADER + "maxPods: 100\n", id="yaml"),
+    pytest.param(json.dumps({"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", "maxPods": 7}, indent=2), id="json"),
+    pytest.param(HEADER + 'clusterDomain: "h\u00e9llo <&> \u6f22\u5b57 \U0001F600"\n', id="unicode"),
+])
+def test_name_is_kubectls(lab: Lab, session: Session, tmp_path: t.Any, text: str) -> None:
+    """The bytes of a file are pushed as they are, under the name kubectl gives them."""
+    path = tmp_path / "kubelet.yaml"
+    path.write_bytes(text.encode())
+    theirs = lab.kubectl("create", "configmap", "names", "-n", "kube-system", f"--from-file=kubelet={path}", "--append-hash", "--dry-run=client", "-o", "json")
+    options = {"state": "present", "variants": None, "src": [str(path)], "name": "names", "namespace": "kube-system", "key": "kubelet", "immutable": True}
+    try:
+        (row,) = push.push(session, options, False)["configmaps"].values()
+        assert row["name"] == json.loads(theirs)["metadata"]["name"]
+        stored = json.loads(lab.kubectl("get", "configmap", "-n", "kube-system", row["name"], "-o", "json"))
+        assert stored["data"] == {"kubelet": text}
+        assert stored["immutable"] is True
+    finally:
+        lab.kubectl("delete", "configmap", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet")

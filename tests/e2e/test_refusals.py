@@ -1,0 +1,108 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What users get wrong: each gets an error of its own that says what to do, and nothing is written."""
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+
+READ = {"nodes": ["n1"]}
+ASSIGN = {"nodes": ["n1"], "source": {"name": "some-config"}}
+HEADER = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
+
+
+@pytest.fixture
+def state(lab: Lab) -> t.Iterator[None]:
+    """Fails the test when it changed a Node's spec or a ConfigMap."""
+
+    def look() -> tuple[t.Any, t.Any]:
+        nodes = json.loads(lab.kubectl("get", "nodes", "-o", "json"))["items"]
+        maps = json.loads(lab.kubectl("get", "configmaps", "-A", "-o", "json"))["items"]
+        return [(node["metadata"]["name"], node["spec"]) for node in nodes], [(item["metadata"]["name"], item["metadata"]["resourceVersion"]) for item in maps]
+
+    before = look()
+    yield
+    assert look() == before
+
+
+def _kubeconfig(lab: Lab, target: Path, **changes: str) -> str:
+    """A copy of the lab's kubeconfig with some cluster settings changed."""
+    config = yaml.safe_load(lab.kubeconfig.read_text())
+    config["clusters"][0]["cluster"].update(changes)
+    target.write_text(yaml.safe_dump(config))
+    return str(target)
+
+
+def test_kubeconfig(lab: Lab, ansible: Ansible, tmp_path: Path, state: None) -> None:
+    """Absent, garbage, another context, a dead server, a server that is none."""
+    garbage = tmp_path / "garbage"
+    garbage.write_bytes(b"\x00\x80 not yaml: [")
+    other_ca = tmp_path / "other.crt"
+    other_ca.write_text(lab.kubeconfig.read_text())
+    for options, texts in (
+        ({"kubeconfig": str(tmp_path / "absent")}, ("no kubeconfig at", "absent", "K8S_AUTH_KUBECONFIG")),
+        ({"kubeconfig": str(garbage)}, (f"kubeconfig {garbage} cannot be used",)),
+        ({"context": "nowhere"}, ("cannot be used", "nowhere")),
+        ({"kubeconfig": _kubeconfig(lab, tmp_path / "dead", server="https://127.0.0.1:1")}, ("no usable answer from the API server https://127.0.0.1:1",)),
+        ({"host": "127.0.0.1:1", "ca_cert": str(tmp_path / "no.crt")}, ("ca_cert: there is no file",)),
+    ):
+        result = ansible.module("kubelet_configz_facts", {**READ, **options})
+        assert result.get("failed"), result
+        for text in texts:
+            assert text in result["msg"], result["msg"]
+
+
+def test_users(lab: Lab, ansible: Ansible, state: None) -> None:
+    """A certificate that has expired, and a user who may do nothing."""
+    expired = ansible.module("kubelet_configz_facts", {**READ, "kubeconfig": str(lab.user_kubeconfig("late", ("system:masters",), expired=True))})
+    assert expired["failed"]
+    assert "does not accept these credentials (401" in expired["msg"] and "expired" in expired["msg"]
+    nobody = str(lab.user_kubeconfig("nobody"))
+    for module, options, text in (
+        ("kubelet_configz_facts", READ, 'cannot list resource "nodes"'),
+        ("node_config_source", ASSIGN, 'cannot list resource "nodes"'),
+        ("kubelet_configmap", {"variants": {}, "state": "pruned"}, 'cannot list resource "configmaps"'),
+        ("node_config_info", {}, 'cannot list resource "nodes"'),
+    ):
+        result = ansible.module(module, {**options, "kubeconfig": nobody})
+        assert result["failed"] and text in result["msg"] and 'User "nobody"' in result["msg"] and "RBAC" in result["msg"], result["msg"]
+
+
+def test_nodes_and_groups(ansible: Ansible, state: None) -> None:
+    """Unknown nodes are all named; a group without hosts is refused."""
+    unknown = ansible.module("node_config_source", {"nodes": ["n1", "n8", "n9"], "source": {"name": "some-config"}})
+    assert unknown["failed"] and "no node named n8, n9" in unknown["msg"]
+    none = ansible.module("kubelet_configz_facts", {"nodes": []})
+    assert none["failed"] and "nodes is an empty list" in none["msg"]
+    missing = ansible.module("node_config_source", ASSIGN)
+    assert missing["failed"] and "n1: kube-system/some-config key kubelet: there is no such ConfigMap" in missing["msg"]
+    assert "nothing was written to any node" in missing["msg"]
+    (ansible.inventory / "empty.yml").write_text('{"empty_group": {"hosts": {}}}')
+    run = ansible.playbook("rollout", "-e", "kubelet_config_hosts=empty_group")
+    assert run.code != 0 and "No host matches kubelet_config_hosts=empty_group" in run.output
+
+
+@pytest.mark.parametrize(("content", "texts"), [
+    pytest.param(HEADER.encode() + b"staticPodPath: " + b"x" * 1_153_434 + b"\n", ("1", "MiB"), id="1.1 MiB"),
+    pytest.param(HEADER.encode() + b"maxPods: 1\nmaxPods: 2\n", ("maxPods", "line 4"), id="duplicate keys"),
+    pytest.param(HEADER.encode() + b"maxPods:\t1\n", ("tab", "line 3"), id="tabs"),
+    pytest.param(bytes(range(256)) * 8, ("binary", ), id="binary garbage"),
+    pytest.param(b"maxPods: 1\n", ("kind",), id="no kind"),
+    pytest.param(b"", ("empty",), id="empty"),
+])
+def test_content(ansible: Ansible, tmp_path: Path, state: None, content: bytes, texts: tuple[str, ...]) -> None:
+    """What is no KubeletConfiguration is not pushed, and the message names file and line."""
+    path = tmp_path / "kubelet.yaml"
+    path.write_bytes(content)
+    result = ansible.module("kubelet_configmap", {"src": [str(path)]})
+    assert result.get("failed"), result
+    for text in (*texts, str(path)):
+        assert text in result["msg"], result["msg"]

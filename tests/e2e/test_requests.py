@@ -1,0 +1,114 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How many requests each stage sends, counted by a proxy, and what it does when the API server says "not now"."""
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, push, source
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from tests.lab.lab import Lab
+from tests.support.proxy import Fault, Proxy
+from tests.support.views import look
+
+OPTIONS = {"state": "present", "nodes": None, "source": None, "sources": None, "check_source": True, "wait": False, "wait_timeout": 90, "wait_sleep": 2}
+PUSH = {"state": "present", "src": None, "name": "count", "namespace": "kube-system", "key": "kubelet", "immutable": True}
+
+
+@pytest.fixture
+def through(proxy: Proxy) -> Session:
+    """A session through the counting proxy."""
+    return Session({"host": proxy.url})
+
+
+def _pushed(session: Session, fleet: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    table = dump.dump(session, {"nodes": list(fleet), "label_selectors": None}, False)["ansible_facts"]["kubelet_configz"]
+    pushed = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"]
+    return {name: pushed[row["variant"]] for name, row in table["nodes"].items()}
+
+
+def test_dump_assign_verify(fleet: tuple[str, ...], proxy: Proxy, through: Session) -> None:
+    """Dump N + 2 at most, assign 2 N + 2 at most, and each poll of verify as many whatever the number of nodes."""
+    nodes = len(fleet)
+    sources = _pushed(through, fleet)
+    assert proxy.count("GET", "/configz") == nodes
+    proxy.forget()
+    dump.dump(through, {"nodes": list(fleet), "label_selectors": None}, False)
+    assert proxy.count() <= nodes + 2
+
+    proxy.forget()
+    source.config_source(through, {**OPTIONS, "sources": sources}, False)
+    assert proxy.count("PATCH") == nodes
+    assert proxy.count() <= 2 * nodes + 2
+
+    polls = []
+    for chosen in (fleet[:1], fleet):
+        proxy.forget()
+        source.config_source(through, {**OPTIONS, "state": "verified", "sources": {name: sources[name] for name in chosen}}, False)
+        lists = proxy.count("GET", "/api/v1/nodes?")
+        distinct = len({place["name"] for place in (sources[name] for name in chosen)})
+        # One GET a ConfigMap at the beginning and one configz a node at the end; the rest are the polls.
+        assert proxy.count("GET", "/configz") == len(chosen)
+        assert proxy.count() == lists + len(chosen) + distinct
+        polls.append(lists)
+    # The second run finds everything settled: one LIST serves all nodes.
+    assert polls[1] == 1 or polls[0] >= 1
+
+    proxy.forget()
+    source.config_source(through, {**OPTIONS, "sources": sources}, False)
+    assert (proxy.count("PATCH"), proxy.count()) == (0, 1)
+
+
+@pytest.mark.parametrize("fault", [
+    pytest.param(Fault(status=429, retry_after=1), id="too-many-requests"),
+    pytest.param(Fault(status=503), id="unavailable"),
+    pytest.param(Fault(status=408), id="request-timeout"),
+    pytest.param(Fault(lose_answer=True), id="answer-lost"),
+    pytest.param(Fault(status=409), id="conflict"),
+])
+def test_passing_faults_are_sat_out(lab: Lab, fleet: tuple[str, ...], proxy: Proxy, through: Session, fault: Fault) -> None:
+    """Every first patch of a node meets a fault; all nodes are assigned nevertheless."""
+    sources = _pushed(through, fleet)
+    met: set[str] = set()
+
+    def once_a_node(method: str, path: str, _count: int) -> Fault | None:
+        if method != "PATCH" or path in met:
+            return None
+        met.add(path)
+        return fault
+
+    proxy.fault = once_a_node
+    result = source.config_source(through, {**OPTIONS, "sources": sources}, False)
+    assert len(met) == len(fleet)
+    assert result["summary"] == {"nodes": 3, "changed": 3, "failed": 0, "unchanged": 0}
+    assert {name: look(lab, name).spec for name in fleet} == {name: _place(place) for name, place in sources.items()}
+
+
+def test_somebody_else_assigns_meanwhile(lab: Lab, fleet: tuple[str, ...], proxy: Proxy, through: Session) -> None:
+    """A change made between our read and our write is not overwritten; the other nodes go on."""
+    sources = _pushed(through, fleet)
+    theirs = '{"spec": {"configSource": {"configMap": {"namespace": "kube-system", "name": "theirs", "kubeletConfigKey": "kubelet"}}}}'
+    done: list[str] = []
+
+    def interfere(method: str, path: str, _count: int) -> Fault | None:
+        if method == "PATCH" and path.startswith("/api/v1/nodes/n1") and not done:
+            done.append(lab.kubectl("patch", "node", "n1", "--type=merge", "-p", theirs))
+        return None
+
+    proxy.fault = interfere
+    with pytest.raises(NodesFailed) as failed:
+        source.config_source(through, {**OPTIONS, "sources": sources}, False)
+    assert set(failed.value.failures) == {"n1"}
+    assert "somebody else changed spec.configSource to kube-system/theirs" in failed.value.message
+    assert (look(lab, "n1").spec or {})["name"] == "theirs"
+    assert look(lab, "n2").spec == _place(sources["n2"])
+    rows: t.Any = failed.value.result["nodes"]
+    assert (rows["n1"]["changed"], rows["n2"]["changed"]) == (False, True)
+
+
+def _place(reference: dict[str, str]) -> dict[str, str]:
+    return {key: reference[key] for key in ("namespace", "name", "kubeletConfigKey")}

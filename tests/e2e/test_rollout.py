@@ -1,0 +1,162 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbooks, as users run them, on real kubelets."""
+from __future__ import annotations
+
+import json
+
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.views import View, look
+
+ALL = ("-e", "kubelet_config_hosts=workers_a:workers_b")
+GROUP_A = ("-e", "kubelet_config_hosts=workers_a")
+GROUP_B = ("-e", "kubelet_config_hosts=workers_b")
+WANTED_A = {"maxPods": 55, "evictionHard": {"memory.available": "150Mi", "nodefs.available": "8%", "nodefs.inodesFree": "4%", "imagefs.available": "12%"}}
+WANTED_B = {"evictionPressureTransitionPeriod": "4m", "kubeReserved": {"memory": "64Mi"}}
+
+
+def views(lab: Lab, fleet: tuple[str, ...]) -> dict[str, View]:
+    """The four views of all nodes."""
+    return {name: look(lab, name) for name in fleet}
+
+
+def configmaps(lab: Lab) -> list[str]:
+    """Names of the ConfigMaps this collection made."""
+    found = json.loads(lab.kubectl("get", "configmap", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet", "-o", "json"))
+    return sorted(item["metadata"]["name"] for item in found["items"])
+
+
+def test_two_groups_check_rollout_again_reset_prune(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """The whole life of a change: predicted, rolled out, found in place, taken back, cleaned up."""
+    ansible.variables(workers_a={"kubelet_config": WANTED_A}, workers_b={"kubelet_config": WANTED_B})
+    local = views(lab, fleet)
+
+    checked = ansible.playbook("rollout", *ALL, "--check", "--diff")
+    assert checked.code == 0, checked.output
+    assert views(lab, fleet) == local
+    assert configmaps(lab) == []
+    for text in ("maxPods: 110 -> 55", "4m0s", "+spec.configSource: kube-system/livenodes-kubelet-"):
+        assert text in checked.output
+
+    first = ansible.playbook("rollout", *ALL)
+    assert first.code == 0, first.output
+    assert {name: first.recap(name)["changed"] for name in fleet} == {name: checked.recap(name)["changed"] for name in fleet}
+    now = views(lab, fleet)
+    for name in ("n1", "n3"):
+        assert (now[name].configz["maxPods"], now[name].configz["evictionHard"]) == (55, WANTED_A["evictionHard"])
+    assert now["n2"].configz["evictionPressureTransitionPeriod"] == "4m0s"
+    assert now["n2"].configz["kubeReserved"]["memory"] == "64Mi"
+    for name in fleet:
+        assert now[name].spec is not None and now[name].name_of("active") == now[name].name_of("assigned") == now[name].spec["name"]
+        assert (now[name].invocation != local[name].invocation, now[name].error) == (True, "")
+        # What the machine has of its own is kept: paths, and whatever else nobody asked to change.
+        assert now[name].configz.get("resolvConf") == local[name].configz.get("resolvConf")
+    # n3 has a resolv.conf of its own, so one group gives two variants.
+    assert now["n1"].configz["resolvConf"] != now["n3"].configz["resolvConf"]
+    assert now["n1"].spec != now["n3"].spec
+
+    again = ansible.playbook("rollout", *ALL)
+    assert again.code == 0, again.output
+    assert [again.recap(name)["changed"] for name in fleet] == [0, 0, 0]
+    assert views(lab, fleet) == now
+
+    pushed = configmaps(lab)
+    assert ansible.playbook("prune").recap("localhost")["changed"] == 0
+    assert configmaps(lab) == pushed
+
+    back = ansible.playbook("reset", *ALL)
+    assert back.code == 0, back.output
+    for name, view in views(lab, fleet).items():
+        assert (view.spec, view.status, view.configz) == (None, {}, local[name].configz)
+        assert view.invocation != now[name].invocation
+    assert [ansible.playbook("reset", *ALL).recap(name)["changed"] for name in fleet] == [0, 0, 0]
+
+    foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "livenodes-kubelet-by-hand", "namespace": "kube-system", "labels": {"livenodes.test": "yes"}}}
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps(foreign))
+    assert ansible.playbook("prune", "--check").recap("localhost")["changed"] == 1
+    assert configmaps(lab) == pushed
+    assert ansible.playbook("prune").recap("localhost")["changed"] == 1
+    assert configmaps(lab) == []
+    assert "livenodes-kubelet-by-hand" in lab.kubectl("get", "configmap", "-n", "kube-system", "livenodes-kubelet-by-hand")
+
+
+def test_plan_changes_nothing_and_says_why(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """The playbook plan writes one JSON document for CI, and nothing to the cluster."""
+    ansible.variables(workers_a={"kubelet_config": WANTED_A}, workers_b={"kubelet_config": {"maxPods": 50}, "kubelet_config_flags": ["--max-pods=61"]})
+    before = views(lab, fleet)
+    document = ansible.home / "plan.json"
+    run = ansible.playbook("plan", *ALL, "-e", f"kubelet_config_plan_file={document}")
+    assert run.code == 0, run.output
+    plan = json.loads(document.read_text())
+    assert plan["summary"]["variants"] == 3
+    assert any("resolvConf" in json.dumps(item) for item in plan["summary"]["differences"])
+    (change,) = plan["nodes"]["n2"]["changes"]
+    assert (change["path"], change["before"], change["after"], change["effect"], change["shadowed_by"]) == ("maxPods", 61, 50, "disrupt", "--max-pods=61")
+    assert views(lab, fleet) == before
+    assert configmaps(lab) == []
+
+
+def test_a_bad_value_stops_at_the_first_node(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """The kubelet refuses the value; the user is told node, field and remedy; the next node is not touched."""
+    ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": -1}})
+    before = views(lab, fleet)
+    run = ansible.playbook("rollout", *GROUP_A)
+    assert run.code != 0
+    now = views(lab, fleet)
+    assert now["n1"].error == "failed to validate config, see Kubelet log for details"
+    assert now["n1"].name_of("active") is None
+    assert now["n1"].configz == before["n1"].configz
+    assert (now["n3"], now["n2"]) == (before["n3"], before["n2"])
+    for text in ("Node n1", "kubeAPIQPS", "must not be a negative number", "went back to its local config", "Untouched hosts: n3"):
+        assert text in run.output, run.output
+    ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": 7}})
+    better = ansible.playbook("rollout", *GROUP_A)
+    assert better.code == 0, better.output
+    assert {look(lab, name).configz["kubeAPIQPS"] for name in ("n1", "n3")} == {7}
+
+
+def test_what_would_kill_the_kubelet_is_refused_before_anything_is_written(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """Values that pass the kubelet's validation and then kill it, and effects above what is allowed."""
+    before = views(lab, fleet)
+    for config, texts in (
+        ({"evictionHard": {"memory.available": "lots"}}, ("evictionHard", "lots")),
+        ({"featureGates": {"DynamicKubeletConfig": False}}, ("DynamicKubeletConfig",)),
+        ({"cpuManagerPolicy": "static"}, ("cpuManagerPolicy", "reboot", "allow_effect")),
+        ({"maxPod": 7}, ("maxPod", "maxPods")),
+        ({"maxPods": "7"}, ("maxPods", "7")),
+        ("maxPods: 1\nmaxPods: 2\n", ("maxPods", "line 2")),
+        ("maxPods:\t1\n", ("tab",)),
+    ):
+        ansible.variables(workers_a={"kubelet_config": config})
+        run = ansible.playbook("rollout", *GROUP_A)
+        assert run.code != 0, (config, run.output)
+        for text in texts:
+            assert text in run.output, (config, run.output)
+    assert views(lab, fleet) == before
+    assert configmaps(lab) == []
+
+
+def test_a_shadowed_field_fails_and_names_the_flag_every_time(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """n2 has --max-pods on its command line: the assignment succeeds, the value never becomes live."""
+    ansible.variables(workers_b={"kubelet_config": {"maxPods": 50}})
+    for _run in range(2):
+        run = ansible.playbook("rollout", *GROUP_B)
+        assert run.code != 0
+        for text in ("Node n2", "maxPods is 61, not 50", "--max-pods", "/etc/default/kubelet"):
+            assert text in run.output, run.output
+        now = look(lab, "n2")
+        assert (now.configz["maxPods"], now.error) == (61, "")
+        assert now.name_of("active") == (now.spec or {})["name"]
+
+
+def test_dump_writes_all_configurations(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """The playbook dump keeps what the kubelets run with in one file."""
+    target = ansible.home / "dump.json"
+    run = ansible.playbook("dump", *ALL, "-e", f"kubelet_config_dump_file={target}")
+    assert run.code == 0, run.output
+    table = json.loads(target.read_text())
+    assert set(table["nodes"]) == set(fleet)
+    live = table["variants"][table["nodes"]["n2"]["variant"]]
+    assert {key: value for key, value in live.items() if key in look(lab, "n2").configz} == look(lab, "n2").configz

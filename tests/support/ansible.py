@@ -1,0 +1,84 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Running playbooks and modules of this checkout as a user does, in a process of their own."""
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclasses.dataclass
+class Run:
+    """What a finished ansible command left behind."""
+
+    code: int
+    output: str
+
+    def recap(self, host: str) -> dict[str, int]:
+        """The counts of one host in the PLAY RECAP."""
+        line = next(line for line in self.output.splitlines() if line.startswith(host + " ") and "ok=" in line)
+        return {word.split("=")[0]: int(word.split("=")[1]) for word in line.split() if "=" in word}
+
+
+class Ansible:
+    """Ansible commands with this checkout as the collection and a kubeconfig as the cluster."""
+
+    def __init__(self, home: Path, kubeconfig: Path, inventory: Path) -> None:
+        place = home / "collections/ansible_collections/livenodes"
+        place.mkdir(parents=True)
+        (place / "kubelet").symlink_to(ROOT)
+        self.home = home
+        self.inventory = home / "inventory"
+        self.inventory.mkdir()
+        shutil.copy(inventory, self.inventory / "lab.yml")
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "K8S_AUTH_"))},
+            "HOME": str(home), "ANSIBLE_HOME": str(home / ".ansible"), "ANSIBLE_COLLECTIONS_PATH": str(home / "collections"),
+            "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+            "K8S_AUTH_KUBECONFIG": str(kubeconfig), "PYTHONWARNINGS": "ignore",
+        }
+
+    def variables(self, **groups: dict[str, t.Any]) -> None:
+        """Write group_vars, in the place of those written before."""
+        folder = self.inventory / "group_vars"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for group, values in groups.items():
+            (folder / f"{group}.yml").write_text(json.dumps(values))
+
+    def start(self, name: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """Start a playbook of the collection (its short name) or a file, without waiting."""
+        playbook = name if name.endswith(".yml") else f"livenodes.kubelet.{name}"
+        command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(self.inventory), playbook, *arguments]
+        return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.home,
+                                env={**self.environment, **environment})
+
+    def playbook(self, name: str, *arguments: str, **environment: str) -> Run:
+        """Run a playbook to its end (10 minutes at most)."""
+        with self.start(name, *arguments, **environment) as process:
+            try:
+                output, _nothing = process.communicate(timeout=600)
+            except BaseException:
+                process.kill()
+                raise
+        return Run(process.returncode, output)
+
+    def module(self, name: str, options: dict[str, t.Any], *arguments: str, **environment: str) -> dict[str, t.Any]:
+        """Run one module on the controller and return its result, failed or not."""
+        command = [str(Path(sys.executable).with_name("ansible")), "localhost", "-m", f"livenodes.kubelet.{name}", "-a", json.dumps(options), *arguments]
+        done = subprocess.run(command, check=False, text=True, capture_output=True, stdin=subprocess.DEVNULL, cwd=self.home, timeout=600,
+                              env={**self.environment, "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1", "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.minimal", **environment})
+        text = done.stdout
+        try:
+            return t.cast("dict[str, t.Any]", json.loads(text[text.index("{"):text.rindex("}") + 1]))
+        except ValueError as error:
+            raise AssertionError(f"no result in:\n{text}\n{done.stderr}") from error

@@ -1,0 +1,125 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A proxy on the loopback interface between us and a real API server: counts requests, and makes faults on demand."""
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import http.server
+import ssl
+import threading
+import typing as t
+
+import kubernetes.client
+import kubernetes.config
+
+
+@dataclasses.dataclass
+class Fault:
+    """What happens to a request instead of, or after, passing it on."""
+
+    status: int = 0
+    """Answer with this status and do not pass the request on; 0 passes it on."""
+    retry_after: int | None = None
+    lose_answer: bool = False
+    """Pass the request on and close the connection without giving the answer back."""
+
+
+class Proxy:
+    """`with Proxy(kubeconfig) as proxy:` - then talk to `proxy.url` with no credentials.
+
+    `fault(method, path, count)` is asked for each request, with the number of requests of that method so far.
+    """
+
+    def __init__(self, kubeconfig: str) -> None:
+        configuration = kubernetes.client.Configuration()
+        kubernetes.config.load_kube_config(kubeconfig, client_configuration=configuration)
+        self._target = configuration.host.split("://")[1]
+        self._context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+        self._context.load_cert_chain(configuration.cert_file, configuration.key_file)
+        self._lock = threading.Lock()
+        self.requests: list[tuple[str, str]] = []
+        self.fault: t.Callable[[str, str, int], Fault | None] = lambda method, path, count: None
+        proxy = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            """One client connection, and one kept connection to the API server behind it."""
+
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+            upstream: http.client.HTTPSConnection | None = None
+
+            def log_message(self, *_args: t.Any) -> None:
+                """Say nothing."""
+
+            def _handle(self) -> None:
+                proxy.handle(self)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _handle
+
+            def finish(self) -> None:
+                """Close both connections."""
+                if self.upstream:
+                    self.upstream.close()
+                super().finish()
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Proxy:
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def count(self, method: str = "", containing: str = "") -> int:
+        """How many requests of a method (any by default) have come whose path contains a text."""
+        return sum(method in ("", one) and containing in path for one, path in self.requests)
+
+    def forget(self) -> None:
+        """Start counting anew."""
+        self.requests.clear()
+
+    def handle(self, client: t.Any) -> None:
+        """Serve one request."""
+        body = client.rfile.read(int(client.headers.get("Content-Length") or 0))
+        with self._lock:
+            self.requests.append((client.command, client.path))
+            fault = self.fault(client.command, client.path, self.count(client.command))
+        if fault and fault.status:
+            extra = {"Retry-After": str(fault.retry_after)} if fault.retry_after is not None else {}
+            self._answer(client, fault.status, b'{"kind": "Status", "message": "made by the test"}', extra)
+            return
+        status, text, headers = self._pass_on(client, body)
+        if fault and fault.lose_answer:
+            client.close_connection = True
+            return
+        self._answer(client, status, text, headers)
+
+    def _pass_on(self, client: t.Any, body: bytes) -> tuple[int, bytes, dict[str, str]]:
+        headers = {name: client.headers[name] for name in ("Content-Type", "Accept") if client.headers.get(name)}
+        for attempt in (1, 2):
+            if client.upstream is None:
+                client.upstream = http.client.HTTPSConnection(self._target, context=self._context, timeout=30)
+            try:
+                client.upstream.request(client.command, client.path, body, headers)
+                answer = client.upstream.getresponse()
+                return answer.status, answer.read(), {name: value for name, value in answer.getheaders() if name in ("Content-Type", "Warning", "Retry-After")}
+            except (http.client.HTTPException, OSError):
+                client.upstream.close()
+                client.upstream = None
+                if attempt == 2:
+                    return 503, b'{"kind": "Status", "message": "the API server is away"}', {}
+        raise AssertionError("unreachable")
+
+    @staticmethod
+    def _answer(client: t.Any, status: int, text: bytes, headers: dict[str, str]) -> None:
+        client.send_response(status)
+        for name, value in {"Content-Type": "application/json", **headers, "Content-Length": str(len(text))}.items():
+            client.send_header(name, value)
+        client.end_headers()
+        client.wfile.write(text)

@@ -1,0 +1,56 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The four views of a node that every step is judged by: spec, status, live configuration, kubelet process."""
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+import typing as t
+
+from tests.lab.lab import Lab
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """What the API and the node's systemd say at one moment, read by kubectl and systemctl, not by our own code."""
+
+    spec: dict[str, str] | None
+    status: dict[str, t.Any]
+    configz: dict[str, t.Any]
+    invocation: str
+    restarts: int
+
+    def name_of(self, part: str) -> str | None:
+        """Name of the ConfigMap under a part of the status, None for local."""
+        return ((self.status.get(part) or {}).get("configMap") or {}).get("name")
+
+    @property
+    def error(self) -> str:
+        """The kubelet's error."""
+        return str(self.status.get("error") or "")
+
+
+def look(lab: Lab, name: str) -> View:
+    """Take the four views of one node."""
+    node = json.loads(lab.kubectl("get", "node", name, "-o", "json"))
+    configz = json.loads(lab.kubectl("get", "--raw", f"/api/v1/nodes/{name}/proxy/configz"))
+    machine = lab.node(name)
+    return View(
+        spec=(node["spec"].get("configSource") or {}).get("configMap"), status=node["status"].get("config") or {}, configz=configz["kubeletconfig"],
+        invocation=machine.invocation_id(), restarts=machine.restarts())
+
+
+def eventually(check: t.Callable[[], bool], seconds: float, what: str, now: t.Callable[[], t.Any] = str, every: float = 1.0) -> None:
+    """Wait until `check` holds; an AssertionError names `what`, and what is the case `now`, when it does not in time."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            if check():
+                return
+        except Exception:  # pylint: disable=broad-except  # a kubelet that restarts answers nothing for a moment
+            if time.monotonic() > end:
+                raise
+        assert time.monotonic() < end, f"not within {seconds} s: {what}; now {now()}"
+        time.sleep(every)
