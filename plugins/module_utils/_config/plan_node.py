@@ -42,14 +42,16 @@ class Planner:
         self._allow = allow_effect
         self._shared = shared
         self._plans: dict[Any, NodePlan] = {}
+        self._held: list[Layers] = []
         self._live_problems: dict[tuple[str, int], set[Problem]] = {}
 
     def plan(self, live: str, minor: int, layers: Layers, argv: Sequence[str] | None) -> NodePlan:
         """Return the plan of a node that runs variant ``live``; equal layers must be the same objects."""
         flags = shadow.shadows(argv or ())
-        # The layers live as long as the planner's caller holds them, so their ids are theirs alone.
         known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())))
         if known not in self._plans:
+            # Held, so that no later layer can get the id of one that is gone.
+            self._held.append(layers)
             self._plans[known] = self._make(live, minor, layers, flags)
         return self._plans[known]
 

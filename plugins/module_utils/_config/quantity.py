@@ -23,7 +23,7 @@ def parse(text: str) -> Fraction:
     Raises ValueError, in the kubelet's words, for anything else. An exponent beyond three digits is refused too: Go caps such values.
     """
     found = _QUANTITY.fullmatch(text)
-    if found is None or len(found.group("exponent") or "") > 5:
+    if found is None or len((found.group("exponent") or "").lstrip("eE+-")) > 3:
         raise ValueError(REFUSAL)
     scale = Fraction(10) ** int(found.group("exponent")[1:]) if found.group("exponent") else _SCALE[found.group("suffix") or ""]
     return Fraction(_decimal(found.group("number"))) * scale

@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-ROWS = [row for row in yaml.safe_load((Path(__file__).resolve().parents[5] / "tools/data/fields-1.20.yaml").read_text(encoding="utf-8"))["fields"]]
+FACTS = Path(__file__).resolve().parents[5] / "tools" / "data" / "fields-1.20.yaml"
+ROWS: list[dict[str, Any]] = yaml.safe_load(FACTS.read_text(encoding="utf-8"))["fields"]
 LEAVES = [row for row in ROWS if row["type"] != "object"]
 HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import compare
 from hypothesis import given
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import compare
 
 from . import kubelet_model as model
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import compare, configz
 from hypothesis import given
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import compare, configz
 
 from . import kubelet_model as model
 

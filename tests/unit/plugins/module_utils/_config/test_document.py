@@ -7,9 +7,10 @@ import datetime
 from typing import Any
 
 import pytest
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import document, strict_yaml
 from hypothesis import given
 from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import document, strict_yaml
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _JSON = st.recursive(

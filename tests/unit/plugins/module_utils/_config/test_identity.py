@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import document, identity
 
 VECTORS = json.loads((Path(__file__).parent / "data" / "append-hash.json").read_text(encoding="utf-8"))["vectors"]

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import overlay
 from hypothesis import given
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import overlay
 
 from . import kubelet_model as model
 
@@ -53,9 +54,9 @@ def test_eviction_maps_are_replaced_as_a_whole(field: str) -> None:
 
 
 def test_a_mapping_does_not_fit_over_a_value_nor_the_reverse() -> None:
-    with pytest.raises(overlay.OverlayError, match="maxPods is a mapping in the new layer and a int below it"):
+    with pytest.raises(overlay.OverlayError, match=r"maxPods is a mapping in the new layer and a int below it"):
         overlay.merge({"maxPods": 5}, {"maxPods": {"a": 1}})
-    with pytest.raises(overlay.OverlayError, match="authentication.webhook is a str"):
+    with pytest.raises(overlay.OverlayError, match=r"authentication\.webhook is a str"):
         overlay.merge({"authentication": {"webhook": {"enabled": True}}}, {"authentication": {"webhook": "yes"}})
 
 
