@@ -56,8 +56,8 @@ class View:
     def nanoseconds(self, path: str) -> int | None:
         """Return a duration."""
         try:
-            return duration.parse(self.value(path))
-        except (TypeError, ValueError, AttributeError):
+            return duration.parse(self.text(path))
+        except ValueError:
             return None
 
     def texts(self, path: str) -> list[str]:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from hypothesis import given
+from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import checks, compare
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import checks, compare, fields
 
 from . import kubelet_model as model
 
@@ -24,3 +25,15 @@ def test_refusals_come_first_then_by_path_and_all_three_kinds_are_asked() -> Non
 @given(model.configs(most=40))
 def test_filling_in_defaults_changes_no_verdict(config: dict[str, object]) -> None:
     assert checks.problems(config, 20) == checks.problems(compare.with_defaults(config), 20)
+
+
+_JUNK = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(["", "1s", "5%", "a", "-1", "1Gi", "x.y"]),
+                     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "webhook", "cpu", "mode"]), inner, max_size=2),
+                     max_leaves=4)
+
+
+@given(st.dictionaries(st.sampled_from([*fields.children(""), "nothing"]), _JUNK, max_size=8), st.sampled_from([12, 20, 23, 36, 40]))
+def test_any_nonsense_gets_a_verdict_and_no_exception(config: dict[str, object], minor: int) -> None:
+    wrong = {problem.path for problem in checks.problems(config, minor)}
+    assert "nothing" in wrong or config.get("nothing") is None
+    assert compare.changes(config, config, minor) == []
