@@ -65,11 +65,14 @@ class Tools:
             session.run(str(self.place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted, external=True, silent=True)
             done.write_text(text, encoding="utf-8")
 
-    def run(self, program: str, *arguments: str, silent: bool = False) -> str:
-        """Run a program of this environment with the collection importable and Ansible's caches under .nox; return what it printed if `silent`."""
-        collections = str(link(CACHE / "link"))
+    def run(self, program: str, *arguments: str, silent: bool = False, alone: bool = False) -> str:
+        """Run a program of this environment with Ansible's caches under .nox; return what it printed if `silent`.
+
+        The checkout is importable as the collection, unless the program is to be `alone` with what it is given.
+        """
+        collections = "" if alone else str(link(CACHE / "link"))
         environment = {
-            "ANSIBLE_COLLECTIONS_PATH": collections,
+            "ANSIBLE_COLLECTIONS_PATH": collections or str(CACHE / "nothing"),
             "ANSIBLE_HOME": str(CACHE / "ansible"),
             "MOLECULE_EPHEMERAL_DIRECTORY": str(CACHE / "molecule"),
             "NO_COLOR": "1",
@@ -157,10 +160,11 @@ def docs(session: nox.Session) -> None:
         if kind == "filter" and pattern == "*.py":
             # A file of filters need not be named like one; those that have no documentation file of their own are.
             names = {name for name in names if "DOCUMENTATION" in (ROOT / folder / f"{name}.py").read_text(encoding="utf-8")}
-        for name in sorted(names):
-            shown = tools.run("ansible-doc", "--type", kind, f"{NAME}.{name}", silent=True)
-            if f"{NAME}.{name}" not in shown:
-                session.error(f"ansible-doc --type {kind} {NAME}.{name} shows nothing")
+        if names:
+            shown = tools.run("ansible-doc", "--type", kind, *sorted(f"{NAME}.{name}" for name in names), silent=True)
+            missing = sorted(name for name in names if not re.search(rf"\b{NAME}\.{name}\b", shown))
+            if missing:
+                session.error(f"ansible-doc --type {kind} does not show {', '.join(missing)}")
 
 
 @nox.session(tags=["quick"])
@@ -190,9 +194,9 @@ def galaxy(session: nox.Session) -> None:
     """The artifact builds, and Galaxy's own importer takes it without error or warning."""
     tools = Tools(session, "galaxy", ["-r", "tools/requirements/galaxy.txt"])
     shutil.rmtree(ROOT / "build", ignore_errors=True)
-    tools.run("ansible-galaxy", "collection", "build", "--output-path", str(ROOT / "build"), str(copy(CACHE / "artifact")))
+    tools.run("ansible-galaxy", "collection", "build", "--output-path", str(ROOT / "build"), str(copy(CACHE / "artifact")), alone=True)
     artifact = next((ROOT / "build").glob("*.tar.gz"))
-    report = tools.run("python", "-m", "galaxy_importer.main", str(artifact), silent=True)
+    report = tools.run("python", "-m", "galaxy_importer.main", str(artifact), silent=True, alone=True)
     print(report)
     complaints = re.findall(r"^(?:WARNING|ERROR|CRITICAL).*$", report, re.MULTILINE)
     if complaints:
