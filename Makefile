@@ -16,7 +16,7 @@ test: .venv/nox ## run every gate that can run here; LAB=require insists on the 
 	@$(GATES)
 
 demo: .venv/nox ## show the main job on a lab of real kubelets (Debian, root)
-	@.venv/bin/python tools/demo
+	@.venv/bin/nox --session demo
 
 lint: .venv/nox ## style, types, generated files, documentation: seconds
 	@$(GATES) fields ruff shell mypy changelog docs ansible_lint

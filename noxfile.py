@@ -219,3 +219,9 @@ def benchmarks(session: nox.Session) -> None:
 def release(session: nox.Session) -> None:
     """Not a gate: turn the changelog fragments into the release notes of the version in galaxy.yml."""
     newest(session).run("antsibull-changelog", "release", *session.posargs)
+
+
+@nox.session(default=False)
+def demo(session: nox.Session) -> None:
+    """Not a gate: show the main job on the lab, with the Ansible of the gates."""
+    newest(session).run(str(ROOT / "tools" / "demo"), *session.posargs)

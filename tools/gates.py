@@ -65,22 +65,27 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def end_group(group: int) -> None:
-    """End what is left of a process group: asked first, so that tests can clean up, then made to."""
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process and what is left of its group: asked first, so that tests can clean up, then made to."""
     for number, patience in ((signal.SIGINT, 20), (signal.SIGTERM, 5), (signal.SIGKILL, 0)):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, number)
+            os.killpg(process.pid, number)
         until = time.monotonic() + patience
         while time.monotonic() < until:
+            # A process that nobody has waited for yet still counts as a member of its group.
+            process.poll()
             try:
-                os.killpg(group, 0)
+                os.killpg(process.pid, 0)
             except ProcessLookupError:
                 return
             time.sleep(0.1)
 
 
-def run(name: str, command: list[str], limit: float) -> tuple[int | None, float, Path]:
-    """Run a command quietly in a process group of its own; return its exit status (None: out of time), its seconds and its log."""
+def run(name: str, command: list[str], limit: float, leave: bool = False) -> tuple[int | None, float, Path]:
+    """Run a command quietly in a process group of its own; return its exit status (None: out of time), its seconds and its log.
+
+    What it started and left running is ended too, unless it is to `leave` that.
+    """
     log = REPORTS / f"{name}.log"
     started = time.monotonic()
     with log.open("w") as sink:
@@ -94,8 +99,8 @@ def run(name: str, command: list[str], limit: float) -> tuple[int | None, float,
             except subprocess.TimeoutExpired:
                 say(f"   ...    {name:<18} {time.monotonic() - started:6.0f} s  {last_line(log)}")
     finally:
-        if status is None:
-            end_group(process.pid)
+        if status is None or not leave:
+            end_group(process)
             process.wait()
     return status, time.monotonic() - started, log
 
@@ -170,7 +175,7 @@ class Lab:
         if subprocess.run([*LAB, "status"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0:
             return Outcome("lab up", "passed", reason="was up, stays up", passed=1)
         self.ours = True
-        status, seconds, log = run("lab up", [*LAB, "up"], limit)
+        status, seconds, log = run("lab up", [*LAB, "up"], limit, leave=True)
         if status == 0:
             return Outcome("lab up", "passed", seconds, passed=1)
         show(log)
