@@ -212,7 +212,9 @@ def e2e(session: nox.Session) -> None:
 @nox.session(tags=["lab"])
 def benchmarks(session: nox.Session) -> None:
     """Speed and memory on 1,000 nodes in the lab's API server, beside a bare loop of the same requests."""
-    newest(session).pytest("tests/benchmarks")
+    tools = newest(session)
+    for script in sorted(ROOT.glob("tests/benchmarks/bench_*.py")):
+        tools.run("python", "-m", f"tests.benchmarks.{script.stem}", *session.posargs)
 
 
 @nox.session(default=False)
