@@ -120,7 +120,7 @@ plan:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import plan, plan_text
 
 
 def main() -> None:
@@ -145,9 +145,9 @@ def main() -> None:
         module.fail_json(msg=str(error))
     result = {"changed": False, "plan": made}
     if module._diff:  # pylint: disable=protected-access
-        result["diff"] = plan.diffs(module.params["current"], made)
+        result["diff"] = plan_text.diffs(module.params["current"], made)
     if made["refused"]:
-        module.fail_json(msg=plan.refusal_text(made), **result)
+        module.fail_json(msg=plan_text.refusals(made), **result)
     module.exit_json(**result)
 
 

@@ -55,7 +55,7 @@ def test_kubeconfig(lab: Lab, ansible: Ansible, tmp_path: Path, state: None) -> 
         ({"host": "127.0.0.1:1", "ca_cert": str(tmp_path / "no.crt")}, ("ca_cert: there is no file",)),
     ):
         result = ansible.module("kubelet_configz_facts", {**READ, **options})
-        assert result.get("failed"), result
+        assert result["failed"], result
         for text in texts:
             assert text in result["msg"], result["msg"]
 
@@ -94,8 +94,8 @@ def test_nodes_and_groups(ansible: Ansible, state: None) -> None:
     pytest.param(HEADER.encode() + b"staticPodPath: " + b"x" * 1_153_434 + b"\n", ("1", "MiB"), id="1.1 MiB"),
     pytest.param(HEADER.encode() + b"maxPods: 1\nmaxPods: 2\n", ("maxPods", "line 4"), id="duplicate keys"),
     pytest.param(HEADER.encode() + b"maxPods:\t1\n", ("tab", "line 3"), id="tabs"),
-    pytest.param(bytes(range(256)) * 8, ("binary", ), id="binary garbage"),
-    pytest.param(b"maxPods: 1\n", ("kind",), id="no kind"),
+    pytest.param(bytes(range(256)) * 8, ("not UTF-8 text",), id="binary garbage"),
+    pytest.param(b"maxPods: 1\n", ("apiVersion is missing",), id="no apiVersion"),
     pytest.param(b"", ("empty",), id="empty"),
 ])
 def test_content(ansible: Ansible, tmp_path: Path, state: None, content: bytes, texts: tuple[str, ...]) -> None:
@@ -103,6 +103,6 @@ def test_content(ansible: Ansible, tmp_path: Path, state: None, content: bytes, 
     path = tmp_path / "kubelet.yaml"
     path.write_bytes(content)
     result = ansible.module("kubelet_configmap", {"src": [str(path)]})
-    assert result.get("failed"), result
+    assert result["failed"], result
     for text in (*texts, str(path)):
         assert text in result["msg"], result["msg"]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Copyright (c) 2026, livenodes.kubelet contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs one node. Its mounts and its network live in namespaces that only this script holds, so that nothing of them is left
 # once it has ended, however it ends.

@@ -1,5 +1,5 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Node objects seen from the API: which are Ready, and bare ones made by the thousand for tests of scale."""
 from __future__ import annotations
@@ -87,6 +87,8 @@ def _bare_node(name: str, prefix: str) -> dict[str, Any]:
         "spec": {"podCIDR": "10.244.0.0/24", "providerID": f"lab://{name}"},
         "status": {
             "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}, {"type": "Hostname", "address": name}], "capacity": capacity,
+            # Empty as a kubelet with dynamic configuration reports it before anything was assigned.
+            "config": {},
             "allocatable": capacity, "conditions": conditions, "images": images, "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": {"architecture": "amd64", "bootID": digest[:32], "containerRuntimeVersion": "containerd://1.6.20", "kernelVersion": "6.1.0-18-amd64",
                          "kubeProxyVersion": "v1.20.2", "kubeletVersion": "v1.20.2", "machineID": digest[:32], "operatingSystem": "linux",

@@ -1,5 +1,5 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab's long-lived processes. Each carries the lab's mark in its environment, so /proc itself says what is ours:
 there are no pid files that a crash could leave behind or a reused pid could turn against somebody else."""

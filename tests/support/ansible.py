@@ -79,6 +79,8 @@ class Ansible:
                               env={**self.environment, "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1", "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.minimal", **environment})
         text = done.stdout
         try:
-            return t.cast("dict[str, t.Any]", json.loads(text[text.index("{"):text.rindex("}") + 1]))
+            result = json.loads(text[text.index(" => {") + 4:text.rindex("}") + 1])
         except ValueError as error:
             raise AssertionError(f"no result in:\n{text}\n{done.stderr}") from error
+        # The callback shows it as a word before the result.
+        return {**result, "failed": done.returncode != 0}

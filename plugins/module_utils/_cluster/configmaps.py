@@ -52,9 +52,13 @@ def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str,
 def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None:
     """Remove exactly the object that was read; it is no error when it is gone already."""
     meta = configmap["metadata"]
-    body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}}
+    body: dict[str, t.Any] = {
+        "kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}}
+    if dry_run:
+        # In the body: with one, the API server ignores the query parameter and deletes for real.
+        body["dryRun"] = ["All"]
     try:
-        session.request("DELETE", path(meta["namespace"], meta["name"]), [("dryRun", "All")] if dry_run else [], body)
+        session.request("DELETE", path(meta["namespace"], meta["name"]), body=body)
     except ApiError as error:
         if error.status != 404:
             raise

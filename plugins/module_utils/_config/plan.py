@@ -1,5 +1,5 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From what nodes run now and what is wanted of them to what has to be done: the edit stage, without side effects.
 
@@ -32,7 +32,7 @@ def make_plan(current: Mapping[str, Any], config: Any = None, node_configs: Mapp
     effect accepted (safe, disrupt, drain or reboot).
 
     The result is a table of the same kind: ``variants`` (the desired configurations), ``nodes`` (for each its ``variant``,
-    ``configmap``, ``action`` none or assign, ``effect``, ``changes``, ``problems``), ``refused`` (true: write nothing),
+    ``configmap`` and ``source`` (the reference to it), ``action`` none or assign, ``effect``, ``changes``, ``problems``), ``refused`` (true: write nothing),
     ``summary`` for machines and ``text`` (lines) for people. Secrets are masked everywhere but in ``variants``.
 
     Raises DocumentError for a layer that cannot be read, ValueError for an unknown effect. What is wrong with one node is a
@@ -60,7 +60,8 @@ def make_plan(current: Mapping[str, Any], config: Any = None, node_configs: Mapp
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
         action = _action(row, reference, bool(desired.changes))
         nodes[name] = {
-            "variant": desired.variant, "live_variant": live, "kubelet_version": row.get("kubelet_version"), "configmap": reference["name"], "action": action,
+            "variant": desired.variant, "live_variant": live, "kubelet_version": row.get("kubelet_version"), "configmap": reference["name"], "source": reference,
+            "action": action,
             "effect": desired.effect or ("safe" if action == "assign" else None), "changes": desired.change_rows,
             "problems": desired.problem_rows(action == "assign"), "flags_known": flags is not None and name in flags,
         }

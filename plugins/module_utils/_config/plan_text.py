@@ -1,5 +1,5 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A plan told to machines (summary) and to people (lines)."""
 from __future__ import annotations
@@ -65,6 +65,26 @@ def lines(plan: Mapping[str, Any]) -> list[str]:
     return text
 
 
+def refusals(plan: Mapping[str, Any]) -> str:
+    """Return why a plan is refused: each reason once, with all nodes it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for name, row in plan["nodes"].items():
+        for problem in row["problems"]:
+            if problem["severity"] == REFUSAL:
+                reasons.setdefault(_told(problem), []).append(name)
+    return "\n".join(["the plan is refused, nothing was written.", *(f"{_names(names)}: {reason}" for reason, names in reasons.items())])
+
+
+def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return Ansible's ``diff`` of a plan: an entry for each pair of live and desired configuration, secrets masked."""
+    pairs: dict[tuple[str, str], list[str]] = {}
+    for name, row in plan["nodes"].items():
+        if row["action"] != "none":
+            pairs.setdefault((row["live_variant"], row["variant"]), []).append(name)
+    return [difftext.diff(current["variants"][live], plan["variants"][desired], f"live on {_names(names)}", f"desired on {_names(names)}")
+            for (live, desired), names in pairs.items()]
+
+
 def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
     row = rows[names[0]]
     configmaps = sorted({rows[name]["configmap"] or "" for name in names})
@@ -74,8 +94,12 @@ def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
         yield f"  {_change(change)}"
     for problem in row["problems"]:
         word = "REFUSED" if problem["severity"] == REFUSAL else "warning"
-        path = f"{problem['path']}: " if problem["path"] else ""
-        yield f"  {word}: {path}{problem['message']}. {problem['remedy']}"
+        yield f"  {word}: {_told(problem)}"
+
+
+def _told(problem: Mapping[str, Any]) -> str:
+    path = f"{problem['path']}: " if problem["path"] else ""
+    return f"{path}{problem['message']}. {problem['remedy']}"
 
 
 def _change(change: Mapping[str, Any]) -> str:

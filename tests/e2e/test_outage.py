@@ -1,0 +1,91 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The API server goes away for 20 seconds in the middle of assign, and of verify: the run finishes, and a rerun finds nothing to do."""
+from __future__ import annotations
+
+import threading
+import time
+import typing as t
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.views import look
+
+OUTAGE = 20.0
+
+
+class Outage:
+    """Stops the lab's API server when a line of ansible's output comes by, and starts it again 20 s later."""
+
+    def __init__(self, lab: Lab, when: str) -> None:
+        self.lab = lab
+        self.when = when
+        self.happened = threading.Event()
+        self._thread = threading.Thread(target=self._happen)
+
+    def watch(self, output: t.TextIO) -> str:
+        """Read a run's output to its end, with the outage on the way."""
+        lines = []
+        for line in output:
+            lines.append(line)
+            if self.when in line and not self.happened.is_set():
+                self.happened.set()
+                self._thread.start()
+        return "".join(lines)
+
+    def _happen(self) -> None:
+        self.lab.apiserver.stop()
+        time.sleep(OUTAGE)
+        self.lab.apiserver.start()
+
+    def __enter__(self) -> Outage:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self.happened.is_set():
+            self._thread.join()
+        self.lab.apiserver.start()
+        self.lab.wait_ready()
+
+
+@pytest.mark.parametrize("stage", ["Assign the config sources", "Wait until the kubelets"])
+def test_api_server_away(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, stage: str) -> None:
+    """The outage begins when the stage does; afterwards all nodes run what they should."""
+    ansible.variables(all={"kubelet_config": {"eventBurst": 33}})
+    arguments = ("-e", "kubelet_config_hosts=workers_a:workers_b", "-e", "kubelet_config_serial=3")
+    with Outage(lab, when=f"TASK [livenodes.kubelet.{'assign' if stage.startswith('Assign') else 'verify'} : {stage}") as outage:
+        with ansible.start("rollout", *arguments) as run:
+            assert run.stdout is not None
+            output = outage.watch(run.stdout)
+            code = run.wait(timeout=300)
+        assert outage.happened.is_set(), output
+    assert code == 0, output
+    for name in fleet:
+        now = look(lab, name)
+        assert (now.configz["eventBurst"], now.error) == (33, "")
+        assert now.name_of("active") == (now.spec or {})["name"]
+    before = {name: look(lab, name).invocation for name in fleet}
+    again = ansible.playbook("rollout", *arguments)
+    assert again.code == 0, again.output
+    assert [again.recap(name)["changed"] for name in fleet] == [0, 0, 0]
+    assert {name: look(lab, name).invocation for name in fleet} == before
+
+
+def test_outage_that_outlasts_the_run_says_where_it_stood(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """Verify gives up while the API server is away: every node is named with what was last seen, and a rerun completes."""
+    ansible.variables(all={"kubelet_config": {"eventBurst": 34}})
+    arguments = ("-e", "kubelet_config_hosts=workers_a:workers_b", "-e", "kubelet_config_serial=3")
+    with Outage(lab, when="TASK [livenodes.kubelet.verify") as outage:
+        with ansible.start("rollout", *arguments, "-e", "kubelet_config_wait_timeout=4") as run:
+            assert run.stdout is not None
+            output = outage.watch(run.stdout)
+            code = run.wait(timeout=300)
+    assert code != 0
+    for name in fleet:
+        assert f"Node {name}: " in output, output
+    assert "last seen: " in output or "gave up after" in output, output
+    assert ansible.playbook("rollout", *arguments).code == 0
+    assert {look(lab, name).configz["eventBurst"] for name in fleet} == {34}
