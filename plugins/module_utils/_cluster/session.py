@@ -8,6 +8,7 @@ refuse objects they do not know and change with every release of the package.
 """
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -106,6 +107,8 @@ class Session:
                 method, path, body=body, query_params=list(query), header_params=dict(self._headers), content_type=content_type,
                 serialize=False, _request_timeout=self._timeout,
             )
+            # Only now is the answer read, and the connection may be lost in the midst of it.
+            content = answer.data
         except kubernetes.client.exceptions.ApiException as error:
             # The library reports some transport failures as an ApiException with status 0.
             if not error.status:
@@ -117,15 +120,16 @@ class Session:
         self._answered, self._lost = True, False
         self._note_warnings(answer)
         try:
-            return json.loads(answer.data)
+            return json.loads(content)
         except ValueError as error:
             raise ApiError(answer.status, f"{self.host} answered {method} {path} with something that is not JSON; is it a Kubernetes API server?") from error
 
     def _note_warnings(self, answer: t.Any) -> None:
         for text in re.findall(r'299 \S+ "((?:[^"\\]|\\.)*)"', answer.headers.get("Warning") or ""):
+            plain = re.sub(r"\\(.)", r"\1", text)
             with self._lock:
-                if text not in self.warnings:
-                    self.warnings.append(text)
+                if plain not in self.warnings:
+                    self.warnings.append(plain)
 
 
 def _configuration(options: dict[str, t.Any]) -> t.Any:
@@ -140,9 +144,7 @@ def _configuration(options: dict[str, t.Any]) -> t.Any:
     ):
         if options.get(option) is not None:
             setattr(configuration, attribute, options[option])
-    if options.get("api_key"):
-        # Releases differ in which of the two names they look up.
-        configuration.api_key = {"authorization": f"Bearer {options['api_key']}", "BearerToken": f"Bearer {options['api_key']}"}
+    _credentials(options, configuration)
     for option in ("ca_cert", "client_cert", "client_key"):
         if options.get(option) and not os.path.isfile(options[option]):
             raise ClusterError(f"{option}: there is no file {options[option]}")
@@ -154,12 +156,37 @@ def _configuration(options: dict[str, t.Any]) -> t.Any:
     return configuration
 
 
+def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:
+    """Let the options win over what the kubeconfig says, for as long as the session lasts."""
+    given = f"Bearer {options['api_key']}" if options.get("api_key") else ""
+    if not given and options.get("username") and options.get("password"):
+        # The library has the two settings and sends neither.
+        given = urllib3.util.make_headers(basic_auth=f"{options['username']}:{options['password']}")["authorization"]
+    renew = configuration.refresh_api_key_hook
+    if given:
+        # Releases differ in which of the two names they look up.
+        configuration.api_key = {"authorization": given, "BearerToken": given}
+        configuration.refresh_api_key_hook = None
+    elif renew:
+
+        def renew_token_only(live: t.Any) -> None:
+            # The library's own hook loads all of the kubeconfig again before each request, over the options.
+            fresh = copy.copy(live)
+            fresh.api_key = dict(live.api_key)
+            renew(fresh)
+            live.api_key = fresh.api_key
+
+        configuration.refresh_api_key_hook = renew_token_only
+
+
 def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
     given = options.get("kubeconfig")
     context = options.get("context")
     if isinstance(given, dict):
         _guard("kubeconfig (given as a mapping)", lambda: kubernetes.config.load_kube_config_from_dict(given, context=context, client_configuration=configuration))
         return
+    if given and not isinstance(given, str):
+        raise ClusterError(f"kubeconfig: give the path of a file or a mapping, not {type(given).__name__}")
     path = os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
     if not any(os.path.isfile(part) for part in path.split(os.pathsep)):
         raise ClusterError(f"no kubeconfig at {path}: name one with the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, or give host and api_key")

@@ -1,0 +1,93 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A session onto a few objects in memory that change as time goes by, and the clock that moves the time."""
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError
+from tests.support.calls import CONFIGMAPS, NODES
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+class Clock:
+    """Stands in for the module `time`: nobody really sleeps. `ticks` are run once each, when their second has come."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+        self._ticks: list[tuple[float, t.Callable[[], None]]] = []
+
+    def at(self, second: float, tick: t.Callable[[], None]) -> None:
+        """Do something `second` seconds after the start."""
+        self._ticks.append((1000.0 + second, tick))
+
+    def monotonic(self) -> float:
+        """Seconds since some moment."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        assert seconds >= 0
+        self.slept.append(seconds)
+        self.now += seconds
+        for moment, tick in [item for item in self._ticks if item[0] <= self.now]:
+            self._ticks.remove((moment, tick))
+            tick()
+
+
+class Cluster:
+    """Nodes, ConfigMaps, live configurations and heartbeats by name. An ApiError in the place of an answer is raised."""
+
+    host = "https://api.example:6443"
+    concurrency = 2
+
+    def __init__(self, *nodes: dict[str, t.Any], configmaps: t.Sequence[dict[str, t.Any]] = (), live: dict[str, t.Any] | None = None) -> None:
+        self.nodes = {node["metadata"]["name"]: node for node in nodes}
+        self.configmaps = {item["metadata"]["name"]: item for item in configmaps}
+        self.live: dict[str, t.Any] = live or {}
+        self.renewed: dict[str, str] | ApiError = {}
+        self.review: t.Any = {"status": {"allowed": True}}
+        self.outage: ApiError | None = None
+        self.requests: list[tuple[str, str]] = []
+
+    def count(self, method: str, path: str) -> int:
+        """How many requests there were of a method to exactly this path."""
+        return self.requests.count((method, path))
+
+    def request(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]] = (), body: t.Any = None, content_type: str = "application/json",
+                budget: float | None = None) -> t.Any:
+        """Answer as the API server would."""
+        self.requests.append((method, path))
+        if self.outage:
+            raise self.outage
+        answer = self._answer(method, path, dict(query), body)
+        if isinstance(answer, ApiError):
+            raise answer
+        return copy.deepcopy(answer)
+
+    def _answer(self, method: str, path: str, query: dict[str, t.Any], body: t.Any) -> t.Any:
+        name = path.split("/")[-1]
+        if (method, path) == ("GET", NODES):
+            only = query.get("fieldSelector", "").partition("=")[2]
+            return {"items": [node for node in self.nodes.values() if only in ("", node["metadata"]["name"])]}
+        if method == "PATCH" and path.startswith(NODES):
+            spec = self.nodes[name]["spec"] = {**self.nodes[name]["spec"], **body["spec"]}
+            self.nodes[name]["spec"] = {key: value for key, value in spec.items() if value is not None}
+            return self.nodes[name]
+        if method == "GET" and path.endswith("/proxy/configz"):
+            live = self.live[path.split("/")[4]]
+            return live if isinstance(live, ApiError) else {"kubeletconfig": live}
+        if method == "GET" and path.startswith(CONFIGMAPS):
+            return self.configmaps.get(name, ApiError(404, f'configmaps "{name}" not found', "NotFound"))
+        if (method, path) == ("GET", LEASES):
+            if isinstance(self.renewed, ApiError):
+                return self.renewed
+            return {"items": [{"metadata": {"name": node}, "spec": {"renewTime": moment}} for node, moment in self.renewed.items()]}
+        if (method, path) == ("POST", REVIEWS):
+            return self.review
+        raise AssertionError(f"{method} {path} has no place in this cluster")

@@ -1,0 +1,62 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Small API objects, as an API server shows them."""
+from __future__ import annotations
+
+import json
+import typing as t
+
+HEADER = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+Reference = dict[str, str]
+
+
+def text(**fields: t.Any) -> str:
+    """A complete KubeletConfiguration as text."""
+    return json.dumps({**HEADER, **fields})
+
+
+def place(name: str = "config-a", key: str = "kubelet") -> Reference:
+    """A source as it stands in spec.configSource.configMap."""
+    return {"namespace": "kube-system", "name": name, "kubeletConfigKey": key}
+
+
+def reference(name: str = "config-a", revision: str = "7", key: str = "kubelet") -> Reference:
+    """A source as a kubelet reports it in its status."""
+    return {**place(name, key), "uid": f"uid-{name}", "resourceVersion": revision}
+
+
+def status(assigned: Reference | None = None, active: Reference | None = None, good: Reference | None = None, error: str = "") -> dict[str, t.Any]:
+    """A status.config; parts that are local are left out, as the API leaves them out."""
+    parts = {"assigned": assigned, "active": active, "lastKnownGood": good}
+    return {**{name: {"configMap": part} for name, part in parts.items() if part}, **({"error": error} if error else {})}
+
+
+def node(name: str = "n1", source: Reference | None = None, config: dict[str, t.Any] | None = None, version: str = "v1.20.2", revision: str = "1",
+         ready: str = "True", **spec: t.Any) -> dict[str, t.Any]:
+    """A Node object. `config` is status.config, None for a kubelet that does not listen."""
+    return {
+        "metadata": {"name": name, "resourceVersion": revision},
+        "spec": {**({"configSource": {"configMap": source}} if source else {}), **spec},
+        "status": {
+            "nodeInfo": {"kubeletVersion": version},
+            "conditions": [{"type": "MemoryPressure", "status": "False"},
+                           {"type": "Ready", "status": ready, "reason": "KubeletReady", "message": "posting", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}],
+            **({"config": config} if config is not None else {}),
+        },
+    }
+
+
+def configmap(name: str = "config-a", content: str | None = None, revision: str = "7", **fields: t.Any) -> dict[str, t.Any]:
+    """A ConfigMap object of this collection with one key."""
+    return {
+        "metadata": {"namespace": "kube-system", "name": name, "uid": f"uid-{name}", "resourceVersion": revision,
+                     "labels": {"app.kubernetes.io/managed-by": "livenodes.kubelet"}},
+        "data": {"kubelet": text() if content is None else content},
+        **fields,
+    }
+
+
+def items(*objects: dict[str, t.Any], more: str = "") -> dict[str, t.Any]:
+    """A LIST of objects, or one page of it."""
+    return {"metadata": {"continue": more} if more else {}, "items": list(objects)}
