@@ -47,9 +47,18 @@ def argument_spec() -> dict[str, dict[str, t.Any]]:
 
 def secrets(kubeconfig: t.Any) -> set[str]:
     """Return the secret strings inside a kubeconfig given as a mapping, so that they can be kept out of logs."""
-    found: set[str] = set()
-    if isinstance(kubeconfig, dict):
-        for user in kubeconfig.get("users") or []:
-            values = (user or {}).get("user") or {}
-            found |= {str(values[key]) for key in ("token", "password", "client-key-data") if values.get(key)}
-    return found
+    found = []
+    users = _mapping(kubeconfig).get("users")
+    for user in users if isinstance(users, list) else []:
+        values = _mapping(_mapping(user).get("user"))
+        found += [values.get(key) for key in ("token", "password", "client-key-data")]
+        provider = _mapping(_mapping(values.get("auth-provider")).get("config"))
+        found += [provider.get(key) for key in ("access-token", "client-secret", "id-token", "refresh-token")]
+        variables = _mapping(values.get("exec")).get("env")
+        found += [_mapping(variable).get("value") for variable in (variables if isinstance(variables, list) else [])]
+    return {str(value) for value in found if value}
+
+
+def _mapping(value: t.Any) -> dict[str, t.Any]:
+    """What users give may be anything; what is wrong with it is said when it is loaded."""
+    return value if isinstance(value, dict) else {}

@@ -18,8 +18,8 @@ VARIANT_ANNOTATION = "kubelet-config.livenodes.io/variant"
 
 def path(namespace: str, name: str = "") -> str:
     """Return the API path of one ConfigMap, or of a namespace's collection of them."""
-    base = f"/api/v1/namespaces/{urllib.parse.quote(namespace)}/configmaps"
-    return f"{base}/{urllib.parse.quote(name)}" if name else base
+    base = f"/api/v1/namespaces/{urllib.parse.quote(namespace, safe='')}/configmaps"
+    return f"{base}/{urllib.parse.quote(name, safe='')}" if name else base
 
 
 def read(session: Session, namespace: str, name: str) -> dict[str, t.Any] | None:

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rows and counts of node_config_info."""
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import info, nodes
+from tests.support.calls import NODES, PAGE, Call, Calls
+from tests.support.objects import items, node, place, reference, status
+
+
+def row(**fields: t.Any) -> dict[str, t.Any]:
+    return info.row(nodes.trim(node(**fields)))
+
+
+def test_row() -> None:
+    config = status(reference("b"), reference("a"), reference("a"), "some error")
+    assert row(source=place("b"), config=config, unschedulable=True) == {
+        "delivery": "native", "kubelet_version": "v1.20.2", "source": place("b"), "assigned": reference("b"), "active": reference("a"),
+        "lastKnownGood": reference("a"), "error": "some error", "settled": False, "ready": True, "ready_reason": "KubeletReady: posting",
+        "heartbeat": "2026-01-01T00:00:00Z", "schedulable": False,
+    }
+
+
+@pytest.mark.parametrize(("version", "config", "delivery"), [
+    ("v1.10.13", {}, "none"), ("v1.11.0", {}, "native"), ("v1.23.17", {}, "native"), ("v1.24.0", {}, "none"), ("v1.20.2", None, "none"), ("", {}, "none"),
+])
+def test_delivery(version: str, config: dict[str, t.Any] | None, delivery: str) -> None:
+    assert row(version=version, config=config)["delivery"] == delivery
+
+
+@pytest.mark.parametrize(("source", "config", "settled"), [
+    (place(), status(reference(), reference()), True),
+    (None, status(), True),
+    (None, None, True),
+    (place(), None, False),
+    (place(), status(), False),
+    (place(), status(reference("b"), reference("b")), False),
+    (place(), status(reference(), None), False),
+    (place(), status(reference(revision="8"), reference(revision="7")), False),
+    (place(), status(reference(), reference(), error="some"), False),
+    (None, status(reference(), reference()), False),
+])
+def test_settled(source: dict[str, str] | None, config: dict[str, t.Any] | None, settled: bool) -> None:
+    assert row(source=source, config=config)["settled"] is settled
+
+
+def test_counts() -> None:
+    """A node that is both cordoned and not Ready is unavailable once."""
+    listed = items(
+        node("n1", config={}), node("n2", ready="False", unschedulable=True, config=status(error="bad")), node("n3", ready="Unknown"),
+        node("n4", unschedulable=True), node("a5", place(), status(error="bad")))
+    with Calls(Call("GET", NODES, listed, PAGE)) as session:
+        result = info.info(session, {"nodes": None, "label_selectors": None}, True)
+    assert (result["changed"], list(result["nodes"])) == (False, ["n1", "n2", "n3", "n4", "a5"])
+    assert result["summary"] == {
+        "nodes": 5, "ready": 3, "unschedulable": 2, "unavailable": 3, "native": 3, "settled": 3, "failed": ["a5", "n2"]}

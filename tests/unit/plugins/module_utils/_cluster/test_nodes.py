@@ -1,0 +1,168 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes: one LIST, and the patch that is never sent over somebody else's."""
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError
+from tests.support.calls import DRY, MERGE, NODES, PAGE, Call, Calls
+from tests.support.objects import items, node, place, reference, status
+
+CONFLICT = ApiError(409, "the object has been modified", "Conflict")
+EXPIRED = ApiError(410, "too old resource version", "Expired")
+
+
+def one(**fields: t.Any) -> nodes.Node:
+    return nodes.trim(node(**fields))
+
+
+def patch(answer: t.Any, source: dict[str, str] | None, revision: str = "1", query: t.Sequence[tuple[str, t.Any]] = ()) -> Call:
+    body = {"metadata": {"resourceVersion": revision}, "spec": {"configSource": {"configMap": source} if source else None}}
+    return Call("PATCH", f"{NODES}/n1", answer, query, body, MERGE)
+
+
+def test_trim() -> None:
+    trimmed = one(source=place(), config=status(reference(), error="some error"), unschedulable=True, ready="False")
+    assert trimmed == nodes.Node(
+        name="n1", resource_version="1", kubelet_version="v1.20.2", source=place(), status=status(reference(), error="some error"), ready="False",
+        ready_reason="KubeletReady: posting", heartbeat="2026-01-01T00:00:00Z", unschedulable=True)
+    assert (trimmed.part("assigned"), trimmed.part("active"), trimmed.error, trimmed.minor) == (reference(), None, "some error", 20)
+
+
+def test_trim_a_node_that_has_said_nothing_yet() -> None:
+    trimmed = nodes.trim({"metadata": {"name": "n1"}, "spec": None})
+    assert (trimmed.source, trimmed.status, trimmed.ready, trimmed.ready_reason, trimmed.error, trimmed.minor) == (None, None, "Unknown", "", "", 0)
+    assert not trimmed.unschedulable
+
+
+@pytest.mark.parametrize(("version", "minor"), [("v1.20.2", 20), ("1.9.11-gke.5", 9), ("v1.23.0-alpha.1+abc", 23), ("", 0), ("nonsense", 0)])
+def test_minor(version: str, minor: int) -> None:
+    assert nodes.minor_of(version) == minor
+
+
+def test_read_all() -> None:
+    with Calls(Call("GET", NODES, items(node("n2"), node("n1")), PAGE)) as session:
+        assert list(nodes.read(session)) == ["n2", "n1"]
+
+
+def test_read_by_label() -> None:
+    with Calls(Call("GET", NODES, items(node("n1")), (("labelSelector", "a=b,c notin (d)"), *PAGE))) as session:
+        assert list(nodes.read(session, selectors=["a=b", "c notin (d)"])) == ["n1"]
+
+
+def test_read_by_name_in_the_order_of_the_names() -> None:
+    with Calls(Call("GET", NODES, items(*(node(f"n{number}") for number in range(9))), PAGE)) as session:
+        assert list(nodes.read(session, ["n7", "n2"])) == ["n7", "n2"]
+
+
+def test_read_one_by_name() -> None:
+    """Does not ask for the rest of a large cluster."""
+    with Calls(Call("GET", NODES, items(node("n1")), (("fieldSelector", "metadata.name=n1"), *PAGE))) as session:
+        assert list(nodes.read(session, {"n1": None})) == ["n1"]
+
+
+def test_all_unknown_names_are_listed() -> None:
+    with Calls(Call("GET", NODES, items(node("n1")), PAGE)) as session, pytest.raises(ClusterError) as caught:
+        nodes.read(session, ["n9", "n1", "n8"])
+    assert "the cluster at https://api.example:6443 has no node named n9, n8: check the names" in caught.value.message
+    assert "kubelet_config_node_name" in caught.value.message
+
+
+def test_no_names_is_a_mistake_and_not_all_nodes() -> None:
+    with Calls() as session, pytest.raises(ClusterError, match="nodes is an empty list"):
+        nodes.read(session, [])
+
+
+def test_pages() -> None:
+    with Calls(
+        Call("GET", NODES, items(node("n1"), more="token 1"), PAGE),
+        Call("GET", NODES, items(node("n2"), more="token 2"), (*PAGE, ("continue", "token 1"))),
+        Call("GET", NODES, items(node("n3")), (*PAGE, ("continue", "token 2"))),
+    ) as session:
+        assert list(nodes.read(session)) == ["n1", "n2", "n3"]
+
+
+def test_expired_pages_are_read_again_from_the_first() -> None:
+    """A node that went away between the two LISTs is not kept from the first."""
+    with Calls(
+        Call("GET", NODES, items(node("gone"), more="token 1"), PAGE),
+        Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "token 1"))),
+        Call("GET", NODES, items(node("n1"), more="token 2"), PAGE),
+        Call("GET", NODES, items(node("n2")), (*PAGE, ("continue", "token 2"))),
+    ) as session:
+        assert list(nodes.read(session)) == ["n1", "n2"]
+
+
+def test_pages_that_expire_twice() -> None:
+    once = [Call("GET", NODES, items(node("n1"), more="x"), PAGE), Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "x")))]
+    with Calls(*once, *once) as session, pytest.raises(ApiError) as caught:
+        nodes.read(session)
+    assert caught.value is EXPIRED
+
+
+def test_other_errors_of_a_list_are_not_repeated() -> None:
+    with Calls(Call("GET", NODES, ApiError(403, "forbidden"), PAGE)) as session, pytest.raises(ApiError, match="forbidden"):
+        nodes.read(session)
+
+
+@pytest.mark.parametrize("source", [place("b"), None])
+def test_write_source(source: dict[str, str] | None) -> None:
+    with Calls(patch(node(source=source, revision="2"), source)) as session:
+        stored = nodes.write_source(session, one(source=place("a")), source, dry_run=False)
+    assert (stored.source, stored.resource_version) == (source, "2")
+
+
+def test_dry_run_is_the_servers() -> None:
+    with Calls(patch(node(source=place()), place(), query=DRY)) as session:
+        nodes.write_source(session, one(), place(), dry_run=True)
+
+
+def test_conflict_about_something_else() -> None:
+    """A heartbeat came in between: the source is still what we decided upon."""
+    with Calls(
+        patch(CONFLICT, place("b")),
+        Call("GET", f"{NODES}/n1", node(source=place("a"), revision="2")),
+        patch(node(source=place("b"), revision="3"), place("b"), revision="2"),
+    ) as session:
+        assert nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False).source == place("b")
+
+
+def test_conflict_with_our_own_lost_answer() -> None:
+    with Calls(patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=place("b"), revision="2"))) as session:
+        assert nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False).resource_version == "2"
+
+
+@pytest.mark.parametrize(("theirs", "named"), [(place("theirs"), "kube-system/theirs key kubelet"), (None, "the local config")])
+def test_conflict_with_somebody_else(theirs: dict[str, str] | None, named: str) -> None:
+    calls = patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=theirs, revision="2"))
+    with Calls(*calls) as session, pytest.raises(ApiError, match=f"somebody else changed spec.configSource to {named} meanwhile; run again") as caught:
+        nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False)
+    assert caught.value.status == 409
+
+
+def test_conflicts_without_end() -> None:
+    calls = []
+    for revision in range(1, 6):
+        calls += [patch(CONFLICT, place(), str(revision)), Call("GET", f"{NODES}/n1", node(revision=str(revision + 1)))]
+    with Calls(*calls) as session, pytest.raises(ApiError, match="changes faster than it can be patched"):
+        nodes.write_source(session, one(), place(), dry_run=False)
+
+
+def test_other_refusals_are_passed_on() -> None:
+    with Calls(patch(ApiError(403, "forbidden"), place())) as session, pytest.raises(ApiError, match="forbidden"):
+        nodes.write_source(session, one(), place(), dry_run=False)
+
+
+def test_same_place() -> None:
+    assert nodes.same_place(reference(revision="1"), reference(revision="2"))
+    assert nodes.same_place(place(), reference())
+    assert nodes.same_place(None, None)
+    assert not nodes.same_place(None, place())
+    assert not nodes.same_place(place("a"), place("b"))
+    assert not nodes.same_place(place(key="a"), place(key="b"))
+    assert not nodes.same_place({**place(), "namespace": "other"}, place())
