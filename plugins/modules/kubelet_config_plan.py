@@ -120,6 +120,7 @@ plan:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import plan, plan_text
 
 

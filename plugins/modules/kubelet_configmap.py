@@ -137,6 +137,7 @@ def main() -> None:
             "immutable": {"type": "bool", "default": True},
         },
         push.push,
+        patient=True,
         required_if=[("state", "present", ("variants", "src"), True)],
     )
 

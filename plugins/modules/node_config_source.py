@@ -179,6 +179,7 @@ def main() -> None:
             "wait_sleep": {"type": "int", "default": 2},
         },
         source.config_source,
+        patient=True,
         mutually_exclusive=[("source", "sources"), ("nodes", "sources")],
         required_one_of=[("nodes", "sources")],
         required_by={"source": ("nodes",)},

@@ -4,6 +4,7 @@
 """Every edge between seven kinds of config source, in both directions, on real kubelets."""
 from __future__ import annotations
 
+import itertools
 import json
 import typing as t
 
@@ -25,7 +26,7 @@ PODS = {"good_a": 41, "good_b": 42}
 def test_the_circuit_has_every_edge() -> None:
     """The walk below is the whole matrix."""
     assert sorted(CIRCUIT) == sorted((one, other) for one in STATES for other in STATES if one != other)
-    assert all(before[1] == after[0] for before, after in zip(CIRCUIT, CIRCUIT[1:]))
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(CIRCUIT))
 
 
 @pytest.fixture
@@ -37,8 +38,9 @@ def sources(lab: Lab, fleet: tuple[str, ...], session: Session) -> dict[str, dic
         if live["cgroupsPerQOS"]:
             live["enforceNodeAllocatable"] = ["pods"]
         contents = {
-            "good_a": json.dumps({**live, "maxPods": PODS["good_a"], "eventBurst": 41}), "good_b": json.dumps({**live, "maxPods": PODS["good_b"], "eventBurst": 42}),
-            "unparsable": "maxPods: [not, closed", "invalid": json.dumps({**live, "kubeAPIQPS": -1}), "missing_key": json.dumps(live),
+            "good_a": json.dumps({**live, "maxPods": PODS["good_a"], "eventBurst": 41}),
+            "good_b": json.dumps({**live, "maxPods": PODS["good_b"], "eventBurst": 42}), "unparsable": "maxPods: [not, closed",
+            "invalid": json.dumps({**live, "kubeAPIQPS": -1}), "missing_key": json.dumps(live),
         }
         table[name] = {"missing_configmap": {"namespace": NAMESPACE, "name": f"edge-{name}-missing", "kubeletConfigKey": "kubelet"}}
         for kind, text in contents.items():
@@ -92,7 +94,8 @@ def _assign(session: Session, what: t.Any, state: str) -> dict[str, dict[str, t.
 
 def _as_modelled(view: View, model: Model, places: dict[str, dict[str, str]]) -> bool:
     names = {kind: place["name"] for kind, place in places.items()}
-    return (view.error == model.error and view.name_of("assigned") == names.get(model.assigned or "") and view.name_of("active") == names.get(model.active or ""))
+    parts = {part: names.get(kind or "") for part, kind in (("assigned", model.assigned), ("active", model.active))}
+    return view.error == model.error and all(view.name_of(part) == name for part, name in parts.items())
 
 
 def _four_views(edge: str, before: View, now: View, wanted: dict[str, str] | None, model: Model, restarts: bool, local: int) -> None:
@@ -111,5 +114,6 @@ def _verdict(edge: str, row: dict[str, t.Any], state: str, model: Model) -> None
         expected = "differs"
         assert "--max-pods" in row["message"], edge
     assert row["state"] == expected, f"{edge}: {row['message']}"
-    hints = {"unparsable": "key kubelet", "invalid": "kubeAPIQPS", "missing_key": "it has no key kubelet (it has: other)", "missing_configmap": "does not exist"}
+    hints = {"unparsable": "key kubelet", "invalid": "kubeAPIQPS", "missing_key": "it has no key kubelet (it has: other)",
+             "missing_configmap": "does not exist"}
     assert hints.get(state, "") in row["message"], f"{edge}: {row['message']}"

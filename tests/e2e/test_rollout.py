@@ -73,7 +73,8 @@ def test_two_groups_check_rollout_again_reset_prune(lab: Lab, fleet: tuple[str, 
         assert view.invocation != now[name].invocation
     assert [ansible.playbook("reset", *ALL).recap(name)["changed"] for name in fleet] == [0, 0, 0]
 
-    foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "livenodes-kubelet-by-hand", "namespace": "kube-system", "labels": {"livenodes.test": "yes"}}}
+    foreign = {"apiVersion": "v1", "kind": "ConfigMap",
+               "metadata": {"name": "livenodes-kubelet-by-hand", "namespace": "kube-system", "labels": {"livenodes.test": "yes"}}}
     lab.kubectl("apply", "-f", "-", stdin=json.dumps(foreign))
     assert ansible.playbook("prune", "--check").recap("localhost")["changed"] == 1
     assert configmaps(lab) == pushed

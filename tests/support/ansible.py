@@ -76,7 +76,7 @@ class Ansible:
         """Run one module on the controller and return its result, failed or not."""
         command = [str(Path(sys.executable).with_name("ansible")), "localhost", "-m", f"livenodes.kubelet.{name}", "-a", json.dumps(options), *arguments]
         done = subprocess.run(command, check=False, text=True, capture_output=True, stdin=subprocess.DEVNULL, cwd=self.home, timeout=600,
-                              env={**self.environment, "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1", "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.minimal", **environment})
+                              env={**self.environment, **environment})
         text = done.stdout
         try:
             result = json.loads(text[text.index(" => {") + 4:text.rindex("}") + 1])

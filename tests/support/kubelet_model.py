@@ -8,6 +8,7 @@ One object is one node. LKG stays empty: it graduates after ten minutes in one p
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 LOAD = "failed to load config, see Kubelet log for details"
 VALIDATE = "failed to validate config, see Kubelet log for details"
@@ -59,4 +60,4 @@ def circuit(states: tuple[str, ...] = STATES) -> list[tuple[str, str]]:
         else:
             path.append(stack.pop())
     path.reverse()
-    return list(zip(path, path[1:]))
+    return list(itertools.pairwise(path))

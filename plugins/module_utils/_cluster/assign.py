@@ -22,8 +22,8 @@ def wanted_sources(options: dict[str, t.Any]) -> dict[str, Source]:
     if options["nodes"] is not None and not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
     if options["state"] == "absent":
-        return {name: None for name in options["nodes"] or options["sources"] or {}}
-    given = options["sources"] if options["sources"] is not None else {name: options["source"] for name in options["nodes"] or []}
+        return dict.fromkeys(options["nodes"] or options["sources"] or {})
+    given = options["sources"] if options["sources"] is not None else dict.fromkeys(options["nodes"] or [], options["source"])
     wanted: dict[str, Source] = {}
     for name, source in given.items():
         if not isinstance(source, dict) or not source.get("namespace") or not source.get("name"):
@@ -40,7 +40,10 @@ def assign(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     ConfigMap is unfit. Raises NodesFailed naming every node concerned.
     """
     wanted = wanted_sources(options)
-    current = nodes.read(session, wanted) if wanted else {}
+    try:
+        current = nodes.read(session, wanted) if wanted else {}
+    except ApiError as error:
+        raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
     rows: dict[str, dict[str, t.Any]] = {
         name: {"changed": False, "source": node.source, "previous": node.source, "state": "unchanged"} for name, node in current.items()}
     changing = [name for name, node in current.items() if not nodes.same_place(node.source, wanted[name])]

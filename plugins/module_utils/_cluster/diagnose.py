@@ -25,11 +25,11 @@ def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
 def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> Verdict:
     """Name the likely cause of a load or validation error, which the kubelet writes to its log only."""
     if fault:
-        return Verdict(found.state, f"{found.message}. Cause: {fault}. Remedy: correct the configuration and run again", True)
+        return _final(found, f"Cause: {fault}. Remedy: correct the configuration and run again")
     causes = "; ".join(f"{problem.path}: {problem.message} ({problem.remedy})" for problem in problems)
     if causes:
-        return Verdict(found.state, f"{found.message}. Likely cause: {causes}. Correct it and run again", True)
-    return Verdict(found.state, f"{found.message}. The cause is in the kubelet's log on the node: journalctl -u kubelet | grep 'kubelet config controller'", True)
+        return _final(found, f"Likely cause: {causes} Correct it and run again")
+    return _final(found, "The cause is in the kubelet's log on the node: journalctl -u kubelet | grep 'kubelet config controller'")
 
 
 def differs(differences: t.Sequence[dict[str, t.Any]]) -> Verdict:
@@ -37,27 +37,34 @@ def differs(differences: t.Sequence[dict[str, t.Any]]) -> Verdict:
     said = []
     for item in differences:
         flags = " or ".join(f"--{name}" for name in item["flags"])
-        why = (f"overridden by the kubelet's command line, flag {flags}: remove the flag (look in /var/lib/kubelet/kubeadm-flags.env, /etc/default/kubelet "
-               "and the unit's drop-ins) or the field") if flags else "this kubelet gives the field another value; no flag sets it, is it known to this version?"
+        if flags:
+            why = (f"overridden by the kubelet's command line, flag {flags}: remove the flag (look in /var/lib/kubelet/kubeadm-flags.env, "
+                   "/etc/default/kubelet and the unit's drop-ins) or the field")
+        else:
+            why = "this kubelet gives the field another value and no flag sets it; is the field known to its version?"
         said.append(f"{item['path']} is {item['live']!r}, not {item['expected']!r}: {why}")
     return Verdict("differs", "its config is active, but not all of it is live. " + "; ".join(said), True)
 
 
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:
     """Tell apart why a kubelet cannot get an existing ConfigMap (two requests): missing, forbidden, unreachable."""
+    attributes = {"namespace": source["namespace"], "verb": "get", "version": "v1", "resource": "configmaps", "name": source["name"]}
     try:
         review = session.request("POST", ACCESS_REVIEWS, body={
             "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-            "spec": {"user": f"system:node:{node}", "groups": ["system:nodes", "system:authenticated"],
-                     "resourceAttributes": {"namespace": source["namespace"], "verb": "get", "version": "v1", "resource": "configmaps", "name": source["name"]}}})
+            "spec": {"user": f"system:node:{node}", "groups": ["system:nodes", "system:authenticated"], "resourceAttributes": attributes}})
     except ApiError as error:
-        return Verdict(found.state, f"{found.message}. The ConfigMap exists; whether the node may read it could not be asked: {error.message}", True)
+        return _final(found, f"The ConfigMap exists; whether the node may read it could not be asked: {error.message}")
     status = review.get("status") or {}
     if status.get("allowed"):
-        return Verdict(found.state, f"{found.message}. The ConfigMap exists and the node may read it: the kubelet cannot reach the API server, or will succeed soon; "
-                                    "look at `journalctl -u kubelet` on the node", True)
-    return Verdict(found.state, f"{found.message}. The ConfigMap exists but system:node:{node} is forbidden to read it"
-                                f" ({status.get('reason') or 'no reason given'}): turn on the Node authorizer and the gate DynamicKubeletConfig at kube-apiserver, or grant it", True)
+        return _final(found, "The ConfigMap exists and the node may read it: the kubelet cannot reach the API server, or will succeed soon; "
+                             "look at `journalctl -u kubelet` on the node")
+    return _final(found, f"The ConfigMap exists but system:node:{node} is forbidden to read it ({status.get('reason') or 'no reason given'}): turn on the "
+                         "Node authorizer and the gate DynamicKubeletConfig at kube-apiserver, or grant it")
+
+
+def _final(found: Verdict, more: str) -> Verdict:
+    return Verdict(found.state, f"{found.message}. {more}", True)
 
 
 def silence(session: Session, names: t.Iterable[str]) -> dict[str, float]:

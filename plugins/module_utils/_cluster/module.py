@@ -10,14 +10,15 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from . import auth
 from .errors import ClusterError, MissingLibrary
-from .session import Session
+from .session import FIRST_CONTACT, PATIENT_CONTACT, Session
 
 Stage = t.Callable[[Session, "dict[str, t.Any]", bool], "dict[str, t.Any]"]
 
 
-def run(spec: dict[str, t.Any], stage: Stage, **limits: t.Any) -> t.NoReturn:
+def run(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits: t.Any) -> t.NoReturn:
     """Run a stage as an Ansible module: options in, `stage(session, options, check_mode)`, result or failure out.
 
+    `patient` stages sit out an API server that is away when they begin; the others soon tell a wrong address.
     `limits` are AnsibleModule's own (required_one_of, mutually_exclusive, required_if). A `diff` in the result is kept only where
     the user asked for one. Failures carry the result so far, so that it is known where every node stands.
     """
@@ -25,7 +26,7 @@ def run(spec: dict[str, t.Any], stage: Stage, **limits: t.Any) -> t.NoReturn:
     module.no_log_values |= auth.secrets(module.params["kubeconfig"])
     session = None
     try:
-        session = Session(module.params)
+        session = Session(module.params, first_contact=PATIENT_CONTACT if patient else FIRST_CONTACT)
         result = stage(session, module.params, module.check_mode)
     except MissingLibrary as error:
         module.fail_json(msg=f"{error.message}. {missing_required_lib('kubernetes')}", **error.result)

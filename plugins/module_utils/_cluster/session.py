@@ -37,6 +37,8 @@ BROKEN = ((36, 0, 0), (36, 0, 1))
 # How long a request is repeated, in seconds: short while we do not know whether the address is right at all, long enough
 # afterwards to sit out the restart of an API server.
 FIRST_CONTACT = 10.0
+# The same for what runs in the middle of a rollout, where the address has been right a moment ago.
+PATIENT_CONTACT = 40.0
 OUTAGE = 60.0
 
 
@@ -183,7 +185,8 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
     given = options.get("kubeconfig")
     context = options.get("context")
     if isinstance(given, dict):
-        _guard("kubeconfig (given as a mapping)", lambda: kubernetes.config.load_kube_config_from_dict(given, context=context, client_configuration=configuration))
+        _guard("kubeconfig (given as a mapping)", lambda: kubernetes.config.load_kube_config_from_dict(
+            given, context=context, client_configuration=configuration))
         return
     if given and not isinstance(given, str):
         raise ClusterError(f"kubeconfig: give the path of a file or a mapping, not {type(given).__name__}")

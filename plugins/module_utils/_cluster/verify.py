@@ -82,7 +82,8 @@ class Watch:
             return verdict.Verdict("pending", f"its config is active, but {outcome.error.message if outcome.error else 'its /configz is empty'}")
         expected = self.expected[name]
         if expected is None or expected.config is None:
-            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {expected.fault if expected else 'no source'}", True)
+            fault = expected.fault if expected else "it has no source"
+            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {fault}", True)
         changes = compare.changes(pure_configz.restore(outcome.value), expected.config, self.nodes[name].minor)
         self.differences[name] = [
             {"path": change.path, "expected": change.after, "live": change.before, "flags": _flags(change.path)} for change in changes]
@@ -97,8 +98,11 @@ class Watch:
     def poll(self) -> None:
         """Read all waiting nodes in one LIST, and again each ConfigMap that a kubelet has in another revision than we know."""
         self.nodes.update(nodes.read(self.session, self.waiting))
-        moved = {id(expected): expected for name in self.waiting for expected in [self.expected[name]]
-                 if expected and nodes.same_place(self.nodes[name].part("assigned"), expected.source) and self.nodes[name].part("assigned") != expected.reference}
+        moved = {}
+        for name in self.waiting:
+            expected, assigned = self.expected[name], self.nodes[name].part("assigned")
+            if expected and nodes.same_place(assigned, expected.source) and assigned != expected.reference:
+                moved[id(expected)] = expected
         for expected in moved.values():
             expected.refresh(self.session)
 
@@ -124,8 +128,10 @@ def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, assign
     started = time.monotonic()
     deadline = started + options["wait_timeout"]
     names = list(wanted) if wanted is not None else options["nodes"]
-    found = nodes.read(session, names) if names is None or names else {}
-    watch = Watch(session, wanted, found)
+    try:
+        watch = Watch(session, wanted, nodes.read(session, names) if names is None or names else {})
+    except ApiError as error:
+        raise _unseen(names or [], error) from error
     watch.judge()
     lost: ApiError | None = None
     while watch.waiting and time.monotonic() < deadline:
@@ -153,6 +159,14 @@ def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, assign
 def _flags(path: str) -> list[str]:
     owner = fields.owner(path)
     return list(owner.flags) if owner else []
+
+
+def _unseen(names: t.Sequence[str], error: ApiError) -> NodesFailed:
+    """The API server was away from the beginning: every node is named, and that nothing is known of it."""
+    message = f"not verified: {error.message}. Its kubelet goes on by itself; run again to see where it stands"
+    rows = {name: {"ok": False, "state": "pending", "message": message, "changed": False, "differences": []} for name in names}
+    return NodesFailed("verifying", dict.fromkeys(names, message), {"changed": False, "nodes": rows, "summary": {
+        "nodes": len(rows), "ok": 0, "failed": len(rows), "states": {"pending": len(rows)}, "waited_seconds": 0.0}})
 
 
 def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:

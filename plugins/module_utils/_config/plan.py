@@ -60,8 +60,8 @@ def make_plan(current: Mapping[str, Any], config: Any = None, node_configs: Mapp
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
         action = _action(row, reference, bool(desired.changes))
         nodes[name] = {
-            "variant": desired.variant, "live_variant": live, "kubelet_version": row.get("kubelet_version"), "configmap": reference["name"], "source": reference,
-            "action": action,
+            "variant": desired.variant, "live_variant": live, "kubelet_version": row.get("kubelet_version"), "configmap": reference["name"],
+            "source": reference, "action": action,
             "effect": desired.effect or ("safe" if action == "assign" else None), "changes": desired.change_rows,
             "problems": desired.problem_rows(action == "assign"), "flags_known": flags is not None and name in flags,
         }
