@@ -4,6 +4,7 @@
 """Stage push: one content-addressed ConfigMap for each variant; and its end, prune."""
 from __future__ import annotations
 
+import re
 import typing as t
 
 from .._config import difftext, document, identity
@@ -93,8 +94,9 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     ours = configmaps.read_managed(session, options["namespace"])
     # After the ConfigMaps: one that is assigned between the two reads is seen as used.
     used = _used(nodes.read(session).values())
-    prefix = f"{options['name']}-"
-    idle = [item for item in ours if item["metadata"]["name"].startswith(prefix) and (options["namespace"], item["metadata"]["name"]) not in used]
+    # The hash and nothing more: `NAME-gpu` is another name, whose ConfigMaps begin like ours.
+    made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
+    idle = [item for item in ours if made.fullmatch(item["metadata"]["name"]) and (options["namespace"], item["metadata"]["name"]) not in used]
     outcomes = bulk.each(idle, lambda item: configmaps.delete(session, item, check_mode), session.concurrency)
     gone = [outcome.item for outcome in outcomes if outcome.error is None]
     key = options["key"]

@@ -1,0 +1,208 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage assign."""
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import assign, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
+from tests.support.objects import configmap, items, node, place, reference, status, text
+
+GONE = ApiError(404, "not found", "NotFound")
+LISTENS = status()
+
+
+def options(**given: t.Any) -> dict[str, t.Any]:
+    return {"state": "present", "nodes": None, "source": None, "sources": None, "check_source": True, **given}
+
+
+def listed(*found: dict[str, t.Any]) -> Call:
+    one = (("fieldSelector", f"metadata.name={found[0]['metadata']['name']}"),) if len(found) == 1 else ()
+    return Call("GET", NODES, items(*found), (*one, *PAGE))
+
+
+def patch(name: str, source: dict[str, str] | None, answer: t.Any = None, dry_run: bool = False) -> Call:
+    body = {"metadata": {"resourceVersion": "1"}, "spec": {"configSource": {"configMap": source} if source else None}}
+    return Call("PATCH", f"{NODES}/{name}", node(name, source, LISTENS) if answer is None else answer, DRY if dry_run else (), body, MERGE)
+
+
+def get(name: str = "config-a", answer: t.Any = None) -> Call:
+    return Call("GET", f"{CONFIGMAPS}/{name}", configmap(name) if answer is None else answer)
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_assign(check_mode: bool) -> None:
+    """One LIST, one GET a distinct ConfigMap, one PATCH a node that changes; dry in check mode."""
+    calls = (
+        listed(node("n1", config=LISTENS), node("n2", place("old"), LISTENS), node("n3", place("config-b"), LISTENS)),
+        get("config-a"), patch("n1", place("config-a"), dry_run=check_mode), patch("n2", place("config-a"), dry_run=check_mode),
+    )
+    with Calls(*calls) as session:
+        result = assign.assign(session, options(sources={"n1": place("config-a"), "n2": place("config-a"), "n3": place("config-b")}), check_mode)
+    assert result["changed"]
+    assert result["nodes"] == {
+        "n1": {"changed": True, "source": place("config-a"), "previous": None, "state": "assigned"},
+        "n2": {"changed": True, "source": place("config-a"), "previous": place("old"), "state": "assigned"},
+        "n3": {"changed": False, "source": place("config-b"), "previous": place("config-b"), "state": "unchanged"},
+    }
+    assert result["summary"] == {"nodes": 3, "changed": 2, "failed": 0, "unchanged": 1}
+    assert [(diff["before_header"], diff["before"], diff["after"]) for diff in result["diff"]] == [
+        ("Node n1", "spec.configSource: the local config\n", "spec.configSource: kube-system/config-a key kubelet\n"),
+        ("Node n2", "spec.configSource: kube-system/old key kubelet\n", "spec.configSource: kube-system/config-a key kubelet\n"),
+    ]
+
+
+def test_reset() -> None:
+    """Also a node whose kubelet does not listen any more: its spec is tidied."""
+    with Calls(listed(node("n1", place(), LISTENS), node("n2", place()), node("n3")), patch("n1", None), patch("n2", None)) as session:
+        result = assign.assign(session, options(state="absent", nodes=["n1", "n2", "n3"]), False)
+    assert {name: row["state"] for name, row in result["nodes"].items()} == {"n1": "reset", "n2": "reset", "n3": "unchanged"}
+
+
+def test_unchanged_nodes_cost_one_list() -> None:
+    """Not even their ConfigMap is looked at."""
+    with Calls(listed(node("n1", place(), LISTENS))) as session:
+        result = assign.assign(session, options(sources={"n1": place()}), False)
+    assert (result["changed"], result["diff"]) == (False, [])
+
+
+def test_no_sources_is_nothing_to_do() -> None:
+    with Calls() as session:
+        assert assign.assign(session, options(sources={}), False)["nodes"] == {}
+
+
+UNFIT = [
+    pytest.param(node("n2", version="v1.24.0", config=LISTENS), r"n2: its kubelet v1\.24\.0 does not follow", id="too new"),
+    pytest.param(node("n2", version="v1.10.0", config=LISTENS), r"n2: its kubelet v1\.10\.0 does not follow", id="too old"),
+    pytest.param(node("n2"), "n2: nobody is listening: its kubelet reports no status.config", id="not listening"),
+]
+
+
+@pytest.mark.parametrize(("unfit", "message"), UNFIT)
+def test_nothing_is_written_when_any_node_is_unfit(unfit: dict[str, t.Any], message: str) -> None:
+    calls = listed(node("n1", config=LISTENS), unfit, node("n3")), get()
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match=message) as caught:
+        assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
+    assert caught.value.message.startswith("assigning (nothing was written to any node): 2 nodes failed.")
+    assert set(caught.value.failures) == {"n2", "n3"}
+    assert caught.value.result["summary"] == {"nodes": 3, "changed": 0, "failed": 2, "unchanged": 1}
+
+
+def test_a_new_node_that_has_not_said_its_version_is_judged_by_its_status() -> None:
+    with Calls(listed(node("n1", version="", config=LISTENS)), get(), patch("n1", place())) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), False)["changed"]
+
+
+BAD = [
+    pytest.param(GONE, "there is no such ConfigMap; push it first", id="absent"),
+    pytest.param(configmap(data={"other": text()}), r"it has no key kubelet \(it has: other\)", id="other key"),
+    pytest.param(configmap(data=None), r"it has no key kubelet \(it has: none\)", id="no data"),
+    pytest.param(configmap(data={}, binaryData={"kubelet": "AAAA"}), "holds binary data, which kubelets ignore", id="binary"),
+    pytest.param(configmap(content="maxPods: 1"), "apiVersion is missing", id="no header"),
+    pytest.param(configmap(content="a: [b"), "key kubelet, line 1", id="unparsable"),
+    pytest.param(ApiError(403, "forbidden"), "could not be checked: forbidden", id="forbidden"),
+]
+
+
+@pytest.mark.parametrize(("answer", "message"), BAD)
+def test_sources_that_no_kubelet_could_use(answer: t.Any, message: str) -> None:
+    """Each is looked at once and named for each of its nodes; nothing is written, to no node."""
+    calls = listed(node("n1", config=LISTENS), node("n2", config=LISTENS), node("n3", config=LISTENS)), get(answer=answer), get("config-b")
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match=f"n1: .*{message}") as caught:
+        assign.assign(session, options(sources={"n1": place(), "n2": place(), "n3": place("config-b")}), False)
+    assert set(caught.value.failures) == {"n1", "n2"}
+    assert "kube-system/config-a key kubelet" in caught.value.failures["n2"]
+
+
+def test_check_mode_allows_for_a_configmap_that_push_would_make() -> None:
+    with Calls(listed(node("n1", config=LISTENS)), get(answer=GONE), patch("n1", place(), dry_run=True)) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), True)["changed"]
+
+
+def test_check_mode_allows_for_nothing_else() -> None:
+    calls = listed(node("n1", config=LISTENS)), get(answer=configmap(content="maxPods: 1"))
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match="apiVersion is missing"):
+        assign.assign(session, options(sources={"n1": place()}), True)
+
+
+def test_sources_need_not_be_checked() -> None:
+    with Calls(listed(node("n1", config=LISTENS)), patch("n1", place())) as session:
+        assert assign.assign(session, options(sources={"n1": place()}, check_source=False), False)["changed"]
+
+
+def test_unknown_nodes() -> None:
+    with Calls(Call("GET", NODES, items(node("n1")), PAGE)) as session, pytest.raises(ClusterError, match="no node named n8, n9"):
+        assign.assign(session, options(state="absent", nodes=["n8", "n1", "n9"]), False)
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_field_that_the_api_server_drops(check_mode: bool) -> None:
+    """An API server without the feature gate says 200 and stores nothing: only the answer shows it."""
+    calls = listed(node("n1", config=LISTENS)), get(), patch("n1", place(), node("n1", None, LISTENS), check_mode)
+    with Calls(*calls) as session, pytest.raises(NodesFailed) as caught:
+        assign.assign(session, options(sources={"n1": place()}), check_mode)
+    assert "n1: the API server accepted the patch but stored the local config: its feature gate DynamicKubeletConfig is off" in caught.value.message
+    row = caught.value.result["nodes"]["n1"]
+    assert (row["changed"], row["source"], caught.value.result["changed"]) == (False, None, False)
+
+
+def test_some_patches_fail() -> None:
+    """The others are done; what is not known is called unknown."""
+    calls = (
+        listed(node("n1", config=LISTENS), node("n2", config=LISTENS), node("n3", config=LISTENS)), get(),
+        patch("n1", place(), ApiError(422, "invalid")), patch("n2", place()), patch("n3", place(), ApiError(0, "no usable answer", transient=True)),
+    )
+    with Calls(*calls) as session, pytest.raises(NodesFailed) as caught:
+        assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
+    assert caught.value.failures == {"n1": "invalid", "n3": "no usable answer"}
+    rows = caught.value.result["nodes"]
+    assert {name: (row["state"], row["changed"], row.get("error")) for name, row in rows.items()} == {
+        "n1": ("unchanged", False, "invalid"), "n2": ("assigned", True, None), "n3": ("unknown", False, "no usable answer")}
+    assert caught.value.result["changed"]
+    assert caught.value.result["summary"] == {"nodes": 3, "changed": 1, "failed": 2, "unchanged": 0}
+
+
+def test_somebody_else_at_the_same_time() -> None:
+    """Wrote the same: fine. Wrote another: not overwritten."""
+    conflict = ApiError(409, "modified", "Conflict")
+    calls = (
+        listed(node("n1", config=LISTENS), node("n2", config=LISTENS)), get(),
+        patch("n1", place(), conflict), Call("GET", f"{NODES}/n1", node("n1", place(), LISTENS, revision="2")),
+        patch("n2", place(), conflict), Call("GET", f"{NODES}/n2", node("n2", place("theirs"), LISTENS, revision="2")),
+    )
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match="n2: somebody else changed") as caught:
+        assign.assign(session, options(nodes=["n1", "n2"], source=place()), False)
+    assert set(caught.value.failures) == {"n2"}
+    assert caught.value.result["nodes"]["n1"]["state"] == "assigned"
+
+
+@pytest.mark.parametrize(("given", "wanted"), [
+    ({"nodes": ["n1"], "source": {"namespace": "s", "name": "a", "kubelet_config_key": "k"}}, {"namespace": "s", "name": "a", "kubeletConfigKey": "k"}),
+    ({"sources": {"n1": reference()}}, place()),
+    ({"sources": {"n1": {"namespace": "s", "name": "a"}}}, {"namespace": "s", "name": "a", "kubeletConfigKey": "kubelet"}),
+    ({"state": "absent", "nodes": ["n1"]}, None),
+    ({"state": "absent", "sources": {"n1": reference()}}, None),
+])
+def test_wanted_sources(given: dict[str, t.Any], wanted: dict[str, str] | None) -> None:
+    assert assign.wanted_sources(options(**given)) == {"n1": wanted}
+
+
+@pytest.mark.parametrize("source", [None, "config-a", {}, {"name": "a"}, {"namespace": "s"}, {"namespace": "", "name": "a"}, ["a"]])
+def test_incomplete_sources(source: t.Any) -> None:
+    with pytest.raises(ClusterError, match="node n1 needs a mapping with namespace, name and kubeletConfigKey"):
+        assign.wanted_sources(options(sources={"n1": source}))
+
+
+@pytest.mark.parametrize("state", ["present", "absent", "verified"])
+def test_an_empty_list_of_nodes(state: str) -> None:
+    with pytest.raises(ClusterError, match="nodes is an empty list"):
+        assign.wanted_sources(options(state=state, nodes=[], source=place()))
+
+
+def test_the_first_and_last_kubelets_that_follow() -> None:
+    assert (min(nodes.NATIVE_MINORS), max(nodes.NATIVE_MINORS)) == (11, 23)
