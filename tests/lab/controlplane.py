@@ -51,8 +51,8 @@ class ControlPlane:
         """A new connection as administrator."""
         return Api(self.settings.gateway, PORT, self.ca.certificate, self.ca.folder / "admin.crt", self.ca.folder / "admin.key")
 
-    def start(self) -> None:
-        """Start what does not run, and wait until the API server is ready."""
+    def start(self, *flags: str) -> None:
+        """Start what does not run, the API server with further flags where some are given, and wait until it is ready."""
         if not self.is_etcd_running() or "etcd_ports" not in self.state.data:
             # The ports of a new etcd are new, and an API server that runs on knows only the old ones.
             processes.stop(self.settings, "apiserver", patience=1)
@@ -60,7 +60,7 @@ class ControlPlane:
             self._start_etcd()
         if not self.is_running():
             _refuse_taken(self.settings.gateway, PORT)
-            processes.spawn(self.settings, "apiserver", self._apiserver_command(), self.logs / "kube-apiserver.log")
+            processes.spawn(self.settings, "apiserver", [*self._apiserver_command(), *flags], self.logs / "kube-apiserver.log")
         api = self.api()
 
         def ready() -> bool:
