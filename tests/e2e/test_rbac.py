@@ -1,0 +1,120 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The permissions in docs/rbac.yaml are enough, and those called needed are needed."""
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+import yaml
+
+from tests.lab.lab import Lab
+from tests.support.ansible import ROOT, Ansible
+from tests.support.views import look
+
+MANIFEST = ROOT / "docs" / "rbac.yaml"
+N1 = ("-e", "kubelet_config_hosts=n1")
+Rule = tuple[str, str, str, str]
+READER, ROLLOUT, MAPS = ("ClusterRole", "livenodes-kubelet-reader"), ("ClusterRole", "livenodes-kubelet-rollout"), ("Role", "livenodes-kubelet-rollout")
+# Each with what fails without it. Without the permission to patch, a ConfigMap is left that nothing uses, for the last one to prune.
+NEEDED: tuple[tuple[Rule, tuple[str, ...]], ...] = (
+    ((*READER, "nodes", "list"), ("plan", *N1)),
+    ((*READER, "nodes/proxy", "get"), ("plan", *N1)),
+    ((*MAPS, "configmaps", "get"), ("rollout", *N1)),
+    ((*MAPS, "configmaps", "create"), ("rollout", *N1)),
+    ((*ROLLOUT, "nodes", "patch"), ("rollout", *N1)),
+    ((*MAPS, "configmaps", "list"), ("prune",)),
+    ((*MAPS, "configmaps", "delete"), ("prune",)),
+)
+# The first is asked for only when somebody else changes the Node at the same moment, the others only to say more about a failure.
+OPTIONAL: tuple[Rule, ...] = (
+    (*ROLLOUT, "nodes", "get"),
+    (*ROLLOUT, "subjectaccessreviews", "create"),
+    (*MAPS, "leases", "list"),
+)
+
+
+def objects() -> list[dict[str, t.Any]]:
+    """The manifest's objects."""
+    return [item for item in yaml.safe_load_all(MANIFEST.read_text(encoding="utf-8")) if item]
+
+
+def rules() -> list[Rule]:
+    """Every single permission: kind and name of the role, resource, verb."""
+    return [(role["kind"], role["metadata"]["name"], resource, verb)
+            for role in objects() if "rules" in role for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]]
+
+
+def without(taken: Rule) -> str:
+    """The manifest less one permission."""
+    found = objects()
+    for role in found:
+        for rule in role.get("rules", ()):
+            if (role["kind"], role["metadata"]["name"], rule["resources"]) == (*taken[:2], [taken[2]]):
+                rule["verbs"].remove(taken[3])
+        if "rules" in role:
+            role["rules"] = [rule for rule in role["rules"] if rule["verbs"]]
+    return yaml.safe_dump_all(found)
+
+
+@pytest.fixture
+def granted(lab: Lab) -> t.Iterator[None]:
+    """The manifest, applied as it is, and removed."""
+    lab.kubectl("apply", "-f", MANIFEST)
+    yield
+    lab.kubectl("delete", "-f", MANIFEST, "--ignore-not-found")
+
+
+def written(lab: Lab) -> tuple[t.Any, t.Any]:
+    """What a rollout can write: specs of nodes, ConfigMaps."""
+    nodes = json.loads(lab.kubectl("get", "nodes", "-o", "json"))["items"]
+    maps = json.loads(lab.kubectl("get", "configmaps", "-n", "kube-system", "-o", "json"))["items"]
+    return [(node["metadata"]["name"], node["spec"]) for node in nodes], [(item["metadata"]["name"], item["metadata"]["resourceVersion"]) for item in maps]
+
+
+def test_rollout_user(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
+    """Everything the playbooks do, as a user with these permissions only."""
+    user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
+    ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
+    for name, *arguments in (("dump", *N1), ("plan", *N1), ("rollout", *N1, "--check"), ("rollout", *N1)):
+        run = ansible.playbook(name, *arguments, **user)
+        assert run.code == 0, run.output
+    assert look(lab, "n1").configz["maxPods"] == 70
+    for name, *arguments in (("reset", *N1), ("prune",)):
+        run = ansible.playbook(name, *arguments, **user)
+        assert run.code == 0, run.output
+    assert (look(lab, "n1").spec, look(lab, "n1").configz["maxPods"]) == (None, 110)
+    assert run.recap("localhost")["changed"] == 1
+
+
+def test_each_permission_is_needed(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
+    """With any one of them taken away a playbook fails and names it; none is in the manifest that is neither needed nor called optional."""
+    assert sorted(rules()) == sorted([*(rule for rule, _playbook in NEEDED), *OPTIONAL])
+    user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
+    ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
+    for taken, (name, *arguments) in NEEDED:
+        lab.kubectl("apply", "-f", "-", stdin=without(taken))
+        specs = written(lab)[0]
+        run = ansible.playbook(name, *arguments, **user)
+        assert run.code != 0, (taken, run.output)
+        assert f'cannot {taken[3]} resource \\"{taken[2]}\\"' in run.output, (taken, run.output)
+        assert written(lab)[0] == specs
+
+
+def test_reader(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
+    """Dump and plan work; what writes is refused with a message that says what is missing, and nothing is written."""
+    user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-reader"))}
+    ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
+    before = written(lab)
+    for name in ("dump", "plan"):
+        run = ansible.playbook(name, *N1, **user)
+        assert run.code == 0, run.output
+    assert "maxPods: 110 -> 70" in run.output
+    for name, *arguments in (("rollout", *N1), ("prune",)):
+        run = ansible.playbook(name, *arguments, **user)
+        assert run.code != 0
+        for text in ('User \\"kubelet-config-reader\\" cannot', "RBAC manifest in the README"):
+            assert text in run.output, run.output
+    assert written(lab) == before
