@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import nox
 
@@ -65,22 +66,24 @@ class Tools:
             session.run(str(self.place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted, external=True, silent=True)
             done.write_text(text, encoding="utf-8")
 
-    def run(self, program: str, *arguments: str, silent: bool = False, alone: bool = False) -> str:
+    def run(self, program: str, *arguments: str, silent: bool = False, alone: bool = False, watched: bool = False) -> str:
         """Run a program of this environment with Ansible's caches under .nox; return what it printed if `silent`.
 
         The checkout is importable as the collection, unless the program is to be `alone` with what it is given.
+        A program that is `watched` by a person may use colours, and has time to clean up after Ctrl-C.
         """
         collections = "" if alone else str(link(CACHE / "link"))
         environment = {
             "ANSIBLE_COLLECTIONS_PATH": collections or str(CACHE / "nothing"),
             "ANSIBLE_HOME": str(CACHE / "ansible"),
             "MOLECULE_EPHEMERAL_DIRECTORY": str(CACHE / "molecule"),
-            "NO_COLOR": "1",
+            **({} if watched else {"NO_COLOR": "1"}),
             "PATH": os.pathsep.join([str(self.place / "bin"), os.environ.get("PATH", os.defpath)]),
             "PYTHONPATH": collections,
             "VIRTUAL_ENV": str(self.place),
         }
-        return str(self.session.run(str(self.place / "bin" / program), *arguments, env=environment, external=True, silent=silent))
+        patience: dict[str, Any] = {"interrupt_timeout": 60.0} if watched else {}
+        return str(self.session.run(str(self.place / "bin" / program), *arguments, env=environment, external=True, silent=silent, **patience))
 
     def pytest(self, *arguments: str) -> None:
         """Run pytest and leave its counts in .nox/reports for tools/gates.py."""
@@ -226,4 +229,4 @@ def release(session: nox.Session) -> None:
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Not a gate: show the main job on the lab, with the Ansible of the gates."""
-    newest(session).run(str(ROOT / "tools" / "demo"), *session.posargs)
+    newest(session).run("python", "tools/demo.py", watched=True)
