@@ -16,6 +16,12 @@ def text(**fields: t.Any) -> str:
     return json.dumps({**HEADER, **fields})
 
 
+def live(**fields: t.Any) -> dict[str, t.Any]:
+    """What /configz shows of a kubelet that runs such a configuration: the defaults that it does not leave out are there as well."""
+    eviction = {"imagefs.available": "15%", "memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
+    return {"enforceNodeAllocatable": ["pods"], "evictionHard": eviction, **fields}
+
+
 def place(name: str = "config-a", key: str = "kubelet") -> Reference:
     """A source as it stands in spec.configSource.configMap."""
     return {"namespace": "kube-system", "name": name, "kubeletConfigKey": key}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from . import assign, verify
-from .errors import NodesFailed
+from .errors import ClusterError
 from .session import Session
 
 
@@ -21,7 +21,7 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
         return result
     try:
         waited = verify.verify(session, options, assign.wanted_sources(options))
-    except NodesFailed as error:
+    except ClusterError as error:
         error.result = _joined(result, error.result)
         raise
     return _joined(result, waited)

@@ -13,7 +13,7 @@ import typing as t
 from .._config import checks, compare, document, fields
 from .._config import configz as pure_configz
 from . import assign, bulk, configmaps, configz, diagnose, info, nodes, verdict
-from .errors import ApiError, NodesFailed
+from .errors import ApiError, ClusterError, NodesFailed
 from .session import Session
 
 
@@ -69,7 +69,7 @@ class Watch:
             if expected is not None and not expected.reference and nodes.same_place(self.nodes[name].source, expected.source):
                 self.verdicts[name] = diagnose.missing(expected.source, self.nodes[name])
                 continue
-            found = verdict.judge(self.nodes[name], expected.reference if expected else None)
+            found = verdict.judge(self.nodes[name], (expected.reference or expected.source) if expected else None)
             if found.state == "active":
                 active.append(name)
             else:
@@ -79,7 +79,10 @@ class Watch:
 
     def _live(self, name: str, outcome: bulk.Outcome[str, dict[str, t.Any]]) -> verdict.Verdict:
         if outcome.value is None:
-            return verdict.Verdict("pending", f"its config is active, but {outcome.error.message if outcome.error else 'its /configz is empty'}")
+            message = outcome.error.message if outcome.error else "its /configz is empty"
+            if isinstance(outcome.error, ApiError) and outcome.error.transient:
+                return verdict.Verdict("not_ready", f"its config is active, but {message}")
+            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {message}", True)
         expected = self.expected[name]
         if expected is None or expected.config is None:
             fault = expected.fault if expected else "it has no source"
@@ -129,25 +132,27 @@ def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, assign
     deadline = started + options["wait_timeout"]
     names = list(wanted) if wanted is not None else options["nodes"]
     try:
-        watch = Watch(session, wanted, nodes.read(session, names) if names is None or names else {})
+        watch = Watch(session, wanted, nodes.read(session, names) if wanted is None or wanted else {})
     except ApiError as error:
         raise _unseen(names or [], error) from error
     watch.judge()
     lost: ApiError | None = None
+    took = time.monotonic() - started
     while watch.waiting and time.monotonic() < deadline:
+        # The pause comes first: the nodes have just been read, and what comes up during the last pause is still seen.
+        time.sleep(min(max(options["wait_sleep"], 2 * took), max(0.0, deadline - time.monotonic())))
         began = time.monotonic()
         try:
             watch.poll()
             watch.judge()
             lost = None
-        except ApiError as error:
+        except ClusterError as error:
             # The API server may be away for longer than one request is repeated; the nodes go on without it.
-            if not error.transient:
+            if not isinstance(error, ApiError) or not error.transient:
                 raise NodesFailed("verifying", {name: f"{error.message}; last seen: {watch.verdicts[name].message}" for name in watch.waiting},
                                   watch.result(started)) from error
             lost = error
-        if watch.waiting:
-            time.sleep(min(max(options["wait_sleep"], 2 * (time.monotonic() - began)), max(0.0, deadline - time.monotonic())))
+        took = time.monotonic() - began
     _give_up(watch, options["wait_timeout"], lost)
     result = watch.result(started)
     failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}

@@ -1,0 +1,333 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage verify, on a cluster in memory whose state changes while nobody really waits."""
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import verdict, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.cluster import LEASES, REVIEWS, Clock, Cluster
+from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
+
+AWAY = ApiError(0, "no usable answer from the API server", transient=True)
+LOAD, VALIDATE, _internal = verdict.MEANING
+DOWNLOAD = "failed to sync: failed to download config, see Kubelet log for details"
+PODS = {"maxPods": 50}
+LIVE = live(**PODS)
+A, B = reference("config-a"), reference("config-b")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(verify, "time", clock)
+    return clock
+
+
+def waiting(name: str = "n1", **fields: t.Any) -> dict[str, t.Any]:
+    """A node that was just assigned config-a."""
+    return node(name, place(), **{"config": status(), **fields})
+
+
+def done(name: str = "n1") -> dict[str, t.Any]:
+    return node(name, place(), status(A, A))
+
+
+def cluster(*nodes: dict[str, t.Any], content: str | None = None) -> Cluster:
+    return Cluster(*nodes, configmaps=[configmap("config-a", text(**PODS) if content is None else content)],
+                   live={item["metadata"]["name"]: LIVE for item in nodes})
+
+
+def turn(api: Cluster, *nodes: dict[str, t.Any]) -> t.Callable[[], None]:
+    """Give nodes another state."""
+    return lambda: api.nodes.update({item["metadata"]["name"]: item for item in nodes})
+
+
+def run(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> dict[str, t.Any]:
+    return verify.verify(api, {"nodes": None, "wait_timeout": 60, "wait_sleep": 2, **options}, wanted)
+
+
+def fail(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> NodesFailed:
+    with pytest.raises(NodesFailed) as caught:
+        run(api, wanted, **options)
+    assert caught.value.message.startswith(f"verifying: {len(caught.value.failures)} node")
+    assert caught.value.failures == {name: row["message"] for name, row in caught.value.result["nodes"].items() if not row["ok"]}
+    return caught.value
+
+
+def heartbeat(age: float) -> str:
+    return (datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=age)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def test_already_there(clock: Clock) -> None:
+    """One LIST, one ConfigMap, one live configuration: nothing is waited for."""
+    api = cluster(done())
+    result = run(api, {"n1": place()})
+    assert (result["changed"], clock.slept) == (False, [])
+    assert sorted(api.requests) == sorted([("GET", NODES), ("GET", f"{CONFIGMAPS}/config-a"), ("GET", f"{NODES}/n1/proxy/configz")])
+    row = result["nodes"]["n1"]
+    assert (row["ok"], row["state"], row["message"], row["differences"], row["active"]) == (True, "active", "runs kube-system/config-a key kubelet", [], A)
+    assert result["summary"] == {"nodes": 1, "ok": 1, "failed": 0, "states": {"active": 1}, "waited_seconds": 0.0}
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_one_list_a_poll_whatever_the_number_of_nodes(clock: Clock, count: int) -> None:
+    names = [f"n{number}" for number in range(count)]
+    api = cluster(*(waiting(name) for name in names))
+    clock.at(9, turn(api, *(done(name) for name in names)))
+    result = run(api, dict.fromkeys(names, place()))
+    assert result["summary"]["states"] == {"active": count}
+    assert api.count("GET", NODES) == 6
+    assert api.count("GET", f"{CONFIGMAPS}/config-a") == 1
+    assert len(api.requests) == 6 + 1 + count
+    assert clock.slept == [2, 2, 2, 2, 2]
+
+
+def test_what_the_spec_names_now(clock: Clock) -> None:
+    """Without sources: each node by its own spec, a node without one by its local config."""
+    api = cluster(done("n1"), node("n2", config=status()))
+    result = run(api, nodes=["n2", "n1"])
+    assert {name: row["state"] for name, row in result["nodes"].items()} == {"n2": "local", "n1": "active"}
+
+
+def test_local(clock: Clock) -> None:
+    api = cluster(node("n1", config=status(A, A)))
+    clock.at(3, turn(api, node("n1", config=status())))
+    assert run(api, {"n1": None})["nodes"]["n1"]["state"] == "local"
+    assert clock.now == 1004
+
+
+def test_no_nodes_to_wait_for(clock: Clock) -> None:
+    """A plan that changes nothing has no sources; a list of nodes that is empty is a mistake."""
+    api = cluster()
+    assert run(api, {})["nodes"] == {}
+    assert api.requests == []
+    with pytest.raises(ClusterError, match="nodes is an empty list"):
+        run(api, nodes=[])
+
+
+def test_final_states_end_the_wait(clock: Clock) -> None:
+    """As soon as the last node is settled, good or bad, and not at the timeout."""
+    api = cluster(waiting("n1"), waiting("n2"), waiting("n3"), content=text(kubeAPIQPS=-1))
+    clock.at(4, turn(api, node("n1", place(), status(A, error=VALIDATE)), node("n2", place("theirs"), status())))
+    clock.at(8, turn(api, node("n3", None, status())))
+    failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    assert clock.now == 1008
+    assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {"n1": "fell_back", "n2": "reassigned", "n3": "reassigned"}
+    assert "Likely cause: kubeAPIQPS" in failed.failures["n1"]
+
+
+def test_a_settled_node_is_not_judged_again(clock: Clock) -> None:
+    api = cluster(done("n1"), waiting("n2"))
+    clock.at(2, turn(api, node("n1", place("theirs"), status())))
+    clock.at(4, turn(api, done("n2")))
+    assert run(api, dict.fromkeys(["n1", "n2"], place()))["summary"]["ok"] == 2
+
+
+@pytest.mark.parametrize(("content", "cause"), [
+    ("a: [b", "Cause: key kubelet, line 1"), ("maxPods: 1", "Cause: key kubelet: apiVersion is missing"), (text(**PODS), "The cause is in the kubelet's log"),
+])
+def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> None:
+    api = cluster(node("n1", place(), status(A, error=LOAD)), content=content)
+    assert cause in fail(api, {"n1": place()}).failures["n1"]
+
+
+def test_configmap_that_does_not_exist(clock: Clock) -> None:
+    api = Cluster(waiting("n1", config=status(B, B)))
+    failed = fail(api, {"n1": place()})
+    assert "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet runs kube-system/config-b key kubelet meanwhile" in failed.failures["n1"]
+    assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("sync_error", [])
+
+
+def test_reassigned_while_its_configmap_is_gone(clock: Clock) -> None:
+    """The message names both sources."""
+    failed = fail(Cluster(node("n1", place("theirs"), status())), {"n1": place()})
+    assert failed.failures["n1"].startswith("its spec.configSource names kube-system/theirs key kubelet, not kube-system/config-a key kubelet")
+
+
+def test_configmap_in_another_revision(clock: Clock) -> None:
+    """Somebody edits it while we wait: it is read again, and the kubelet is judged by what is in it now."""
+    api = cluster(waiting())
+    moved = reference("config-a", revision="9")
+
+    def edit() -> None:
+        api.configmaps["config-a"] = configmap("config-a", text(maxPods=70), revision="9")
+        api.live["n1"] = live(maxPods=70)
+        api.nodes["n1"] = node("n1", place(), status(moved, moved))
+
+    clock.at(4, edit)
+    assert run(api, {"n1": place()})["nodes"]["n1"]["state"] == "active"
+    assert (clock.now, api.count("GET", f"{CONFIGMAPS}/config-a")) == (1004, 2)
+
+
+def test_configmap_that_goes_away_while_we_wait(clock: Clock) -> None:
+    api = cluster(waiting())
+
+    def remove() -> None:
+        del api.configmaps["config-a"]
+        api.nodes["n1"] = node("n1", place(), status(reference("config-a", revision="6")))
+
+    clock.at(4, remove)
+    assert "does not exist" in fail(api, {"n1": place()}).failures["n1"]
+    assert clock.now == 1004
+
+
+def test_live_configuration_differs(clock: Clock) -> None:
+    api = cluster(done())
+    api.live["n1"] = live(maxPods=110)
+    failed = fail(api, {"n1": place()})
+    row = failed.result["nodes"]["n1"]
+    assert (row["state"], clock.slept) == ("differs", [])
+    (difference,) = row["differences"]
+    assert (difference["path"], difference["expected"], difference["live"], difference["flags"]) == ("maxPods", 50, 110, ["max-pods"])
+    assert "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods" in row["message"]
+
+
+def test_live_configuration_that_comes_back(clock: Clock) -> None:
+    """A kubelet that is just restarting does not answer for some seconds."""
+    api = cluster(done())
+    api.live["n1"] = ApiError(503, "connection refused", transient=True)
+    clock.at(5, lambda: api.live.update(n1=LIVE))
+    assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
+
+
+def test_live_configuration_that_stays_away(clock: Clock) -> None:
+    """It is not said that the kubelet did not restart: it did."""
+    api = cluster(done())
+    api.renewed = {"n1": heartbeat(1)}
+    api.live["n1"] = ApiError(503, "connection refused", transient=True)
+    failed = fail(api, {"n1": place()})
+    assert failed.failures["n1"].startswith("its config is active, but its kubelet does not answer the API server (connection refused)")
+    assert failed.result["nodes"]["n1"]["state"] != "not_restarting"
+    assert "Restart=always" not in failed.failures["n1"]
+    assert clock.now == 1060
+
+
+def test_live_configuration_that_may_not_be_read(clock: Clock) -> None:
+    """Waiting would not help, and the message says what does."""
+    api = cluster(done())
+    api.renewed = {"n1": heartbeat(1)}
+    api.live["n1"] = ApiError(403, "forbidden")
+    failed = fail(api, {"n1": place()})
+    assert "cannot be compared" in failed.failures["n1"] and "grant the verb get on nodes/proxy" in failed.failures["n1"]
+    assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("differs", [])
+
+
+def test_active_but_not_a_configuration(clock: Clock) -> None:
+    failed = fail(cluster(done(), content="maxPods: 50"), {"n1": place()})
+    assert "cannot be compared with what is live: key kubelet: apiVersion is missing" in failed.failures["n1"]
+
+
+def test_everything_is_listed_at_the_timeout(clock: Clock) -> None:
+    """With the cause of each, from one LIST of heartbeats and one question for each that cannot fetch."""
+    api = cluster(
+        waiting("alive"), waiting("dead"), waiting("unknown"), waiting("deaf", config=None), node("unready", place(), status(A, A), ready="False"),
+        waiting("forbidden", config=status(error=DOWNLOAD)), done("good"))
+    api.renewed = {"alive": heartbeat(3), "dead": heartbeat(70), "unready": heartbeat(3), "good": heartbeat(999)}
+    api.review = {"status": {"allowed": False, "reason": "no relationship found"}}
+    failed = fail(api, dict.fromkeys(api.nodes, place()))
+    assert clock.now == 1060
+    assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {
+        "alive": "not_restarting", "dead": "silent", "unknown": "pending", "deaf": "not_listening", "unready": "not_ready", "forbidden": "sync_error",
+        "good": "active"}
+    assert "After 60 s its kubelet is alive but has not restarted" in failed.failures["alive"]
+    assert "no heartbeat for 70 s" in failed.failures["dead"]
+    assert "gave up after 60 s" in failed.failures["unknown"]
+    assert "system:node:forbidden is forbidden to read it (no relationship found)" in failed.failures["forbidden"]
+    assert (api.count("GET", LEASES), api.count("POST", REVIEWS)) == (1, 1)
+    assert failed.result["summary"]["ok"] == 1
+    assert failed.result["summary"]["waited_seconds"] == 60.0
+
+
+def test_sync_error_that_passes(clock: Clock) -> None:
+    api = cluster(waiting(config=status(B, B, error=DOWNLOAD)))
+    clock.at(11, turn(api, done()))
+    assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
+
+
+def test_no_time_to_wait_is_a_look(clock: Clock) -> None:
+    api = cluster(waiting())
+    fail(api, {"n1": place()}, wait_timeout=0)
+    assert (api.count("GET", NODES), clock.slept) == (1, [])
+    assert run(cluster(done()), {"n1": place()}, wait_timeout=0)["summary"]["ok"] == 1
+
+
+def test_the_last_sleep_ends_at_the_timeout(clock: Clock) -> None:
+    fail(cluster(waiting()), {"n1": place()}, wait_timeout=5)
+    assert clock.slept == [2, 2, 1]
+
+
+def test_what_comes_up_during_the_last_sleep_is_seen(clock: Clock) -> None:
+    api = cluster(waiting())
+    clock.at(4.5, turn(api, done()))
+    assert run(api, {"n1": place()}, wait_timeout=5)["summary"]["ok"] == 1
+
+
+def test_a_slow_api_server_is_asked_less_often(clock: Clock) -> None:
+    """Half as long as it takes to answer at most is spent asking."""
+    api = cluster(waiting())
+    quick = api.request
+
+    def slow(*given: t.Any, **named: t.Any) -> t.Any:
+        clock.now += 5
+        return quick(*given, **named)
+
+    api.request = slow  # type: ignore[method-assign]
+    fail(api, {"n1": place()}, wait_timeout=60)
+    assert clock.slept == [20, 10, 10]
+
+
+def test_api_server_away_for_a_while(clock: Clock) -> None:
+    api = cluster(waiting())
+    clock.at(4, lambda: setattr(api, "outage", AWAY))
+    clock.at(20, lambda: setattr(api, "outage", None))
+    clock.at(30, turn(api, done()))
+    assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
+    assert clock.now == 1030
+
+
+def test_api_server_away_until_the_end(clock: Clock) -> None:
+    """Each node is named with what was last seen of it, and nothing more is asked."""
+    api = cluster(waiting("n1"), done("n2"), waiting("n3"))
+    clock.at(4, lambda: setattr(api, "outage", AWAY))
+    failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    assert set(failed.failures) == {"n1", "n3"}
+    assert failed.failures["n1"].startswith("no usable answer from the API server; last seen: waiting for its kubelet to take up")
+    assert (clock.now, api.count("GET", LEASES)) == (1060, 0)
+
+
+def test_api_server_away_from_the_beginning(clock: Clock) -> None:
+    api = cluster(waiting("n1"), waiting("n2"))
+    api.outage = AWAY
+    failed = fail(api, dict.fromkeys(["n1", "n2"], place()))
+    assert set(failed.failures) == {"n1", "n2"}
+    assert "not verified: no usable answer" in failed.failures["n1"]
+
+
+def test_permission_lost_while_waiting(clock: Clock) -> None:
+    """It does not come back by itself; what is known is kept."""
+    api = cluster(waiting("n1"), done("n2"))
+    clock.at(4, lambda: setattr(api, "outage", ApiError(403, "forbidden")))
+    with pytest.raises(NodesFailed, match="n1: forbidden; last seen: waiting") as caught:
+        run(api, dict.fromkeys(["n1", "n2"], place()))
+    assert (clock.now, caught.value.result["nodes"]["n2"]["ok"]) == (1004, True)
+
+
+def test_node_that_goes_away_while_waiting(clock: Clock) -> None:
+    """What is known of the others is kept."""
+    api = cluster(waiting("n1"), waiting("n2"), done("n3"))
+    clock.at(4, lambda: api.nodes.pop("n1"))
+    with pytest.raises(NodesFailed, match="no node named n1") as caught:
+        run(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    assert caught.value.result["nodes"]["n3"]["ok"]
+
+
+def test_unknown_nodes(clock: Clock) -> None:
+    with pytest.raises(ClusterError, match="no node named n8, n9"):
+        run(cluster(done()), dict.fromkeys(["n1", "n8", "n9"], place()))
