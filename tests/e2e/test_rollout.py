@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
@@ -88,7 +89,9 @@ def test_plan_changes_nothing_and_says_why(lab: Lab, fleet: tuple[str, ...], ans
     ansible.variables(workers_a={"kubelet_config": WANTED_A}, workers_b={"kubelet_config": {"maxPods": 50}, "kubelet_config_flags": ["--max-pods=61"]})
     before = views(lab, fleet)
     document = ansible.home / "plan.json"
-    run = ansible.playbook("plan", *ALL, "-e", f"kubelet_config_plan_file={document}")
+    # The cluster is named by a variable here, everywhere else in these tests by the environment.
+    auth = {"kubelet_config_auth": {"kubeconfig": ansible.environment.pop("K8S_AUTH_KUBECONFIG")}}
+    run = ansible.playbook("plan", *ALL, "-e", f"kubelet_config_plan_file={document}", "-e", json.dumps(auth))
     assert run.code == 0, run.output
     plan = json.loads(document.read_text())
     assert plan["summary"]["variants"] == 3
@@ -150,6 +153,16 @@ def test_a_shadowed_field_fails_and_names_the_flag_every_time(lab: Lab, fleet: t
         now = look(lab, "n2")
         assert (now.configz["maxPods"], now.error) == (61, "")
         assert now.name_of("active") == (now.spec or {})["name"]
+
+
+def test_one_task_a_host(fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """In a batch of three, all tasks but the verdict run once."""
+    ansible.variables(all={"kubelet_config": {"eventBurst": 31}})
+    run = ansible.playbook("rollout", *ALL, "-e", "kubelet_config_serial=3")
+    assert run.code == 0, run.output
+    hosts = {block.splitlines()[0]: set(re.findall(r"^(?:ok|changed|skipping|failed|fatal): \[(n\d)", block, re.MULTILINE))
+             for block in run.output.split("TASK [")[1:]}
+    assert [title for title, names in hosts.items() if len(names) > 1] == [title for title in hosts if "verify : Verdict" in title]
 
 
 def test_dump_writes_all_configurations(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
