@@ -136,13 +136,17 @@ def test_more_than_a_configmap_can_hold() -> None:
 
 
 def test_secrets_are_masked_in_the_diff() -> None:
+    """The ConfigMap itself has them, of course."""
     config = {**HEADER, "staticPodURLHeader": {"Authorization": ["hunter2"]}}
-    name = identity.configmap_name("base", document.render(config))
-    with Calls(get(configmap(name, document.render(config)), name)) as session:
-        push.push(session, options(variants={identity.variant(config): config}), False)
-    diff = push._diff("kube-system", name, "", document.render(config))
+    content = document.render(config)
+    name, variant = identity.configmap_name("base", content), identity.variant(config)
+    expected = body(name, content)
+    expected["metadata"]["annotations"]["kubelet-config.livenodes.io/variant"] = variant
+    with Calls(get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), expected)) as session:
+        result = push.push(session, options(variants={variant: config}), False)
+    (diff,) = result["diff"]
     assert "Authorization" in diff["after"]
-    assert "hunter2" not in diff["after"]
+    assert "hunter2" not in str(result)
 
 
 def managed(*found: dict[str, t.Any]) -> Call:

@@ -1,0 +1,54 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filters that turn hosts into nodes and plans into sources."""
+from __future__ import annotations
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.livenodes.kubelet.plugins.filter import batch
+from tests.support.objects import place
+
+
+def test_node_table() -> None:
+    """Hosts in their order; of each only what it says."""
+    hostvars = {
+        "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": "maxPods: 2", "kubelet_config_flags": ["--v=2"]},
+        "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
+        "h3": {"kubelet_config": {}, "kubelet_config_flags": []},
+        "elsewhere": {"kubelet_config_node_name": "n2"},
+    }
+    table = batch.node_table(["h1", "h2", "h3"], hostvars)
+    assert table == {
+        "hosts": {"h1": "h1", "n2": "h2", "h3": "h3"},
+        "configs": {"h1": [{"maxPods": 1}, "maxPods: 2"], "n2": [{"maxPods": 3}]},
+        "flags": {"h1": ["--v=2"]},
+    }
+    assert list(table["hosts"]) == ["h1", "n2", "h3"]
+
+
+@pytest.mark.parametrize("hostvars", [
+    {"a": {"kubelet_config_node_name": "n1"}, "b": {"kubelet_config_node_name": "n1"}},
+    {"a": {"kubelet_config_node_name": "b"}, "b": {}},
+])
+def test_two_hosts_for_one_node(hostvars: dict[str, dict[str, str]]) -> None:
+    with pytest.raises(AnsibleFilterError, match=r"hosts a and b both stand for the node (n1|b): give each its own kubelet_config_node_name"):
+        batch.node_table(["a", "b"], hostvars)
+
+
+def test_plan_sources() -> None:
+    plan = {"nodes": {
+        "changes": {"source": place("a"), "action": "assign", "changes": [{}]},
+        "renamed": {"source": place("b"), "action": "assign", "changes": []},
+        "failed before": {"source": place("c"), "action": "none", "changes": [{}]},
+        "as it should be": {"source": place("d"), "action": "none", "changes": []},
+    }}
+    assert batch.plan_sources(plan, "assign") == {"changes": place("a"), "renamed": place("b")}
+    assert batch.plan_sources(plan, "verify") == {"changes": place("a"), "renamed": place("b"), "failed before": place("c")}
+    with pytest.raises(AnsibleFilterError, match="the purpose is assign or verify, not 'push'"):
+        batch.plan_sources(plan, "push")
+
+
+def test_names_as_playbooks_use_them() -> None:
+    assert batch.FilterModule().filters() == {"node_table": batch.node_table, "plan_sources": batch.plan_sources}

@@ -1,0 +1,104 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options of the modules: what goes with what is said before anything is asked of a cluster."""
+from __future__ import annotations
+
+import importlib
+import json
+import typing as t
+
+import pytest
+import yaml
+
+from ansible_collections.livenodes.kubelet.plugins.doc_fragments.auth import ModuleDocFragment
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import auth
+from tests.support.objects import HEADER, live, place
+
+PLUGINS = "ansible_collections.livenodes.kubelet.plugins.modules"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: t.Any) -> t.Callable[[str, dict[str, t.Any]], dict[str, t.Any]]:
+    """Run a module's main and return what it prints. There is no cluster: what gets beyond the options fails for that."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST"):
+        monkeypatch.delenv(name, raising=False)
+
+    def runner(name: str, options: dict[str, t.Any], **internal: t.Any) -> dict[str, t.Any]:
+        given = {**options, **{f"_ansible_{key}": value for key, value in internal.items()}}
+        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())
+        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
+        with pytest.raises(SystemExit):
+            importlib.import_module(f"{PLUGINS}.{name}").main()
+        return t.cast("dict[str, t.Any]", json.loads(capsys.readouterr().out))
+
+    return runner
+
+
+Run = t.Callable[..., dict[str, t.Any]]
+NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
+
+
+@pytest.mark.parametrize(("name", "options"), [
+    ("kubelet_configz_facts", {}), ("node_config_info", {"nodes": ["n1"]}), ("kubelet_configmap", {"variants": {}}), ("kubelet_configmap", {"src": ["a"]}),
+    ("kubelet_configmap", {"state": "pruned"}), ("node_config_source", NAMED), ("node_config_source", {"sources": {"n1": place()}}),
+    ("node_config_source", {"state": "absent", "nodes": ["n1"]}), ("node_config_source", {"state": "verified", "nodes": ["n1"]}),
+    ("node_config_source", {"state": "verified", "sources": {}}), ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
+])
+def test_options_that_go_together(run: Run, name: str, options: dict[str, t.Any]) -> None:
+    assert run(name, options)["msg"].startswith("no kubeconfig at ")
+
+
+@pytest.mark.parametrize(("name", "options", "text"), [
+    ("kubelet_configmap", {}, "state is present but any of the following are missing: variants, src"),
+    ("kubelet_configmap", {"state": "gone"}, "value of state must be one of: present, pruned"),
+    ("node_config_source", {}, "one of the following is required: nodes, sources"),
+    ("node_config_source", {"nodes": ["n1"]}, "state is present but any of the following are missing: source, sources"),
+    ("node_config_source", {"source": {"name": "a"}}, "one of the following is required: nodes, sources"),
+    ("node_config_source", {**NAMED, "sources": {}}, "parameters are mutually exclusive"),
+    ("node_config_source", {"nodes": ["n1"], "source": {"namespace": "a"}}, "missing required arguments: name"),
+    ("kubelet_config_plan", {}, "missing required arguments: current"),
+    ("kubelet_config_plan", {"current": {}, "allow_effect": "everything"}, "value of allow_effect must be one of"),
+])
+def test_options_that_do_not(run: Run, name: str, options: dict[str, t.Any], text: str) -> None:
+    result = run(name, options)
+    assert result["failed"]
+    assert text in result["msg"]
+
+
+def current() -> dict[str, t.Any]:
+    row = {"variant": "v1", "kubelet_version": "v1.20.2", "machine_specific": [], "restored": [], "source": None, "status": {}}
+    return {"variants": {"v1": {**HEADER, **live(maxPods=110)}}, "nodes": {"n1": row}}
+
+
+def test_plan(run: Run) -> None:
+    """Needs no cluster."""
+    result = run("kubelet_config_plan", {"current": current(), "config": {"maxPods": 50}, "name": "base"}, diff=True)
+    assert (result["changed"], result["plan"]["refused"]) == (False, False)
+    row = result["plan"]["nodes"]["n1"]
+    assert (row["action"], row["source"]["namespace"], row["source"]["name"].startswith("base-")) == ("assign", "kube-system", True)
+    assert result["diff"]
+    assert "diff" not in run("kubelet_config_plan", {"current": current()})
+
+
+def test_plan_that_is_refused(run: Run) -> None:
+    result = run("kubelet_config_plan", {"current": current(), "config": {"maxPodz": 1}})
+    assert result["failed"] and result["plan"]["refused"]
+    assert "maxPodz" in result["msg"]
+
+
+def test_plan_of_nonsense(run: Run) -> None:
+    result = run("kubelet_config_plan", {"current": current(), "config": "a: [b"})
+    assert result["failed"]
+    assert "line 1" in result["msg"]
+
+
+def test_documentation_names_every_connection_option_and_its_variables() -> None:
+    documented = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]
+    spec = auth.argument_spec()
+    assert set(documented) == set(spec)
+    for name, option in [*spec.items(), *spec["proxy_headers"]["options"].items()]:
+        about = documented.get(name) or documented["proxy_headers"]["suboptions"][name]
+        for variable in option.get("fallback", (None, []))[1]:
+            assert f"E({variable})" in " ".join(about["description"]), name

@@ -1,0 +1,84 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The roles' argument specs, READMEs and tasks speak of the same variables."""
+from __future__ import annotations
+
+import re
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
+# What node_table reads of each host, wherever it is called.
+OF_THE_FILTER = {"kubelet_config_node_name"}
+
+
+def specs(role: str) -> dict[str, dict[str, t.Any]]:
+    found = yaml.safe_load((ROOT / "roles" / role / "meta/argument_specs.yml").read_text())["argument_specs"]
+    return {name: spec["options"] for name, spec in found.items()}
+
+
+def test_the_five_stages() -> None:
+    assert ROLES == ["assign", "dump", "edit", "push", "verify"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_readme_has_each_variable_with_its_type_default_and_meaning(role: str) -> None:
+    readme = (ROOT / "roles" / role / "README.md").read_text()
+    rows = set(re.findall(r"^\| `(\w+)` \| (\w+) \| (?:`(.*?)`)? *\| (.*) \|$", readme, re.MULTILINE))
+    expected = set()
+    for options in specs(role).values():
+        for name, option in options.items():
+            default = str(option.get("default", ""))
+            expected.add((name, option["type"], default.lower() if option["type"] == "bool" else default, " ".join(option["description"])))
+    assert rows == expected
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_tasks_file_uses_what_its_spec_has_and_nothing_else(role: str) -> None:
+    for name, options in specs(role).items():
+        text = (ROOT / "roles" / role / "tasks" / f"{name}.yml").read_text()
+        used = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", text))
+        named = set(re.findall(r"livenodes\.kubelet\.(\w+):", text))
+        if "node_table" in text:
+            used |= OF_THE_FILTER
+        if role == "edit":
+            # Its filter reads these as well.
+            used |= {"kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
+        assert used - named == set(options), f"{role}/tasks/{name}.yml"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_defaults_in_tasks_are_those_of_the_spec(role: str) -> None:
+    for name, options in specs(role).items():
+        text = (ROOT / "roles" / role / "tasks" / f"{name}.yml").read_text()
+        found = {option: yaml.safe_load(value) for option, value in re.findall(r"(kubelet_config_\w+) \| default\(('[^']*'|\d+|true|false)\)", text)}
+        assert found == {option: spec["default"] for option, spec in options.items() if "default" in spec}, f"{role}/tasks/{name}.yml"
+
+
+def test_every_tasks_file_has_a_spec() -> None:
+    for role in ROLES:
+        assert {path.stem for path in (ROOT / "roles" / role / "tasks").glob("*.yml")} == set(specs(role))
+
+
+def test_one_variable_means_one_thing() -> None:
+    """The same name has the same type and default in every role."""
+    seen: dict[str, set[tuple[str, str]]] = {}
+    for role in ROLES:
+        for options in specs(role).values():
+            for name, option in options.items():
+                seen.setdefault(name, set()).add((option["type"], str(option.get("default"))))
+    assert {name: kinds for name, kinds in seen.items() if len(kinds) > 1} == {}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_one_call_serves_the_batch(role: str) -> None:
+    """Every task that talks to the API, or writes on the controller, runs once and there, and not as root."""
+    for path in (ROOT / "roles" / role / "tasks").glob("*.yml"):
+        for task in yaml.safe_load(path.read_text()):
+            if any(key.startswith("livenodes.kubelet.") or key == "ansible.builtin.copy" for key in task):
+                assert (task["delegate_to"], task["run_once"], task["become"]) == ("localhost", True, False), f"{path}: {task['name']}"
