@@ -51,7 +51,7 @@ def _traces(place: str) -> dict[str, list[str]]:
         "mounts": [line for line in Path("/proc/mounts").read_text().splitlines() if place in line],
         "interfaces": [line for line in shown("ip", "-o", "link") if BRIDGE in line],
         "namespaces": [line for line in shown("ip", "netns") if BRIDGE in line],
-        "cgroups": [str(path) for path in Path("/sys/fs/cgroup").glob(f"*/{BRIDGE}*")],
+        "cgroups": [str(path) for path in Path("/sys/fs/cgroup").rglob(f"*{BRIDGE}*")],
         "sysctls": shown("sysctl", "vm.overcommit_memory", "kernel.panic", "kernel.panic_on_oops"),
     }
 
