@@ -17,6 +17,7 @@ description:
     C(evictionMinimumReclaim) are replaced whole, as the kubelet does, and the plan names the keys that are lost.
   - Fails when the plan holds a refusal, with the plan in the result.
 extends_documentation_fragment:
+  - livenodes.kubelet.configmap
   - livenodes.kubelet.attributes
 attributes:
   check_mode:
@@ -54,21 +55,6 @@ options:
     type: str
     choices: [safe, disrupt, drain, reboot]
     default: disrupt
-  name:
-    description:
-      - First part of the names of the ConfigMaps, as for M(livenodes.kubelet.kubelet_configmap).
-    type: str
-    default: livenodes-kubelet
-  namespace:
-    description:
-      - Namespace of the ConfigMaps.
-    type: str
-    default: kube-system
-  key:
-    description:
-      - Key of the ConfigMaps.
-    type: str
-    default: kubelet
 seealso:
   - module: livenodes.kubelet.kubelet_configz_facts
   - module: livenodes.kubelet.kubelet_configmap

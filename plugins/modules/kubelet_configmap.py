@@ -15,6 +15,7 @@ description:
   - With O(state=pruned), removes those that no node uses.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
+  - livenodes.kubelet.configmap
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
@@ -43,21 +44,6 @@ options:
       - Files with a complete KubeletConfiguration each, in YAML or JSON. Their bytes are pushed as they are.
     type: list
     elements: path
-  name:
-    description:
-      - First part of the names of the ConfigMaps.
-    type: str
-    default: livenodes-kubelet
-  namespace:
-    description:
-      - Namespace of the ConfigMaps.
-    type: str
-    default: kube-system
-  key:
-    description:
-      - Key under which the configuration stands in the ConfigMap.
-    type: str
-    default: kubelet
   immutable:
     description:
       - Whether to make the ConfigMaps immutable, so that nobody can change all nodes that follow one at once by editing it.

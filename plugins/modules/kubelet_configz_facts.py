@@ -15,6 +15,7 @@ description:
     C(enforceNodeAllocatable=[])) is put back, so that a dumped configuration pushed back unchanged gives the same kubelet.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
+  - livenodes.kubelet.selection
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
@@ -26,18 +27,6 @@ attributes:
     details: This module changes nothing.
   idempotent:
     support: full
-options:
-  nodes:
-    description:
-      - Names of the nodes. Every one of them has to exist.
-      - All nodes that match O(label_selectors) when not given, all nodes of the cluster when that is not given either.
-    type: list
-    elements: str
-  label_selectors:
-    description:
-      - Label selectors that nodes have to match.
-    type: list
-    elements: str
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """
@@ -84,18 +73,12 @@ ansible_facts:
           n1: {variant: 0d1f6a3c55, kubelet_version: v1.20.2, machine_specific: [resolvConf], restored: [], source: null, status: {}}
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, module, nodes
 
 
 def main() -> None:
     """Run the module."""
-    module.run(
-        {
-            "nodes": {"type": "list", "elements": "str"},
-            "label_selectors": {"type": "list", "elements": "str"},
-        },
-        dump.dump,
-    )
+    module.run(nodes.SELECTION, dump.dump)
 
 
 if __name__ == "__main__":

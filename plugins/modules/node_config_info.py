@@ -14,6 +14,7 @@ description:
     rollout budgets are made of.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
+  - livenodes.kubelet.selection
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
@@ -25,18 +26,6 @@ attributes:
     details: This module changes nothing.
   idempotent:
     support: full
-options:
-  nodes:
-    description:
-      - Names of the nodes. Every one of them has to exist.
-      - All nodes that match O(label_selectors) when not given, all nodes of the cluster when that is not given either.
-    type: list
-    elements: str
-  label_selectors:
-    description:
-      - Label selectors that nodes have to match.
-    type: list
-    elements: str
 seealso:
   - module: livenodes.kubelet.node_config_source
 """
@@ -109,18 +98,12 @@ summary:
   sample: {nodes: 3, ready: 3, unschedulable: 0, unavailable: 0, native: 3, settled: 3, failed: []}
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import info, module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import info, module, nodes
 
 
 def main() -> None:
     """Run the module."""
-    module.run(
-        {
-            "nodes": {"type": "list", "elements": "str"},
-            "label_selectors": {"type": "list", "elements": "str"},
-        },
-        info.info,
-    )
+    module.run(nodes.SELECTION, info.info)
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def _first(network: str) -> str:
 
 
 def _free_ports(count: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    held = [socket.create_server(("127.0.0.1", 0)) for dummy in range(count)]
     ports = [item.getsockname()[1] for item in held]
     for item in held:
         item.close()

@@ -14,6 +14,8 @@ from .session import Session
 
 # Large enough for few requests, small enough that a page of full Node objects (20 KB each) stays cheap to parse.
 PAGE = 250
+# Argument spec of the modules that choose nodes by name or label.
+SELECTION: dict[str, dict[str, t.Any]] = {"nodes": {"type": "list", "elements": "str"}, "label_selectors": {"type": "list", "elements": "str"}}
 # The first and last minor whose kubelet follows Node.spec.configSource.configMap (kubernetes PR 63221; removed by PR 106932).
 NATIVE_MINORS = range(11, 24)
 

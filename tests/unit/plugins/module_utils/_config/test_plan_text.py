@@ -12,8 +12,8 @@ from . import kubelet_model as model
 
 def _plan(configs: list[dict[str, Any]], *args: Any, **options: Any) -> dict[str, Any]:
     lives = [configz.restore(model.configz(config)) for config in configs]
-    nodes = {f"n{position}": {"variant": identity.variant(live), "kubelet_version": "v1.20.2", "source": None, "status": None} for position,
-     live in enumerate(lives)}
+    nodes = {f"n{position}": {"variant": identity.variant(live), "kubelet_version": "v1.20.2", "source": None, "status": None}
+             for position, live in enumerate(lives)}
     return plan.make_plan({"variants": {identity.variant(live): live for live in lives}, "nodes": nodes}, *args, **options)
 
 
