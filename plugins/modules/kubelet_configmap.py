@@ -78,7 +78,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 configmaps:
-  description: One row for each variant, with the five fields of a config source reference.
+  description: One row for each of O(variants), by its hash, and each of O(src), by its path, with the five fields of a config source reference.
   returned: always
   type: dict
   sample:

@@ -17,30 +17,30 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     """Make sure that every variant exists as a ConfigMap, or with state `pruned` that only those in use do."""
     if options["state"] == "pruned":
         return _prune(session, options, check_mode)
-    texts = _texts(options)
-    names = {variant: identity.configmap_name(options["name"], text, options["key"]) for variant, text in texts.items()}
-    outcomes = bulk.each(list(texts), lambda variant: _ensure(session, options, variant, names[variant], texts[variant], check_mode), session.concurrency)
+    wanted = _wanted(options)
+    names = {label: identity.configmap_name(options["name"], text, options["key"]) for label, (_variant, text) in wanted.items()}
+    outcomes = bulk.each(list(wanted), lambda label: _ensure(session, options, names[label], *wanted[label], check_mode), session.concurrency)
     rows = {outcome.item: outcome.value for outcome in outcomes if outcome.value is not None}
     result = {
         "changed": any(row["changed"] for row in rows.values()),
         "configmaps": rows,
         "summary": {"configmaps": len(rows), "created": sum(row["changed"] for row in rows.values())},
-        "diff": [_diff(row["namespace"], row["name"], "", texts[variant]) for variant, row in rows.items() if row["changed"]],
+        "diff": [_diff(row["namespace"], row["name"], "", wanted[label][1]) for label, row in rows.items() if row["changed"]],
     }
     failed = [f"{options['namespace']}/{names[outcome.item]}: {outcome.error.message}" for outcome in outcomes if outcome.error]
     if failed:
-        raise ClusterError("\n".join([f"pushing variants: {len(failed)} of {len(texts)} ConfigMaps could not be made.", *failed]), result)
+        raise ClusterError("\n".join([f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be made.", *failed]), result)
     return result
 
 
-def _texts(options: dict[str, t.Any]) -> dict[str, str]:
-    """Return what is to be pushed, by variant; every text is checked before anything is written."""
-    texts: dict[str, str] = {}
+def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
+    """Return (variant, text) of all that is to be pushed, by variant or file; everything is checked before anything is written."""
+    wanted: dict[str, tuple[str, str]] = {}
     for variant, config in (options["variants"] or {}).items():
         if identity.variant(config) != variant:
             raise ClusterError(f"variants: the configuration under {variant} has the hash {identity.variant(config)}; it was changed on the way here. "
                                "Pass the plan on as it is, or give files with src")
-        texts[variant] = document.render(config)
+        wanted[variant] = (variant, document.render(config))
     for path in options["src"] or []:
         try:
             with open(path, "rb") as source:
@@ -51,16 +51,16 @@ def _texts(options: dict[str, t.Any]) -> dict[str, str]:
         except document.DocumentError as error:
             raise ClusterError(f"src: {error}") from error
         # The bytes as they are, so that the name is the one kubectl gives to the same file.
-        texts[identity.variant(config)] = content.decode("utf-8")
-    for variant, text in texts.items():
+        wanted[path] = (identity.variant(config), content.decode("utf-8"))
+    for label, (_variant, text) in wanted.items():
         try:
-            document.check_size(text, f"variant {variant}")
+            document.check_size(text, label)
         except document.DocumentError as error:
             raise ClusterError(str(error)) from error
-    return texts
+    return wanted
 
 
-def _ensure(session: Session, options: dict[str, t.Any], variant: str, name: str, text: str, check_mode: bool) -> dict[str, t.Any]:
+def _ensure(session: Session, options: dict[str, t.Any], name: str, variant: str, text: str, check_mode: bool) -> dict[str, t.Any]:
     namespace, key = options["namespace"], options["key"]
     there = configmaps.read(session, namespace, name)
     changed = there is None

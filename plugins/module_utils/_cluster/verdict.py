@@ -39,7 +39,7 @@ STATES = {
     "sync_error": "the kubelet cannot get the ConfigMap",
     "reassigned": "somebody else changed spec.configSource",
     "not_listening": "the kubelet reports no status.config",
-    "not_ready": "the source is active but the Node is not Ready",
+    "not_ready": "the source is active but the Node is not Ready, or its kubelet does not answer",
     "differs": "the source is active but the live configuration differs from it",
     "silent": "the kubelet sends no heartbeats: it is dead or in a crash loop",
     "not_restarting": "the kubelet is alive but does not take up the source",

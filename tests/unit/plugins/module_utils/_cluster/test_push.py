@@ -116,7 +116,8 @@ def test_file_is_pushed_byte_by_byte(tmp_path: Path) -> None:
     name = identity.configmap_name("base", content)
     with Calls(get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), body(name, content))) as session:
         result = push.push(session, options(src=[str(path)]), False)
-    assert list(result["configmaps"]) == [VARIANT]
+        assert [row["variant"] for row in result["configmaps"].values()] == [VARIANT]
+        assert list(result["configmaps"]) == [str(path)]
 
 
 @pytest.mark.parametrize(("content", "text_"), [(None, "cannot read"), (b"", "empty"), (b"\xff", "not UTF-8"), (b"maxPods: 1\n", "apiVersion is missing")])
@@ -207,3 +208,17 @@ def test_prune_tells_what_could_not_be_removed() -> None:
     with Calls(*calls) as session, pytest.raises(ClusterError, match=f"{one}: forbidden") as caught:
         push.push(session, options(state="pruned"), False)
     assert (caught.value.result["changed"], caught.value.result["pruned"]) == (True, [two])
+
+
+def test_files_that_mean_the_same_are_two_objects(tmp_path: Path) -> None:
+    """Equal but for a comment: each has the name kubectl gives it, and a row of its own."""
+    contents = [TEXT, TEXT + "# a comment\n"]
+    paths = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(content)
+    names = [identity.configmap_name("base", content) for content in contents]
+    calls = [(get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), body(name, content)))
+             for name, content in zip(names, contents, strict=True)]
+    with Calls(*calls[0], *calls[1]) as session:
+        result = push.push(session, options(src=list(map(str, paths))), False)
+    assert [result["configmaps"][str(path)]["name"] for path in paths] == names
