@@ -64,6 +64,8 @@ class Lab:
             lab._start_nodes(dynamic)
             lab._write_inventory()
             lab.wait_ready()
+            if dynamic:
+                lab.wait_listening()
         say(f"up: {count} nodes Ready in {time.monotonic() - started:.1f} s")
         return lab
 
@@ -138,6 +140,12 @@ class Lab:
             if time.monotonic() > deadline:
                 raise LabError(f"not Ready after {seconds:.0f} s: {', '.join(late)}; the kubelet of {late[0]} says:\n{self.node(late[0]).journal(12)}")
             time.sleep(0.2)
+
+    def wait_listening(self, seconds: float = 60) -> None:
+        """Wait until every kubelet has said that it follows Node.spec.configSource, which it first does some 10 s after its start."""
+        api = self.apiserver.api()
+        for node in self.nodes:
+            processes.wait_for(f"status.config of {node.name}", lambda node=node: "config" in api.call("GET", f"/api/v1/nodes/{node.name}")["status"], seconds)
 
     def _make_ssh_key(self) -> None:
         if not self.ssh_key.with_suffix(".pub").exists():

@@ -79,8 +79,9 @@ class Ansible:
                               env={**self.environment, **environment})
         text = done.stdout
         try:
-            result = json.loads(text[text.index(" => {") + 4:text.rindex("}") + 1])
+            start = text.index(" => {") + 4
+            result = json.loads(text[start:text.rindex("}") + 1])
         except ValueError as error:
             raise AssertionError(f"no result in:\n{text}\n{done.stderr}") from error
-        # The callback shows it as a word before the result.
-        return {**result, "failed": done.returncode != 0}
+        # The callback shows these before the result.
+        return {**result, "failed": done.returncode != 0, "diff": text[:start].rpartition("\n")[0]}

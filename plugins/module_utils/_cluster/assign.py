@@ -79,8 +79,8 @@ def _unfit(node: nodes.Node, source: Source) -> str | None:
         return (f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource.configMap (kubelets 1.11 to 1.23 do); "
                 "leave it out of this group")
     if node.status is None:
-        return ("nobody is listening: its kubelet reports no status.config. Start the kubelet with --dynamic-config-dir=DIR and the feature gate "
-                "DynamicKubeletConfig (off by default from 1.22), or leave the node out")
+        return ("nobody is listening: its kubelet reports no status.config (one that has just started does so within 15 s). Start the kubelet with "
+                "--dynamic-config-dir=DIR and the feature gate DynamicKubeletConfig (off by default from 1.22), or leave the node out")
     return None
 
 

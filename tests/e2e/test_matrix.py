@@ -1,0 +1,82 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The twelve steps of CONTRIBUTING.md for the modules that write: create, modify, delete, each forecast, done, and both again."""
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+
+HEADER = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
+Look = t.Callable[[], t.Any]
+Options = dict[str, t.Any]
+
+
+def _four_steps(ansible: Ansible, look: Look, module: str, options: Options, expected: t.Any) -> None:
+    """Forecast and do, then both again; `look` reads the result by other means."""
+    before = look()
+    assert before != expected
+    forecast = ansible.module(module, options, "--check", "--diff")
+    assert (forecast["failed"], forecast["changed"], look()) == (False, True, before), forecast
+    done = ansible.module(module, options, "--diff")
+    assert (done["failed"], done["changed"], look()) == (False, True, expected), done
+    assert done["diff"] == forecast["diff"] != ""
+    for arguments in (("--check",), ()):
+        again = ansible.module(module, options, *arguments)
+        assert (again["failed"], again["changed"], look()) == (False, False, expected), again
+
+
+def _texts(lab: Lab) -> dict[str, str]:
+    """Contents of the ConfigMaps of this test."""
+    found = json.loads(lab.kubectl("get", "configmap", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet", "-o", "json"))["items"]
+    return {item["metadata"]["name"]: item["data"]["kubelet"] for item in found if item["metadata"]["name"].startswith("matrix-")}
+
+
+def test_kubelet_configmap(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: t.Any) -> None:
+    """To modify a content-addressed object is to make another one; to delete is to prune what nobody uses."""
+    texts = {}
+    for kind, pods in (("one", 1), ("two", 2)):
+        path = tmp_path / f"{kind}.yaml"
+        path.write_text(f"{HEADER}maxPods: {pods}\n")
+        theirs = lab.kubectl("create", "configmap", "matrix", f"--from-file=kubelet={path}", "--append-hash", "--dry-run=client", "-o", "json")
+        texts[kind] = (json.loads(theirs)["metadata"]["name"], path.read_text(), str(path))
+    (one, first, one_path), (two, second, two_path) = texts["one"], texts["two"]
+    _four_steps(ansible, lambda: _texts(lab), "kubelet_configmap", {"name": "matrix", "src": [one_path]}, {one: first})
+    _four_steps(ansible, lambda: _texts(lab), "kubelet_configmap", {"name": "matrix", "src": [two_path]}, {one: first, two: second})
+    _four_steps(ansible, lambda: _texts(lab), "kubelet_configmap", {"name": "matrix", "state": "pruned"}, {})
+
+
+def test_node_config_source(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: t.Any) -> None:
+    """Nodes get a source, another one, and none."""
+
+    def specs() -> dict[str, t.Any]:
+        items = json.loads(lab.kubectl("get", "nodes", "-o", "json"))["items"]
+        return {item["metadata"]["name"]: (item["spec"].get("configSource") or {}).get("configMap") for item in items}
+
+    places = []
+    for pods in (1, 2):
+        path = tmp_path / f"{pods}.yaml"
+        live = json.loads(lab.kubectl("get", "--raw", "/api/v1/nodes/n1/proxy/configz"))["kubeletconfig"]
+        path.write_text(json.dumps({"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", **live, "eventBurst": 20 + pods}))
+        (row,) = ansible.module("kubelet_configmap", {"name": "matrix", "src": [str(path)]})["configmaps"].values()
+        places.append({key: row[key] for key in ("namespace", "name", "kubeletConfigKey")})
+    for place in places:
+        _four_steps(ansible, specs, "node_config_source", {"nodes": ["n1", "n3"], "source": {"name": place["name"]}}, {"n1": place, "n2": None, "n3": place})
+    _four_steps(ansible, specs, "node_config_source", {"nodes": ["n1", "n3"], "state": "absent", "wait": True}, dict.fromkeys(("n1", "n2", "n3")))
+
+
+@pytest.mark.parametrize("module", ["kubelet_configz_facts", "node_config_info"])
+def test_modules_that_only_read(ansible: Ansible, fleet: tuple[str, ...], module: str) -> None:
+    """Two calls return the same, as far as it does not move by itself."""
+
+    def still(result: dict[str, t.Any]) -> t.Any:
+        return json.loads(json.dumps(result), object_hook=lambda item: {key: value for key, value in item.items() if key not in ("heartbeat", "ready_reason")})
+
+    one, other = (ansible.module(module, {"nodes": list(fleet)}, *arguments) for arguments in ((), ("--check",)))
+    assert (one["failed"], one["changed"]) == (False, False)
+    assert still(one) == still(other)
