@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._config import checks, compare, document, fields
+from .._config import checks, compare, difftext, document, fields
 from .._config import configz as pure_configz
 from . import assign, bulk, configmaps, configz, diagnose, info, nodes, verdict
 from .errors import ApiError, ClusterError, NodesFailed
@@ -89,7 +89,8 @@ class Watch:
             return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {fault}", True)
         changes = compare.changes(pure_configz.restore(outcome.value), expected.config, self.nodes[name].minor)
         self.differences[name] = [
-            {"path": change.path, "expected": change.after, "live": change.before, "flags": _flags(change.path)} for change in changes]
+            {"path": change.path, "expected": difftext.mask(change.path, change.after), "live": difftext.mask(change.path, change.before),
+             "flags": _flags(change.path)} for change in changes]
         if self.differences[name]:
             return diagnose.differs(self.differences[name])
         return verdict.judge(self.nodes[name], expected.reference)

@@ -189,6 +189,15 @@ def test_live_configuration_differs(clock: Clock) -> None:
     assert "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods" in row["message"]
 
 
+def test_a_secret_that_differs_is_not_shown(clock: Clock) -> None:
+    """staticPodURLHeader may hold credentials."""
+    api = cluster(done())
+    api.live["n1"] = live(staticPodURLHeader={"Authorization": ["hunter2"]})
+    row = fail(api, {"n1": place()}).result["nodes"]["n1"]
+    assert row["state"] == "differs" and "staticPodURLHeader" in row["message"]
+    assert "hunter2" not in repr(row)
+
+
 def test_live_configuration_that_comes_back(clock: Clock) -> None:
     """A kubelet that is just restarting does not answer for some seconds."""
     api = cluster(done())
