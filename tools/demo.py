@@ -108,21 +108,6 @@ class Demo:
             show("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip(), "1;33")
         return table
 
-    def wait_until_listening(self, seconds: float = 40) -> None:
-        """Wait for status.config of every node: a kubelet first reports it 10 to 12 s after its start, and nothing is assigned to one that does not.
-
-        Raises DemoError when the time is over.
-        """
-        deadline = time.monotonic() + seconds
-        while True:
-            items = json.loads(self.lab.kubectl("get", "nodes", "-o", "json"))["items"]
-            silent = [item["metadata"]["name"] for item in items if item["metadata"]["name"] in NODES and "config" not in item["status"]]
-            if not silent:
-                return
-            if time.monotonic() > deadline:
-                raise DemoError(f"no status.config on {', '.join(silent)} after {seconds:.0f} s: are their kubelets running without --dynamic-config-dir?")
-            time.sleep(1)
-
     def expect(self, what: str, found: object, wanted: object) -> None:
         """Raise DemoError unless a value is what it should be."""
         if found != wanted:
@@ -207,8 +192,6 @@ def main() -> int:
         lab = Lab.up(nodes=3)
         with tempfile.TemporaryDirectory(prefix="livenodes-demo-") as home:
             demo = Demo(lab, Path(home))
-            show("Waiting for the kubelets' first report that they listen to configurations.")
-            demo.wait_until_listening()
             if not own:
                 show("Its nodes may have been played with, so they begin with a reset.")
                 demo.playbook("reset", "-e", f"kubelet_config_hosts={GROUP}")
