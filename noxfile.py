@@ -213,6 +213,14 @@ def e2e(session: nox.Session) -> None:
 
 
 @nox.session(tags=["lab"])
+def e2e_lowest(session: nox.Session) -> None:
+    """The life of a change, and a bad value, with the lowest versions that the collection supports."""
+    if sys.version_info >= (3, 13):
+        session.skip(f"ansible-core 2.17 runs on Python up to 3.12, this is {sys.version_info.major}.{sys.version_info.minor}")
+    Tools(session, "lowest", LOWEST).pytest("tests/e2e/test_rollout.py", "-k", "two_groups or bad_value")
+
+
+@nox.session(tags=["lab"])
 def benchmarks(session: nox.Session) -> None:
     """Speed and memory on 1,000 nodes in the lab's API server, beside a bare loop of the same requests."""
     tools = newest(session)
