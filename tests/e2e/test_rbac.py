@@ -38,7 +38,7 @@ OPTIONAL: tuple[Rule, ...] = (
 
 def objects() -> list[dict[str, t.Any]]:
     """The manifest's objects."""
-    return [item for item in yaml.safe_load_all(MANIFEST.read_text(encoding="utf-8")) if item]
+    return list(yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))["items"])
 
 
 def rules() -> list[Rule]:
