@@ -73,7 +73,7 @@ def test_users(lab: Lab, ansible: Ansible, state: None) -> None:
         ("node_config_info", {}, 'cannot list resource "nodes"'),
     ):
         result = ansible.module(module, {**options, "kubeconfig": nobody})
-        assert result["failed"] and text in result["msg"] and 'User "nobody"' in result["msg"] and "RBAC" in result["msg"], result["msg"]
+        assert result["failed"] and text in result["msg"] and 'User "nobody"' in result["msg"] and "docs/rbac.yaml" in result["msg"], result["msg"]
 
 
 def test_nodes_and_groups(ansible: Ansible, state: None) -> None:

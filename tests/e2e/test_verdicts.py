@@ -93,6 +93,9 @@ def test_a_crash_loop_is_told_from_a_slow_kubelet(lab: Lab, fleet: tuple[str, ..
         for text in ("no heartbeat", "crash loop", "journalctl -u kubelet", "store/meta/assigned"):
             assert text in row["message"], row["message"]
         assert lab.node("n1").restarts() > 5
+        # Taking the source away does not help, and is not said to.
+        reset = _failures(session, state="absent", nodes=["n1"], wait_timeout=5)
+        assert reset.result["nodes"]["n1"]["state"] == "silent", reset.message
     finally:
         # What the message says to do, done.
         lab.kubectl("patch", "node", "n1", "--type=merge", "-p", '{"spec": {"configSource": null}}')

@@ -232,7 +232,7 @@ def _refusal(host: str, error: t.Any) -> ApiError:
         message = (f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, expired or "
                    "belongs to another cluster; renew it and run again")
     elif error.status == 403:
-        message = f"{message} (the user in use lacks this permission; docs: the RBAC manifest in the README)"
+        message = f"{message} (the user in use lacks this permission; docs/rbac.yaml of the collection grants what is needed)"
     after = (error.headers or {}).get("Retry-After")
     seconds = float(after) if after and re.fullmatch(r"\d+", after) else None
     return ApiError(error.status, f"{message}", reason, seconds, error.status in TRANSIENT)

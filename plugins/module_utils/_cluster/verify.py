@@ -63,30 +63,32 @@ class Watch:
 
     def judge(self) -> None:
         """Judge every waiting node by what was last read, reading live configurations where the status is as it should be."""
-        active = []
+        answering = []
         for name in self.waiting:
             expected = self.expected[name]
             if expected is not None and not expected.reference and nodes.same_place(self.nodes[name].source, expected.source):
                 self.verdicts[name] = diagnose.missing(expected.source, self.nodes[name])
                 continue
             found = verdict.judge(self.nodes[name], (expected.reference or expected.source) if expected else None)
-            if found.state == "active":
-                active.append(name)
+            if verdict.ok(found):
+                answering.append(name)
             else:
                 self.verdicts[name] = diagnose.refusal(found, expected.fault, self._problems(name)) if found.state == "fell_back" and expected else found
-        for outcome in bulk.each(active, lambda name: configz.read(self.session, name), self.session.concurrency):
+        for outcome in bulk.each(answering, lambda name: configz.read(self.session, name), self.session.concurrency):
             self.verdicts[outcome.item] = self._live(outcome.item, outcome)
 
     def _live(self, name: str, outcome: bulk.Outcome[str, dict[str, t.Any]]) -> verdict.Verdict:
-        if outcome.value is None:
-            message = outcome.error.message if outcome.error else "its /configz is empty"
-            if isinstance(outcome.error, ApiError) and outcome.error.transient:
-                return verdict.Verdict("not_ready", f"its config is active, but {message}")
-            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {message}", True)
         expected = self.expected[name]
-        if expected is None or expected.config is None:
-            fault = expected.fault if expected else "it has no source"
-            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {fault}", True)
+        message = outcome.error.message if outcome.error else "its /configz is empty"
+        if isinstance(outcome.error, ApiError) and outcome.error.transient:
+            # An empty status alone proves nothing: that of a kubelet in a crash loop never said what it was assigned.
+            return verdict.Verdict("not_ready", f"its config is {'active' if expected else 'local by its status'}, but {message}")
+        if expected is None:
+            return verdict.judge(self.nodes[name], None)
+        if outcome.value is None:
+            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {message}", True)
+        if expected.config is None:
+            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {expected.fault}", True)
         changes = compare.changes(pure_configz.restore(outcome.value), expected.config, self.nodes[name].minor)
         self.differences[name] = [
             {"path": change.path, "expected": difftext.mask(change.path, change.after), "live": difftext.mask(change.path, change.before),

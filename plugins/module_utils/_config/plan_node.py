@@ -101,7 +101,7 @@ def _too_costly(changes: list[compare.Change], allow: str) -> Iterator[Problem]:
             yield Problem(REFUSAL, change.path, f"this field must not be changed on a live node: {reason}", "Leave it out of the configuration.", "effect")
         elif EFFECTS.index(effect) > EFFECTS.index(allow):
             yield Problem(REFUSAL, change.path, f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
-                          f"Leave it out, or accept it with allow_effect={effect}.", "effect")
+                          f"Leave it out, or accept it with allow_effect={effect} (in the roles kubelet_config_allow_effect).", "effect")
 
 
 def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterator[Problem]:

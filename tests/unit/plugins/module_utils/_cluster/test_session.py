@@ -231,7 +231,7 @@ def test_words_for_401_and_403() -> None:
         api = session.Session({"host": server.url})
         with pytest.raises(ApiError, match=rf"{server.url} does not accept these credentials \(401 words of the server\).*renew it and run again"):
             api.request("GET", PATH)
-        with pytest.raises(ApiError, match=r"words of the server .*RBAC"):
+        with pytest.raises(ApiError, match=r"words of the server .*rbac.yaml"):
             api.request("GET", PATH)
 
 

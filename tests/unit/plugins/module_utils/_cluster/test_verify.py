@@ -189,6 +189,17 @@ def test_live_configuration_differs(clock: Clock) -> None:
     assert "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods" in row["message"]
 
 
+def test_an_empty_status_alone_is_not_local(clock: Clock) -> None:
+    """A kubelet in a crash loop never said what it was assigned; taking that away cannot be called a success."""
+    api = cluster(node("n1", None, {}))
+    api.live["n1"] = ApiError(503, "connection refused", transient=True)
+    api.renewed = {"n1": heartbeat(75)}
+    row = fail(api, {"n1": None}).result["nodes"]["n1"]
+    assert row["state"] == "silent" and "crash loop" in row["message"]
+    api.live["n1"] = ApiError(404, "no such page")
+    assert run(api, {"n1": None})["nodes"]["n1"]["state"] == "local"
+
+
 def test_a_secret_that_differs_is_not_shown(clock: Clock) -> None:
     """staticPodURLHeader may hold credentials."""
     api = cluster(done())
