@@ -115,6 +115,6 @@ def test_reader(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: Non
     for name, *arguments in (("rollout", *N1), ("prune",)):
         run = ansible.playbook(name, *arguments, **user)
         assert run.code != 0
-        for text in ('User \\"kubelet-config-reader\\" cannot', "RBAC manifest in the README"):
+        for text in ('User \\"kubelet-config-reader\\" cannot', "docs/rbac.yaml"):
             assert text in run.output, run.output
     assert written(lab) == before
