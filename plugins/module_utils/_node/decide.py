@@ -8,7 +8,7 @@ before the confirmation ends the trial, and one after it starts the time that ha
 """
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 WAIT = "wait"
 GO_BACK = "go back"
@@ -52,7 +52,7 @@ class Facts(NamedTuple):
     boot: str
     now: float
     unit: Unit
-    healthy: Optional[bool] = None
+    healthy: bool | None = None
 
 
 class Terms(NamedTuple):
@@ -86,8 +86,8 @@ class Progress(NamedTuple):
     invocation: str = ""
     restarts: int = 0
     failures: int = 0
-    healthy_since: Optional[float] = None
-    unhealthy_since: Optional[float] = None
+    healthy_since: float | None = None
+    unhealthy_since: float | None = None
     was_healthy: bool = False
     verdict: str = ""
 

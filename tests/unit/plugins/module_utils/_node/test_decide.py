@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.decide import (
     GO_BACK,
     GRADUATE,
@@ -18,8 +21,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.decide imp
     decide,
     observe,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 TERMS = Terms(name="t", boot="b1", armed=100.0, invocation="old", confirm_seconds=300.0, hold_seconds=600.0, unhealthy_seconds=60.0)
 CONFIRMED = TERMS._replace(confirmed=True)
@@ -67,8 +68,8 @@ def test_another_invocation_starts_the_time_anew_without_being_a_failure() -> No
 def test_two_ends_of_the_kubelet_go_back_however_far_apart(apart: int) -> None:
     seen = at(110, True), at(110 + apart, None, restarts=1, invocation="i1", sub="start-pre", active="activating"), at(111 + apart, restarts=1, invocation="i1")
     assert play(CONFIRMED, *seen)[0].what == WAIT
-    for last in (at(110 + 2 * apart, None, restarts=2, active="activating", sub="start-pre"), at(110 + 2 * apart, None, restarts=1, active="activating", sub="auto-restart")):
-        action, _progress = play(CONFIRMED, *seen, last)
+    for sub, restarts in (("start-pre", 2), ("auto-restart", 1)):
+        action, _progress = play(CONFIRMED, *seen, at(110 + 2 * apart, None, restarts=restarts, active="activating", sub=sub))
         assert action.what == GO_BACK and "2 times" in action.reason
 
 
