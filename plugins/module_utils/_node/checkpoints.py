@@ -78,6 +78,12 @@ class Checkpoints:
             raise CheckpointError(f"{path} has no file {whole['kubeletConfigKey']}: name another kubeletConfigKey")
         return hashlib.sha256(sums).hexdigest()
 
+    def whole(self, path: str) -> list[str]:
+        """Return the names of the files in a checkpoint's folder that matches its digest. Raises StoreError."""
+        if not self._exists(path):
+            raise CheckpointError(f"{path} does not exist")
+        return [line.split("  ", 1)[1] for line in self._verified(path).decode().splitlines()]
+
     def load(self, source: t.Mapping[str, str]) -> dict[str, bytes]:
         """Return a checkpoint's files without looking at its digest, so also one that a kubelet wrote. Raises StoreError."""
         path = self.path(source)

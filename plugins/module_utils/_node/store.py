@@ -30,24 +30,12 @@ from .errors import StoreError
 from .files import OS, FileError
 from .local import DEFAULT_KEY, File, Local, LocalStore, take
 from .meta import Source, SourceError
+from .resolution import LOCAL_TARGET, Resolution, quietly, resolve
 from .trial import Moment, Trial
 
 __all__ = ["DEFAULT_DIR", "File", "Moment", "Resolution", "Source", "Store", "StoreError", "Trial", "describe", "take"]
 
 DEFAULT_DIR = "/var/lib/kubelet-config"
-LOCAL_TARGET = "store/local/config"
-
-
-class Resolution(t.NamedTuple):
-    """What the kubelet should run.
-
-    `source` None is the local config. `target` is what `active` should point to; None when not even the local config is remembered, so that
-    only the unit's own files are left. `reasons` say why it is not what was assigned; empty when it is.
-    """
-
-    source: Source | None
-    target: str | None
-    reasons: tuple[str, ...]
 
 
 class Store:
@@ -116,8 +104,8 @@ class Store:
         target = self.running()
         if target is None or target == LOCAL_TARGET:
             return None
-        known = [self._quietly(self.assigned), self._quietly(self.last_known_good)]
-        armed = self._quietly(self.trial)
+        known = [quietly(self.assigned), quietly(self.last_known_good)]
+        armed = quietly(self.trial)
         known += [armed.to, armed.back] if armed else []
         found: Source | None = next((source for source in known if source and self.target(source) == target), None)
         if found is not None:
@@ -128,6 +116,23 @@ class Store:
     def error(self) -> str:
         """Return why the kubelet does not run what was assigned; empty when it does. The `error` of the node's status."""
         return "; ".join(self.resolve().reasons)
+
+    def usable(self) -> bool:
+        """Tell whether `active` leads to a whole config, whichever it is."""
+        try:
+            target, known = self.running(), self._local.read()
+            if target is None or known is None:
+                return False
+            if target == LOCAL_TARGET:
+                self._local.verify()
+                return True
+            return known.key in self._checkpoints.whole(os.path.join(self.config_dir, target))
+        except StoreError:
+            return False
+
+    def verify_local(self) -> None:
+        """Raise StoreError unless the local config is remembered and whole."""
+        self._local.verify()
 
     def target(self, source: t.Mapping[str, str] | None) -> str:
         """Return what `active` has to point to for a source, relative to config_dir. Raises StoreError for an unfit source."""
@@ -147,7 +152,7 @@ class Store:
         An assigned source whose trial failed is passed over, first in favour of what its trial names as the way back. One is passed over too
         while the trial cannot be read and it is not last-known-good, as nothing says then that it did not fail.
         """
-        return self._resolve("")
+        return resolve(self)
 
     # What changes it
 
@@ -169,10 +174,13 @@ class Store:
         return Path(self._checkpoints.save(source, data))
 
     def arm(self, armed: Trial) -> Trial:
-        """Write the trial of a config, before the switch to it; return it with the digests filled in.
+        """Write the trial of a config, before the switch to it; return it with the digests filled in. One that failed is only noted.
 
         Raises StoreError when the config or the way back is not whole, or they want another key than the kubelet is pointed at.
         """
+        if armed.failed:
+            self.record(armed)
+            return armed
         known = self._local.offer()
         digests = {}
         for name, source in (("to", armed.to), ("back", armed.back)):
@@ -201,9 +209,16 @@ class Store:
             self._check_key(source, known)
             self.verify(source)
         self._write_source("assigned", source)
-        if self._quietly(self.last_known_good) is None and files.read(self._meta("last-known-good"), self.fs) is None:
+        if quietly(self.last_known_good) is None and files.read(self._meta("last-known-good"), self.fs) is None:
             self._write_source("last-known-good", None)
-        return self._point(self.target(source))
+        return self.point(self.target(source))
+
+    def point(self, target: str) -> bool:
+        """Make `active` point to a target (`target`, or a Resolution's), by one rename; return whether it did not before. Raises StoreError."""
+        if quietly(self.running) == target:
+            return False
+        files.swap_link(self.active, target, self.fs)
+        return True
 
     def settle(self) -> Resolution:
         """Point `active` at what the kubelet should run, if it is not; return that. For the start of a kubelet. Raises StoreError."""
@@ -214,17 +229,17 @@ class Store:
 
         Raises StoreError. When only the note cannot be written (a full disk), the way back is taken all the same, before that is raised.
         """
-        assigned = self._quietly(self.assigned)
+        assigned = quietly(self.assigned)
         if assigned is None:
             return self.settle()
-        armed = self._quietly(self.trial)
+        armed = quietly(self.trial)
         if armed is None or armed.to != assigned:
-            armed = Trial(assigned, self._quietly(self.last_known_good), Moment.now())
+            armed = Trial(assigned, quietly(self.last_known_good), Moment.now())
         failed = armed.but(failed=reason)
         try:
             self.record(failed)
         finally:
-            resolution = self._settle(self._resolve(reason, failed))
+            resolution = self._settle(resolve(self, failed))
         return resolution
 
     def graduate(self, source: t.Mapping[str, str], kubelet_version: str) -> None:
@@ -251,7 +266,7 @@ class Store:
             return False
         self._local.offer()
         self._write_source("assigned", None)
-        changed = self._point(LOCAL_TARGET)
+        changed = self.point(LOCAL_TARGET)
         self._write_source("last-known-good", None)
         self.disarm()
         files.remove(os.path.join(self.folder, "graduated"), self.fs)
@@ -309,15 +324,9 @@ class Store:
         if files.read(self._meta(name), self.fs) != data:
             files.write(self._meta(name), data, fs=self.fs)
 
-    def _point(self, target: str) -> bool:
-        if self._quietly(self.running) == target:
-            return False
-        files.swap_link(self.active, target, self.fs)
-        return True
-
     def _settle(self, resolution: Resolution) -> Resolution:
         if resolution.target is not None:
-            self._point(resolution.target)
+            self.point(resolution.target)
         return resolution
 
     def _check_key(self, source: t.Mapping[str, str], known: Local) -> None:
@@ -326,51 +335,6 @@ class Store:
             raise StoreError(f"{describe(source)} has its configuration under the key {key!r}, and the kubelet of this node is pointed at the file "
                              f"{known.key!r}: use that key, or reset the node first")
 
-    def _resolve(self, failed: str, armed: Trial | None = None) -> Resolution:
-        reasons: list[str] = []
-        for source in self._candidates(reasons, failed, armed):
-            if source is None:
-                break
-            try:
-                self.verify(source)
-                return Resolution(source, self.target(source), tuple(reasons))
-            except StoreError as error:
-                reasons.append(str(error))
-        try:
-            self._local.verify()
-        except StoreError as error:
-            unused = not reasons and self._quietly(self.running) is None
-            return Resolution(None, None, () if unused else (*reasons, str(error)))
-        return Resolution(None, LOCAL_TARGET, tuple(reasons))
-
-    def _candidates(self, reasons: list[str], failed: str, armed: Trial | None) -> t.Iterator[Source | None]:
-        """Yield what may be run, best first; None and the end are the local config. Why something is passed over is added to `reasons`."""
-        assigned = None
-        try:
-            assigned = self.assigned()
-            if assigned is None:
-                return
-            armed = armed or self.trial()
-            if armed is not None and armed.to == assigned and (failed or armed.failed):
-                reasons.append(failed or armed.failed)
-                if armed.back is not None:
-                    yield armed.back
-            else:
-                yield assigned
-        except StoreError as error:
-            reasons.append(str(error))
-            if assigned is not None and assigned == self._quietly(self.last_known_good):
-                # Only the trial is unreadable: what has graduated needs none.
-                reasons.pop()
-                yield assigned
-        try:
-            good = self.last_known_good()
-        except StoreError as error:
-            reasons.append(str(error))
-            return
-        if good is not None and good != assigned:
-            yield good
-
     def _sweep(self, folder: str) -> None:
         """Remove what interrupted work left in a folder."""
         if not files.check_folder(folder, self.fs):
@@ -378,11 +342,3 @@ class Store:
         for name in self.fs.listdir(folder):
             if name.startswith(files.TEMPORARY):
                 files.remove_any(os.path.join(folder, name), self.fs)
-
-    @staticmethod
-    def _quietly(read: t.Callable[[], t.Any]) -> t.Any:
-        """Return what can be read, None for what cannot: whoever needs to know the difference asks itself."""
-        try:
-            return read()
-        except StoreError:
-            return None
