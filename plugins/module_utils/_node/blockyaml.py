@@ -31,7 +31,7 @@ def load(text: str) -> Any:
             return json.loads(text)
         except ValueError as error:
             raise Unreadable(f"not JSON: {error}") from error
-    lines = []
+    lines: list[tuple[int, int, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         body = line.strip()
         if not body or body.startswith("#") or (body == "---" and not lines):

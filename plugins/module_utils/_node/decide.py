@@ -78,7 +78,7 @@ class Terms(NamedTuple):
 class Progress(NamedTuple):
     """What the guard has to remember between two looks, and across its own end and the node's reboot.
 
-    `verdict`: the reason of a way back that was decided and is not yet walked to its end.
+    `verdict`: the reason of a way back that was decided and is not yet walked to its end; `told`: the stage of the trial the cluster was last told of.
     """
 
     name: str = ""
@@ -90,6 +90,7 @@ class Progress(NamedTuple):
     unhealthy_since: float | None = None
     was_healthy: bool = False
     verdict: str = ""
+    told: str = ""
 
 
 class Action(NamedTuple):

@@ -259,6 +259,13 @@ class Store:
         self._write_source("last-known-good", whole)
         self.disarm()
 
+    def forget_good(self) -> None:
+        """Make the local config what the kubelet falls back to: the last-known-good does not fit the present kubelet. Raises StoreError."""
+        armed = quietly(self.trial)
+        if armed is not None:
+            self.record(armed.but(back=None))
+        self._write_source("last-known-good", None)
+
     def reset(self) -> bool:
         """Assign the local config and forget last-known-good and trial; return whether `active` changed. The kubelet then has to be restarted."""
         if not self._local.exists():

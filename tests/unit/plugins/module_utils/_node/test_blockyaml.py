@@ -34,12 +34,14 @@ users:
 
 
 @pytest.mark.parametrize("text", [KUBECONFIG, files.config_yaml(files.traits("n1")), files.config_yaml(files.traits("n2")), "a:\n  - 1\n  -\n    b: 2\n",
-                                  "a: 'it''s'\nb: \"x: # y\"\nc: 10.0.0.1\nd: 1m30s\ne:\nf: 100Mi\n", "- a: 1\n  b: 2\n- - 1\n  - 2\n", "", "# nothing\n", "{\"a\": [1]}"])
+                                  "a: 'it''s'\nb: \"x: # y\"\nc: 10.0.0.1\nd: 1m30s\ne:\nf: 100Mi\n", "- a: 1\n  b: 2\n- - 1\n  - 2\n",
+                                  "", "# nothing\n", "{\"a\": [1]}"])
 def test_reads_as_yaml_does(text: str) -> None:
     assert load(text) == yaml.safe_load(text)
 
 
-@pytest.mark.parametrize("text", ["a: &x 1\nb: *x\n", "a: |\n  text\n", "a: [1, 2]\n", "a: 1e3\n", "a: yes\n", "a: 010\n", "a: 1\na: 2\n", "a: 1\n  b: 2\n", "a:\n\tb: 1\n",
+@pytest.mark.parametrize("text", ["a: &x 1\nb: *x\n", "a: |\n  text\n", "a: [1, 2]\n", "a: 1e3\n", "a: yes\n", "a: 010\n", "a: 1\na: 2\n",
+                                  "a: 1\n  b: 2\n", "a:\n\tb: 1\n",
                                   "a: b\n  c\n", "a: 1\n---\nb: 2\n", "{a: 1}", "a: 'b\n", "? a\n"])
 def test_refuses_what_it_does_not_know(text: str) -> None:
     with pytest.raises(Unreadable):
