@@ -43,7 +43,7 @@ class Folder:
         self.mode, self.uid = mode, 0
 
 
-Node = t.Union[File, Link, Folder]
+Node = File | Link | Folder
 
 
 class Disk(OS):
