@@ -24,7 +24,7 @@ options:
     description:
       - A complete KubeletConfiguration, as the text that would become the kubelet's config file.
       - V(check) is V(null) in the result without it.
-    type: str
+    type: json
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
 attributes:
@@ -180,7 +180,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node import con
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec={"unit": {"type": "str", "default": "kubelet.service"}, "config": {"type": "str"}}, supports_check_mode=True)
+    module = AnsibleModule(argument_spec={"unit": {"type": "str", "default": "kubelet.service"}, "config": {"type": "json"}}, supports_check_mode=True)
     text = module.params["config"]
     if text:
         try:

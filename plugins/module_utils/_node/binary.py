@@ -75,7 +75,7 @@ def check(text: str, argv: Sequence[str], binary: str = "", minor: int | None = 
         missing = _furnish(place, text)
         words = [program, *harmless(argv[1:]), f"--config={place}/kubelet", f"--kubeconfig={missing}", f"--root-dir={place}/root", f"--cert-dir={place}/pki"]
         walls = [f"--property={wall}" for wall in (*_WALLS, f"BindPaths={place}", f"ReadWritePaths={place}")]
-        done = run(["systemd-run", "--quiet", "--wait", "--pipe", *walls, "/bin/sh", "-c", _GATE, "sh", os.readlink("/proc/1/ns/net"), *words])
+        done = run(["systemd-run", "--quiet", "--wait", "--pipe", *walls, "/bin/sh", "-c", _GATE, "sh", _host_network(), *words])
         if _PROVEN not in done.stdout:
             return _not_checked(f"systemd gives no sandbox without network and with read-only folders here: {(done.stderr.strip() or 'no reason given')[:300]}")
         said = verdict(f"{done.stdout.replace(_PROVEN, '')}\n{done.stderr}", missing, done.returncode)
@@ -84,6 +84,14 @@ def check(text: str, argv: Sequence[str], binary: str = "", minor: int | None = 
         return _not_checked(str(error))
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _host_network() -> str:
+    """Return the name of the network namespace that the sandbox must not have."""
+    try:
+        return os.readlink("/proc/1/ns/net")
+    except OSError:
+        return os.readlink("/proc/self/ns/net")
 
 
 def _furnish(place: str, text: str) -> str:
