@@ -62,6 +62,10 @@ class Guard:
             trial = self._trial()
             if trial is None or trial.failed:
                 # Whoever decided to go back did not get to starting the kubelet: this start is it.
+                if trial and not self.records.progress().verdict and self.records.progress().name == terms_of(trial).name:
+                    # It was not the guard that took the configuration back.
+                    self._remember(Progress(verdict=trial.failed))
+                    self._tell_back(trial.failed)
                 self._finish(trial)
                 self._mend()
                 return self._crashing(unit) or self.records.report() is not None
@@ -164,13 +168,16 @@ class Guard:
         except StoreError as error:
             # Of a full disk: the note of it could not be written, the way back is taken all the same.
             print(error, file=sys.stderr)
-        active = self._active()
-        self._tell("went back to " + ("last-known-good" if active else "the local configuration"), error=reason, event=f"{report.restarting(active)}: {reason}")
+        self._tell_back(reason)
         if facts.unit.active == "inactive":
             # Somebody stopped it, and will start it when they see fit.
             self._finish()
             return False
         return True
+
+    def _tell_back(self, reason: str) -> None:
+        active = self._active()
+        self._tell("went back to " + ("last-known-good" if active else "the local configuration"), error=reason, event=f"{report.restarting(active)}: {reason}")
 
     def _restart(self) -> None:
         # A unit that hit its start limit refuses to start until it is forgotten.
