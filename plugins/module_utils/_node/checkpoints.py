@@ -35,33 +35,37 @@ class Checkpoints:
         whole = meta.checked(source)
         return os.path.join(self.folder, whole["uid"], whole["resourceVersion"])
 
+    def is_saved(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> bool:
+        """Tell whether there is nothing to do for `save`. Raises as `save` does."""
+        content = _checked(source, data)
+        path = self.path(source)
+        if not self._exists(path):
+            return False
+        try:
+            same = self._verified(path) == _sums(content)
+        except StoreError:
+            return False
+        if not same:
+            raise CheckpointError(f"{path} holds other content than {describe(source)}, which cannot be (was the cluster's etcd restored?): "
+                                  "push the configuration under a new name")
+        return True
+
     def save(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
         """Keep all data of a ConfigMap; return the folder. One that is there and whole is left alone, a damaged one is repaired in place.
 
         Raises SourceError for unfit keys, CheckpointError when the folder is whole with other content (uid and resourceVersion of a
         ConfigMap stand for one content for ever), FileError.
         """
-        whole = meta.checked(source)
-        content = {meta.check_key(key): text.encode() for key, text in data.items()}
-        if whole["kubeletConfigKey"] not in content:
-            raise meta.SourceError(f"ConfigMap {whole['namespace']}/{whole['name']} has no key {whole['kubeletConfigKey']!r}, only "
-                                   f"{', '.join(sorted(content)) or 'none'}: name one of them as kubeletConfigKey")
-        if not content[whole["kubeletConfigKey"]].strip():
-            raise meta.SourceError(f"key {whole['kubeletConfigKey']!r} of ConfigMap {whole['namespace']}/{whole['name']} is empty: no kubelet starts with that")
-        path = self.path(whole)
-        sums = _sums(content)
-        if self._exists(path):
-            try:
-                if self._verified(path) == sums:
-                    return path
-            except StoreError:
-                self._repair(path, content, sums)
-                return path
-            raise CheckpointError(f"{path} holds other content than ConfigMap {whole['namespace']}/{whole['name']} at resourceVersion "
-                                  f"{whole['resourceVersion']}, which cannot be (was the cluster's etcd restored?): push the configuration under a new name")
+        path = self.path(source)
+        if self.is_saved(source, data):
+            return path
+        content = _checked(source, data)
         files.make_folder(os.path.dirname(path), self.fs)
-        files.write(path + SUMS, sums, fs=self.fs)
-        files.write_folder(path, {key: (value, 0o600) for key, value in content.items()}, self.fs)
+        files.write(path + SUMS, _sums(content), fs=self.fs)
+        if self._exists(path):
+            self._repair(path, content)
+        else:
+            files.write_folder(path, {key: (value, 0o600) for key, value in content.items()}, self.fs)
         return path
 
     def verify(self, source: t.Mapping[str, str]) -> str:
@@ -146,10 +150,9 @@ class Checkpoints:
             raise CheckpointError(f"{path} does not match its digest ({os.path.basename(path)}{SUMS}): it was changed or damaged; stage it again")
         return recorded
 
-    def _repair(self, path: str, content: t.Mapping[str, bytes], sums: bytes) -> None:
+    def _repair(self, path: str, content: t.Mapping[str, bytes]) -> None:
         """Put a damaged folder right file by file: a kubelet may be running on it, so it must not go away, not even for a moment."""
         parent = os.path.dirname(path)
-        files.write(path + SUMS, sums, fs=self.fs)
         for name in self._names(path):
             if name not in content:
                 files.remove_any(os.path.join(path, name), self.fs)
@@ -160,6 +163,17 @@ class Checkpoints:
 def describe(source: t.Mapping[str, str]) -> str:
     """Return a source as people say it."""
     return f"ConfigMap {source['namespace']}/{source['name']} at resourceVersion {source['resourceVersion']}"
+
+
+def _checked(source: t.Mapping[str, str], data: t.Mapping[str, str]) -> dict[str, bytes]:
+    """Return the files a checkpoint will have. Raises SourceError when they could not be."""
+    key = meta.checked(source)["kubeletConfigKey"]
+    content = {meta.check_key(name): text.encode() for name, text in data.items()}
+    if key not in content:
+        raise meta.SourceError(f"{describe(source)} has no key {key!r}, only {', '.join(sorted(content)) or 'none'}: name one of them as kubeletConfigKey")
+    if not content[key].strip():
+        raise meta.SourceError(f"{describe(source)}: key {key!r} is empty, and no kubelet starts with that")
+    return content
 
 
 def _sums(content: t.Mapping[str, bytes]) -> bytes:

@@ -53,8 +53,8 @@ class LocalStore:
         self.config = os.path.join(folder, "config")
         self.fs = fs
 
-    def remember(self, content: t.Mapping[str, File], config: str, key: str) -> bool:
-        """Keep files as they are now, once: what is remembered is never replaced. Return whether it was new.
+    def remember(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> bool:
+        """Keep files as they are now, once: what is remembered is never replaced. Return whether it was new (or, to `pretend`, would be).
 
         Raises LocalError when there is no config file to go back to or it has relative paths, FileError.
         """
@@ -67,10 +67,13 @@ class LocalStore:
         if found and found.group(2) not in (b"null", b"|", b">"):
             raise LocalError(f"{config}: {found.group(1).decode()} is the relative path {found.group(2).decode('utf-8', 'replace')!r}, which means another "
                              "file when the config lies elsewhere: make it absolute first")
+        meta.check_key(key)
+        if pretend:
+            return True
         names = sorted(content)
         manifest = {
             "config": config,
-            "key": meta.check_key(key),
+            "key": key,
             "files": [{"path": name, "mode": content[name].mode, "uid": content[name].uid, "gid": content[name].gid,
                        "sha256": _sha(content[name].data)} for name in names]}
         made = {f"files/{index}": (content[name].data or b"", 0o600) for index, name in enumerate(names) if content[name].data is not None}

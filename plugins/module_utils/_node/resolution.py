@@ -64,7 +64,7 @@ def _candidates(store: Store, reasons: list[str], failed: Trial | None) -> t.Ite
         armed = failed or store.trial()
         if armed is not None and armed.to == assigned and armed.failed:
             reasons.append(armed.failed)
-            if armed.back is not None:
+            if armed.back is not None and armed.back != assigned:
                 yield armed.back
         else:
             yield assigned

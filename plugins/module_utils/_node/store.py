@@ -33,7 +33,7 @@ from .meta import Source, SourceError
 from .resolution import LOCAL_TARGET, Resolution, quietly, resolve
 from .trial import Moment, Trial
 
-__all__ = ["DEFAULT_DIR", "File", "Moment", "Resolution", "Source", "Store", "StoreError", "Trial", "describe", "take"]
+__all__ = ["DEFAULT_DIR", "DEFAULT_KEY", "File", "Moment", "Resolution", "Source", "Store", "StoreError", "Trial", "describe", "take"]
 
 DEFAULT_DIR = "/var/lib/kubelet-config"
 
@@ -156,15 +156,16 @@ class Store:
 
     # What changes it
 
-    def remember_local(self, content: t.Mapping[str, File], config: str, key: str = DEFAULT_KEY) -> bool:
+    def remember_local(self, content: t.Mapping[str, File], config: str, key: str = DEFAULT_KEY, pretend: bool = False) -> bool:
         """Keep files as they were before us (`take` reads them), once; return whether this was new.
 
         `config` names the kubelet's own config file among them. `key` is the file name the kubelet is to be pointed at under `active`, for
         this config and for every source until the store is removed: so each way back is one rename, whatever it leads to.
         Raises StoreError when there is no config file, or it has paths relative to its folder.
         """
-        files.make_folder(self.folder, self.fs)
-        return self._local.remember(content, config, key)
+        if not pretend:
+            files.make_folder(self.folder, self.fs)
+        return self._local.remember(content, config, key, pretend)
 
     def stage(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> Path:
         """Keep a ConfigMap's data as a checkpoint, with its digest; return its folder. Does nothing when it is there and whole.
@@ -172,6 +173,10 @@ class Store:
         Raises StoreError for keys and names that are no plain file names, links and foreign owners in the way, and disk errors.
         """
         return Path(self._checkpoints.save(source, data))
+
+    def is_staged(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> bool:
+        """Tell whether `stage` has nothing to do. Raises as `stage` does."""
+        return self._checkpoints.is_saved(source, data)
 
     def arm(self, armed: Trial) -> Trial:
         """Write the trial of a config, before the switch to it; return it with the digests filled in. One that failed is only noted.
@@ -260,11 +265,12 @@ class Store:
         self.disarm()
 
     def forget_good(self) -> None:
-        """Make the local config what the kubelet falls back to: the last-known-good does not fit the present kubelet. Raises StoreError."""
-        armed = quietly(self.trial)
-        if armed is not None:
+        """Make the local config what the kubelet falls back to, as when the last-known-good does not fit the present kubelet. Raises StoreError."""
+        armed, good = quietly(self.trial), quietly(self.last_known_good)
+        if armed is not None and armed.back is not None and armed.back == good:
             self.record(armed.but(back=None))
         self._write_source("last-known-good", None)
+        files.remove(os.path.join(self.folder, "graduated"), self.fs)
 
     def reset(self) -> bool:
         """Assign the local config and forget last-known-good and trial; return whether `active` changed. The kubelet then has to be restarted."""
@@ -274,9 +280,8 @@ class Store:
         self._local.offer()
         self._write_source("assigned", None)
         changed = self.point(LOCAL_TARGET)
-        self._write_source("last-known-good", None)
         self.disarm()
-        files.remove(os.path.join(self.folder, "graduated"), self.fs)
+        self.forget_good()
         return changed
 
     def remove(self) -> bool:
@@ -335,6 +340,12 @@ class Store:
         if resolution.target is not None:
             self.point(resolution.target)
         return resolution
+
+    def check_key(self, source: t.Mapping[str, str]) -> None:
+        """Raise StoreError when a source has its configuration under another key than the kubelet is pointed at."""
+        known = self._local.read()
+        if known is not None:
+            self._check_key(source, known)
 
     def _check_key(self, source: t.Mapping[str, str], known: Local) -> None:
         key = meta.checked(source)["kubeletConfigKey"]
