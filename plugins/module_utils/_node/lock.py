@@ -81,7 +81,7 @@ def _name(pid: str) -> str:
     """Return the command of a process, for people; empty when it cannot be told."""
     try:
         with open(f"/proc/{int(pid)}/cmdline", "rb") as file:
-            words = file.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+            words = " ".join(file.read().replace(b"\0", b" ").decode("utf-8", "replace").split())
     except (OSError, ValueError):
         return ""
     return f" ({words[:100]})" if words else ""
