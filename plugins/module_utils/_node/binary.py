@@ -29,9 +29,9 @@ _SWITCHES = {"exit-on-lock-contention", "logtostderr", "alsologtostderr", "one-o
 
 # Nothing the kubelet does can leave this: no network, everything read-only but the scratch folder, no sockets in /run, no capability but
 # to read, an end in time. The shell before it proves that the walls stand, since systemd goes on without those that a kernel cannot give.
-_WALLS = ("PrivateNetwork=yes", "ProtectSystem=strict", "ProtectControlGroups=yes", "ProtectKernelTunables=yes", "ProtectKernelModules=yes",
-          "TemporaryFileSystem=/run", "NoNewPrivileges=yes", "CapabilityBoundingSet=CAP_DAC_READ_SEARCH", "Nice=10", "OOMScoreAdjust=1000",
-          f"RuntimeMaxSec={LIMIT}", "KillSignal=SIGKILL", "CollectMode=inactive-or-failed")
+_WALLS = ("PrivateNetwork=yes", "ProtectSystem=strict", "ProtectHome=read-only", "ProtectControlGroups=yes", "ProtectKernelTunables=yes",
+          "ProtectKernelModules=yes", "TemporaryFileSystem=/run", "NoNewPrivileges=yes", "CapabilityBoundingSet=CAP_DAC_READ_SEARCH", "Nice=10",
+          "OOMScoreAdjust=1000", f"RuntimeMaxSec={LIMIT}", "KillSignal=SIGKILL", "CollectMode=inactive-or-failed")
 _PROVEN = "livenodes.kubelet: the sandbox stands"
 _GATE = f'[ "$(readlink /proc/self/ns/net)" != "$1" ] && ! [ -w /usr ] && ! [ -w /var/lib ] && echo "{_PROVEN}" && shift && exec "$@"'
 

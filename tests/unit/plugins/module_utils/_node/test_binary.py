@@ -44,9 +44,9 @@ def test_valid_in_the_words_of_both_generations(output: str) -> None:
     (f"F{OLD} server.go:208] unrecognized feature gate: Foo{DUMP}", ["unrecognized feature gate: Foo"]),
     (f'F{OLD} server.go:198] failed to load Kubelet config file /x, error kubelet config file "/x" was empty{DUMP}',
      ['failed to load Kubelet config file /x, error kubelet config file "/x" was empty']),
-    (f'F{OLD} server.go:198] failed to load Kubelet config file /x, error failed to decode: v1beta1.KubeletConfiguration.MaxPods: readUint32: unexpected\n|...{DUMP}',
-     ["failed to load Kubelet config file /x, error failed to decode: v1beta1.KubeletConfiguration.MaxPods: readUint32: unexpected\n|..."]),
-    (newer("command failed", err=f"failed to validate kubelet configuration, error: [{LIST[0]}, {LIST[1]}], path: &TypeMeta{{Kind:,APIVersion:,}}"), list(LIST)),
+    (f'F{OLD} server.go:198] failed to load Kubelet config file /x, error failed to decode: v1beta1.KubeletConfiguration.MaxPods: unexpected\n|...{DUMP}',
+     ["failed to load Kubelet config file /x, error failed to decode: v1beta1.KubeletConfiguration.MaxPods: unexpected\n|..."]),
+    (newer("command failed", err=f"failed to validate kubelet configuration, error: [{LIST[0]}, {LIST[1]}], path: &TypeMeta{{Kind:,}}"), list(LIST)),
     (newer("command failed", err=f"failed to validate kubelet configuration, error: {LIST[1]}, path: x"),
      [f"failed to validate kubelet configuration, error: {LIST[1]}, path: x"]),
     (newer("Failed to load kubelet config file", err='failed to load Kubelet config file /x, error failed to decode: no kind \\"Config\\"', path="/x"),
@@ -68,7 +68,8 @@ def test_unknown_fields_pass_and_are_named(line: str, fields: list[str]) -> None
 
 
 @pytest.mark.parametrize("output", [
-    "", "   \n", "Usage:\n  kubelet [flags]\n", f"F{OLD} server.go:156] unknown flag: --nosuch{DUMP}", "panic: runtime error\n\ngoroutine 1 [running]:\nmain.main()\n",
+    "", "   \n", "Usage:\n  kubelet [flags]\n", f"F{OLD} server.go:156] unknown flag: --nosuch{DUMP}",
+    "panic: runtime error\n\ngoroutine 1 [running]:\nmain.main()\n",
     f"F{OLD} server.go:269] failed to run Kubelet: invalid kubeconfig: stat /etc/other: no such file or directory{DUMP}",
     f'F{OLD} server.go:198] failed to load Kubelet config file /x, error failed to read kubelet config file "/x", error: open /x: permission denied{DUMP}',
     f"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory", newer("command failed", err="something new"), "{}\n", "{\n",
@@ -83,8 +84,9 @@ def test_a_kubelet_that_ends_well_has_not_checked_anything() -> None:
 
 
 def test_flags_that_could_disturb_are_left_out() -> None:
-    given = ["--kubeconfig=/k", "--bootstrap-kubeconfig", "/b", "--config=/c", "--root-dir", "/r", "--cert_dir=/d", "--v", "4", "-v=2", "-v", "3", "--max-pods=61",
-             "--lock-file=/l", "--exit-on-lock-contention", "--cloud-provider=aws", "--logtostderr=false", "--log-dir=/l", "--feature-gates", "A=true", "--runonce"]
+    given = ["--kubeconfig=/k", "--bootstrap-kubeconfig", "/b", "--config=/c", "--root-dir", "/r", "--cert_dir=/d", "--v", "4", "-v=2", "-v", "3",
+             "--max-pods=61", "--lock-file=/l", "--exit-on-lock-contention", "--cloud-provider=aws", "--logtostderr=false", "--log-dir=/l",
+             "--feature-gates", "A=true", "--runonce"]
     assert binary.harmless(given) == ["--max-pods=61", "--feature-gates", "A=true"]
 
 
@@ -143,7 +145,7 @@ def test_secrets_in_the_config_are_not_in_the_messages() -> None:
     shown = content.without_secrets([f"failed to load, error failed to decode: in {text} bigger context ...|hunt"], text)
     assert "hunt" not in shown[0] and "maxPods" in shown[0]
     unread = "staticPodURLHeader: &a {Authorization: [hunter2]}"
-    assert content.without_secrets([f"failed to load Kubelet config file /x, error {unread}"], unread)[0].startswith("failed to load Kubelet config file /x, (more")
+    assert content.without_secrets([f"failed to load config /x, error {unread}"], unread)[0].startswith("failed to load config /x, (more is not shown")
     assert content.without_secrets(["as it is"], "{}") == ["as it is"]
 
 

@@ -40,7 +40,8 @@ def port() -> t.Iterator[int]:
 @pytest.mark.parametrize(("config", "argv", "found"), [
     ({}, [], ("127.0.0.1", 10248)), ({"healthzPort": 10300, "healthzBindAddress": "0.0.0.0"}, [], ("127.0.0.1", 10300)),
     ({"healthzPort": 10300}, ["kubelet", "--healthz-port=10400"], ("127.0.0.1", 10400)), ({"healthzPort": 0}, [], ("127.0.0.1", 0)),
-    ({}, ["--healthz_port", "1", "--healthz-port=2", "--healthz-bind-address", "::"], ("::1", 2)), ({"healthzBindAddress": "10.0.0.5"}, [], ("10.0.0.5", 10248)),
+    ({}, ["--healthz_port", "1", "--healthz-port=2", "--healthz-bind-address", "::"], ("::1", 2)),
+    ({"healthzBindAddress": "10.0.0.5"}, [], ("10.0.0.5", 10248)),
     ({}, ["--", "--healthz-port=2"], ("127.0.0.1", 10248)),
 ])
 def test_the_endpoint_is_that_of_config_and_flags(config: dict[str, t.Any], argv: list[str], found: tuple[str, int]) -> None:
@@ -61,7 +62,8 @@ def test_nobody_there() -> None:
 
 
 @pytest.mark.parametrize(("answers", "wrong"), [
-    (["", "", ""], ""), (["down", "", "", ""], ""), (["", "down", "", "", ""], ""), (["", "", "down"] * 9, "down"), (["down"] * 20, "down"), (["", ""], "well 1 of 3"),
+    (["", "", ""], ""), (["down", "", "", ""], ""), (["", "down", "", "", ""], ""), (["", "", "down"] * 9, "down"),
+    (["down"] * 20, "down"), (["", ""], "well 1 of 3"),
 ])
 def test_well_means_well_several_times_in_a_row(answers: list[str], wrong: str) -> None:
     now = [0.0]

@@ -51,7 +51,8 @@ class Node:
 
 
 @pytest.mark.parametrize(("dump", "driver"), [
-    (VERSION_2.format(runc="true", other="false"), "systemd"), (VERSION_2.format(runc="false", other="true"), "cgroupfs"), (VERSION_3.format(runc="true"), "systemd"),
+    (VERSION_2.format(runc="true", other="false"), "systemd"), (VERSION_2.format(runc="false", other="true"), "cgroupfs"),
+    (VERSION_3.format(runc="true"), "systemd"),
     (VERSION_2.format(runc="true", other="true").replace('"runc"', '"kata"'), None), ("", None), ("version = 2\n", None), (VERSION_3.format(runc="1"), None),
 ])
 def test_the_default_runtimes_cgroup_driver(dump: str, driver: str | None) -> None:

@@ -198,7 +198,8 @@ def test_other_flags_of_the_variable_are_kept(node: Systemd) -> None:
     assert kubelet.dropin(ACTIVE).splitlines()[-1] == f'Environment="ARGS=--v=2 --config={ACTIVE} --node-labels=\'a %% b\'"'
 
 
-@pytest.mark.parametrize("written", ["--config {config}", "--config={config}", '"--config={config}"', "--config '{config}'", "--config={config} --config {config}"])
+@pytest.mark.parametrize("written", ["--config {config}", "--config={config}", '"--config={config}"', "--config '{config}'",
+                                     "--config={config} --config {config}"])
 def test_a_plain_command_is_repeated_with_our_config(node: Systemd, written: str) -> None:
     node.write(SERVICE, PLAIN_TEXT.replace("--config {config}", written).format(config="/etc/kubelet.yaml"))
     kubelet = node.load(SERVICE)
@@ -228,7 +229,8 @@ def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
     ("[Service]\nExecStart=/snap/bin/kubelet --config=/x\n", "snap"),
     ("[Service]\nExecStart=/opt/kubelet --config=/x\n", "cannot be read: No such file"),
     ("[Service]\nExecStart=@/usr/bin/kubelet kubelet --config=/x\n", "prefix @"),
-    ("[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n", "/etc/default/kubelet, line 1: --config=/y is given by"),
+    ("[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n",
+     "/etc/default/kubelet, line 1: --config=/y is given by"),
     ('[Service]\nEnvironment="A=--config" B=/x\nExecStart=/usr/bin/kubelet $A $B\n', "different variables"),
     ('[Service]\nEnvironment="B=/x --v=2"\nExecStart=/usr/bin/kubelet --config $B\n', "a part of a variable"),
 ])
@@ -256,7 +258,8 @@ def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str
     assert reason in kubelet.form().reason
 
 
-@pytest.mark.parametrize("text", ["[Service]\nExecStart=/a\nExecStart=/b\n", "[Service]\nExecStart=/a ; /b\n", "[Service]\nExecStart=\n", '[Service]\nExecStart="/a\n'])
+@pytest.mark.parametrize("text", ["[Service]\nExecStart=/a\nExecStart=/b\n", "[Service]\nExecStart=/a ; /b\n", "[Service]\nExecStart=\n",
+                                  '[Service]\nExecStart="/a\n'])
 def test_commands_that_are_not_one_command_are_an_error(text: str) -> None:
     with pytest.raises(ValueError):
         commandline.CommandLine([(SERVICE, text)])
@@ -304,7 +307,7 @@ def test_a_dropin_without_effect_is_taken_away_again(node: Systemd) -> None:
         return subprocess.CompletedProcess(list(argv), 0, "", "") if list(argv)[1] == "daemon-reload" else original(argv)
 
     kubelet.run = deaf
-    with pytest.raises(unit.UnitError, match="has no effect and was removed: the kubelet would read /var/lib/kubelet/config.yaml"):
+    with pytest.raises(unit.UnitError, match="has no effect and was removed: the kubelet would read /var/lib/kubelet/config"):
         kubelet.install(ACTIVE)
     assert kubelet.installed() is None
 
@@ -328,7 +331,7 @@ def test_a_restart_that_did_nothing_is_an_error(node: Systemd, code: int, starts
         return code
 
     node.on_restart = restart
-    with pytest.raises(unit.UnitError, match="gave no new invocation.*journalctl"):
+    with pytest.raises(unit.UnitError, match=r"gave no new invocation.*journalctl"):
         kubelet.restart(0, lambda dummy: None)
 
 
