@@ -14,7 +14,7 @@ description:
     the line that give the flag, and the settings of the host that a configuration has to agree with.
   - With O(config) it also asks the node's own kubelet binary whether it would take that configuration, in a sandbox without network and with
     nothing but a scratch folder to write to. The running kubelet does not notice.
-  - The node needs systemd 240 or newer and nothing else than Python.
+  - The node needs systemd 239 or newer with its message bus, and nothing else than Python.
 options:
   unit:
     description: The kubelet's systemd unit.

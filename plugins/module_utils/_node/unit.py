@@ -39,7 +39,7 @@ class Unit:
     """A kubelet's unit. `root` is where its files are looked for, `run` runs a command (`command.execute`)."""
 
     def __init__(self, name: str = "kubelet.service", root: str = "/", run: command.Run = command.execute) -> None:
-        self.name = name
+        self.name = name if "." in name else f"{name}.service"
         self.root = root
         self.run = run
         self._known: dict[str, str] = {}
@@ -182,6 +182,8 @@ class Unit:
 
         Raises UnitError, with the drop-in removed again, when systemd does not take it as it is meant; FileError when it cannot be written.
         """
+        # A run that was cut off may have left systemd with another drop-in than the disk has.
+        self._reload(False)
         text = self.dropin(path, extra)
         changed = self.installed() != text
         if changed:
@@ -219,9 +221,13 @@ class Unit:
         return changed
 
     def _reload(self, changed: bool) -> None:
-        """A reload that is not needed costs time on every node, and takes over what others were in the middle of writing."""
+        """Have systemd read our drop-in anew if it has another than the disk.
+
+        A reload that is not needed costs time on every node, and takes over what others were in the middle of writing.
+        """
         shown = self.show(fresh=True)
-        if changed or shown.get("NeedDaemonReload") == "yes":
+        present, listed = os.path.exists(self._at(self.dropin_path)), self.dropin_path in shown.get("DropInPaths", "").split()
+        if changed or present != listed or (present and shown.get("NeedDaemonReload") == "yes"):
             done = self.run(["systemctl", "daemon-reload"])
             if done.returncode:
                 raise UnitError(f"systemctl daemon-reload failed: {_last(done)}. Mend that, then run again.")

@@ -289,6 +289,31 @@ def test_install_and_remove_reload_only_when_something_changed(node: Systemd) ->
     assert kubelet.installed() is None
 
 
+def test_a_run_that_was_cut_off_before_the_reload_is_completed(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    text = kubelet.dropin(ACTIVE)
+    place = node.root / FOLDER[1:] / unit.DROPIN
+    node.write(f"{FOLDER}/{unit.DROPIN}", text)
+    assert kubelet.install(ACTIVE) is False, "written, not loaded"
+    assert form.config_of(kubelet.next_command().argv) == ACTIVE
+    place.write_text(text.replace("active", "other"))
+    node.properties["NeedDaemonReload"] = "yes"
+    assert kubelet.install(ACTIVE) is True, "rewritten, not loaded"
+    node.properties["NeedDaemonReload"] = "no"
+    place.unlink()
+    before = node.count("systemctl", "daemon-reload")
+    assert kubelet.remove() is False, "removed, still loaded"
+    assert node.count("systemctl", "daemon-reload") == before + 1
+    assert form.config_of(kubelet.next_command().argv) == "/var/lib/kubelet/config.yaml"
+
+
+def test_what_others_are_writing_is_not_taken_over(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    node.properties["NeedDaemonReload"] = "yes"
+    assert kubelet.remove() is False
+    assert node.count("systemctl", "daemon-reload") == 0
+
+
 def test_a_folder_that_was_made_goes_again(node: Systemd) -> None:
     node.write(SERVICE, PLAIN_TEXT.format(config="/etc/kubelet.yaml"))
     kubelet = node.load(SERVICE)
