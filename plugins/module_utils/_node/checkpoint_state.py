@@ -9,10 +9,14 @@ import os
 import typing as t
 
 from .._config import difftext, document
+from . import statefiles
+from .command import execute
 from .errors import StoreError
 from .lock import locked
 from .resolution import quietly
 from .store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
+
+GUARD = "/etc/systemd/system/livenodes-kubelet-guard.service"
 
 Options = t.Dict[str, t.Any]
 Result = t.Dict[str, t.Any]
@@ -25,6 +29,8 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     Raises StoreError.
     """
     store = store or Store(options["config_dir"])
+    # A node without a store is reset already, and not even a lock is to be left on it.
+    pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):
         before = _Before(quietly(store.running), _text(store))
         run = _Run(store, options, pretend)
@@ -72,6 +78,7 @@ class _Run:
 
             def switch() -> None:
                 self.store.arm(fresh)
+                self._wake_guard()
                 self.store.switch(source)
             self._change(switch)
             self.predicted = {"assigned": source, "active": source, "error": "", "trial": _shown(fresh)}
@@ -152,7 +159,16 @@ class _Run:
         options = self.options
         extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
         return Trial(source, back, Moment.now(), options["trial_seconds"], invocation=options["invocation"], kubelet_version=options["kubelet_version"],
-                     state_files=tuple(options["state_files"] or ()), extra=extra)
+                     state_files=statefiles.take(options["state_files"] or ()), extra=extra)
+
+    def _wake_guard(self) -> None:
+        """The guard runs before what it guards. Raises StoreError when it is installed and does not."""
+        if os.path.exists(GUARD):
+            done = execute(["systemctl", "start", os.path.basename(GUARD)])
+            if done.returncode:
+                raise StoreError(f"the guard does not start, so nothing was switched: {done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`.")
+        else:
+            self.warnings.append("no guard is installed: nothing takes this configuration back by itself. The role checkpoint installs one.")
 
     def _collect(self) -> None:
         if self.pretend or not self.options["collect"]:

@@ -130,7 +130,7 @@ class Checkpoints:
 
     def _exists(self, path: str) -> bool:
         """Whether there is a folder; every folder on the way to it has to be ours and no link."""
-        return all(files.check_folder(place, self.fs) for place in (self.folder, os.path.dirname(path), path))
+        return all(files.check_folder(place, self.fs) for place in (os.path.dirname(self.folder), self.folder, os.path.dirname(path), path))
 
     def _content(self, path: str) -> dict[str, bytes]:
         found = {}

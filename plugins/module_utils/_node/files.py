@@ -325,10 +325,9 @@ def _discard_tree(path: str, fs: OS) -> None:
 
 
 def _remove_tree(path: str, fs: OS) -> None:
+    if not stat.S_ISDIR(fs.lstat(path).st_mode):
+        fs.unlink(path)
+        return
     for name in fs.listdir(path):
-        inner = os.path.join(path, name)
-        if stat.S_ISDIR(fs.lstat(inner).st_mode):
-            _remove_tree(inner, fs)
-        else:
-            fs.unlink(inner)
+        _remove_tree(os.path.join(path, name), fs)
     fs.rmdir(path)

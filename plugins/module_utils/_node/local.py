@@ -84,7 +84,7 @@ class LocalStore:
 
     def exists(self) -> bool:
         """Whether anything is remembered. Raises FileError."""
-        return files.check_folder(self.folder, self.fs)
+        return files.check_folder(os.path.dirname(self.folder), self.fs) and files.check_folder(self.folder, self.fs)
 
     def read(self) -> Local | None:
         """Return what is remembered, None when nothing is. Raises LocalError when it is damaged, FileError."""

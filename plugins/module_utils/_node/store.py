@@ -198,6 +198,7 @@ class Store:
 
     def record(self, armed: Trial) -> None:
         """Write the trial as it is: for the guard's own notes. Raises StoreError."""
+        files.check_folder(self.folder, self.fs)
         files.write(self.trial_path, armed.encode(), fs=self.fs)
 
     def disarm(self) -> bool:
@@ -332,7 +333,8 @@ class Store:
 
     def _write_source(self, name: str, source: t.Mapping[str, str] | None) -> None:
         data = meta.encode(source)
-        files.make_folder(self.meta, self.fs)
+        if not (files.check_folder(self.folder, self.fs) and files.check_folder(self.meta, self.fs)):
+            files.make_folder(self.meta, self.fs)
         if files.read(self._meta(name), self.fs) != data:
             files.write(self._meta(name), data, fs=self.fs)
 
