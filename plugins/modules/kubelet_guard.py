@@ -7,9 +7,8 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: kubelet_guard
 short_description: Install the guard of a node's kubelet configuration, or restart the kubelet with proof
-version_added: "0.1.0"
-author:
-  - livenodes.kubelet contributors (@livenodes)
+version_added: 1.0.0
+author: livenodes.kubelet contributors (@livenodes)
 description:
   - The guard is a small program on the node that takes a configuration back by itself when the kubelet fails with it or nobody confirms it.
   - It works without Ansible, ssh, network and API server, and across reboots. It needs Python 3.7 or later on the node and nothing else.
@@ -43,13 +42,18 @@ options:
       - With O(state=restarted), how long the kubelet may take until its healthz answers.
     type: int
     default: 60
+extends_documentation_fragment:
+  - livenodes.kubelet.attributes
 attributes:
   check_mode:
-    description: Can run in check mode and return what would change without changing it.
     support: full
   diff_mode:
-    description: Shows the drop-in and the units it writes.
     support: full
+  idempotent:
+    support: partial
+    details: O(state=restarted) always restarts.
+seealso:
+  - module: livenodes.kubelet.kubelet_checkpoint
 """
 
 EXAMPLES = r"""
@@ -59,9 +63,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 invocation:
-  description: InvocationID of the kubelet's unit after O(state=restarted).
-  returned: when the kubelet was restarted
+  description: InvocationID of the kubelet's unit, after the restart if there was one.
+  returned: with O(state=present), and when the kubelet was restarted
   type: str
+healthy:
+  description: Whether the kubelet runs and its healthz answers.
+  returned: with O(state=present)
+  type: bool
 seconds:
   description: How long it took from the restart until healthz had answered often enough.
   returned: when the kubelet was restarted
@@ -70,11 +78,11 @@ seconds:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._node.command import execute
-from ..module_utils._node.errors import StoreError
-from ..module_utils._node.lock import LockError
-from ..module_utils._node.setup import absent, present, restarted
-from ..module_utils._node.unit import Unit, UnitError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.command import execute
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.errors import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.lock import LockError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.setup import absent, present, restarted
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import Unit, UnitError
 
 
 def main() -> None:

@@ -4,12 +4,15 @@
 """A lab node with the node's own code on it, driven without Ansible: what happens after Ansible is gone is what is tested here."""
 from __future__ import annotations
 
+import base64
 import io
 import json
 import tarfile
 import time
 import typing as t
 from pathlib import Path
+
+import yaml
 
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
@@ -43,11 +46,9 @@ class Bench:
             for part in ("_node", "_config"):
                 for path in sorted((ROOT / "plugins/module_utils" / part).glob("*.py")):
                     archive.add(path, f"ansible_collections/livenodes/kubelet/plugins/module_utils/{part}/{path.name}")
-        target = self.node.folder / "root" / "opt/bench.tar"
         self.node.run(f"mkdir -p {PLACE}")
         self._put(f"{PLACE}.b64", buffer.getvalue())
         self.node.run(f"base64 -d {PLACE}.b64 | tar -x -C {PLACE}")
-        del target
         self.python("""
 store.remember_local({"/var/lib/kubelet/config.yaml": local.take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
 store.settle()
@@ -55,8 +56,6 @@ setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
 """)
 
     def _put(self, path: str, data: bytes) -> None:
-        import base64
-
         self.node.run(f"cat > {path}", stdin=base64.b64encode(data).decode())
 
     def close(self) -> None:
@@ -75,14 +74,13 @@ setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
 
     def local(self) -> dict[str, t.Any]:
         """The node's own configuration."""
-        import yaml
-
         return t.cast("dict[str, t.Any]", yaml.safe_load(self.node.run("cat /var/lib/kubelet/config.yaml")))
 
     def source(self) -> dict[str, str]:
         """A source nobody had before."""
         self.count += 1
-        return {"namespace": "kube-system", "name": "bench", "uid": f"00000000-0000-0000-0000-{self.count:012d}", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
+        return {"namespace": "kube-system", "name": "bench", "uid": f"00000000-0000-0000-0000-{self.count:012d}", "resourceVersion": "1",
+                "kubeletConfigKey": "kubelet"}
 
     def assign(self, changes: dict[str, t.Any] | None = None, deadline: float = 30, restart: bool = True, confirm: float | None = None, unhealthy: float = 10,
                text: str = "", **trial: t.Any) -> dict[str, str]:

@@ -10,6 +10,9 @@ import time
 from typing import Any, Sequence
 
 from . import binary, files, install, kubeconfig, observe, tell
+from .errors import StoreError
+from .lock import locked
+from .store import Store
 from .unit import Unit, UnitError
 
 # They travel with the guard although it loads them only when they are needed.
@@ -18,7 +21,7 @@ HEALTHY_TIMES = 3
 
 
 def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any]:
-    """Install the guard and the drop-in. Raises UnitError for a unit that is refused, files.FileError."""
+    """Install the guard and the drop-in; also tell which kubelet runs and whether it is healthy. Raises UnitError for a unit that is refused, StoreError."""
     settings = {"unit": unit.name, "argv": unit.argv()}
     path, extra = f"{config_dir}/active/{key}", (install.prestart(config_dir),)
     text = unit.dropin(path, extra)
@@ -28,10 +31,24 @@ def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any
     if known.get("unit") == unit.name and _needed(known.get("argv", [])) == _needed(settings["argv"]):
         settings = known
     changes = install.changes(config_dir, settings) if check else install.present(config_dir, unit, settings)
+    pid = unit.pid()
+    place = observe.target(observe.argv(pid))
+    seen = {"invocation": unit.show()["InvocationID"], "healthy": bool(pid) and (place.port == 0 or observe.healthz(place))}
     if not check:
+        _give_active(config_dir)
         unit.install(path, extra)
     diff += [_diff(change.path, _text(change.before), _text(change.after)) for change in changes if change.path == install.SERVICE_PATH]
-    return {"changed": bool(changes or diff), "diff": diff}
+    return {"changed": bool(changes or diff), "diff": diff, **seen}
+
+
+def _give_active(config_dir: str) -> None:
+    """From the drop-in on the kubelet reads what `active` leads to: that has to be there before, should the node be rebooted in between."""
+    store = Store(config_dir)
+    with locked(config_dir):
+        if store.local() is None:
+            raise StoreError(f"{config_dir}: the local configuration is not remembered yet, so that the kubelet would have none: stage a checkpoint first")
+        if not store.usable():
+            store.settle()
 
 
 def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:

@@ -9,19 +9,15 @@ put away before the first start on trial, and put back before the first start af
 from __future__ import annotations
 
 import base64
-import os
 from typing import Any, Iterable, Mapping
 
 from . import files
 
-NAMES = ("cpu_manager_state", "memory_manager_state")
 
-
-def take(folder: str) -> list[dict[str, Any]]:
-    """Return the state files below a kubelet's root folder as a trial keeps them: path and content (base64), None for one that is not there."""
+def take(paths: Iterable[str]) -> list[dict[str, Any]]:
+    """Return state files as a trial keeps them: path and content (base64), None for one that is not there. Raises files.FileError."""
     result = []
-    for name in NAMES:
-        path = os.path.join(folder, name)
+    for path in paths:
         data = files.read(path)
         result.append({"path": path, "data": None if data is None else base64.b64encode(data).decode()})
     return result

@@ -145,7 +145,7 @@ def test_state_files_go_with_the_switch(node: Node, tmp_path: Path) -> None:
 
     state = tmp_path / "cpu_manager_state"
     state.write_text("none")
-    node.assign(state_files=statefiles.take(str(tmp_path)))
+    node.assign(state_files=statefiles.take([str(state)]))
     node.start()
     assert not state.exists()
     state.write_text("static")
