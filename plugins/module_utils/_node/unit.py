@@ -10,7 +10,8 @@ import time
 from typing import Any, Callable, NamedTuple
 
 from .._config import shadow
-from . import command, files, form, resolve
+from . import files, form, resolve
+from .command import Run, execute
 from .commandline import CommandLine
 
 PROPERTIES = ("Id", "LoadState", "Type", "User", "RootDirectory", "RootImage", "ExecStart", "Environment", "EnvironmentFiles", "PassEnvironment",
@@ -36,9 +37,9 @@ class Command(NamedTuple):
 
 
 class Unit:
-    """A kubelet's unit. `root` is where its files are looked for, `run` runs a command (`command.execute`)."""
+    """A kubelet's unit. `root` is where its files are looked for, `run` runs a command."""
 
-    def __init__(self, name: str = "kubelet.service", root: str = "/", run: command.Run = command.execute) -> None:
+    def __init__(self, name: str = "kubelet.service", root: str = "/", run: Run = execute) -> None:
         self.name = name if "." in name else f"{name}.service"
         self.root = root
         self.run = run
