@@ -251,7 +251,7 @@ def main() -> None:
                     "kubelet_config_key": {"type": "str", "default": "kubelet", "aliases": ["kubeletConfigKey"], "no_log": False},
                 },
             },
-            "data": {"type": "dict"},
+            "data": {"type": "dict", "no_log": True},
             "local_config": {"type": "path"},
             "local_files": {"type": "list", "elements": "path"},
             "trial_seconds": {"type": "int", "default": 600},
@@ -269,8 +269,13 @@ def main() -> None:
         supports_check_mode=True,
         required_if=[("state", "staged", ("source",)), ("state", "assigned", ("source",))],
     )
+    options = dict(module.params)
+    # Neither the node's log nor the result's `invocation` may have the texts, which can hold secrets. What `no_log` would do beyond that, cutting every
+    # text of a ConfigMap out of paths, names and the diff (whose secrets are masked), is undone.
+    module.no_log_values.clear()
+    module.params["data"] = sorted(options["data"] or {})
     try:
-        result = checkpoint_state.apply(module.params, module.check_mode)
+        result = checkpoint_state.apply(options, module.check_mode)
     except StoreError as error:
         module.fail_json(msg=str(error))
     for text in result.pop("warnings"):

@@ -13,7 +13,7 @@ from . import statefiles
 from .command import execute
 from .errors import StoreError
 from .lock import locked
-from .resolution import quietly
+from .resolution import quietly, resolve
 from .store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
 
 GUARD = "/etc/systemd/system/livenodes-kubelet-guard.service"
@@ -102,16 +102,21 @@ class _Run:
             self.predicted = {"trial": _shown(passed)}
 
     def rolled_back(self) -> None:
-        assigned, armed = quietly(self.store.assigned), quietly(self.store.trial)
+        store, reason = self.store, self.options["reason"]
+        assigned, good, armed = quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial)
         if armed is not None and armed.to != assigned:
             armed = None
-        good = assigned is None or (armed is None and assigned == quietly(self.store.last_known_good))
-        if (good or (armed is not None and armed.failed)) and quietly(self.store.running) in (None, self.store.resolve().target):
+        if assigned is None or (armed is None and assigned == good) or (armed is not None and armed.failed):
+            # Nothing is there to be taken back; but `active` may not be what it should be.
+            found = store.resolve()
+            if os.path.lexists(store.active) and found.target not in (None, quietly(store.running)):
+                self._change(store.settle)
+                self.predicted = {"active": found.source}
             return
-        if assigned is not None and not (armed and armed.failed) and not good:
-            back = armed.back if armed else quietly(self.store.last_known_good)
-            self.predicted = {"active": back, "error": self.options["reason"]}
-        self._change((lambda: self.store.settle()) if good or (armed and armed.failed) else (lambda: self.store.roll_back(self.options["reason"])))
+        taken = (armed or Trial(assigned, good, Moment.now())).but(failed=reason)
+        found = resolve(store, taken)
+        self._change(lambda: store.roll_back(reason))
+        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(taken)}
 
     def reset(self) -> None:
         store = self.store
@@ -195,7 +200,7 @@ class _Run:
         result.update(
             changed=self.changed,
             # The same InvocationID as before the switch: whoever switched was stopped before the restart.
-            restart_needed=target != before.target or bool(pending and armed and self.options["invocation"] and armed.invocation == self.options["invocation"]),
+            restart_needed=target not in (None, before.target) or bool(pending and armed and self.options["invocation"] and armed.invocation == self.options["invocation"]),
             config=os.path.join(store.active, key),
             checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
             removed=self.removed, warnings=self.warnings, diff=_diff(before.text, text, store.active))

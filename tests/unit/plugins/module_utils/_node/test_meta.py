@@ -70,7 +70,8 @@ def test_damage_is_told(data: bytes) -> None:
 
 @pytest.mark.parametrize(("part", "value"), [
     ("uid", "../x"), ("uid", "."), ("uid", ".."), ("uid", "a/b"), ("uid", ""), ("uid", "a.sha256"), ("uid", "tmp_1"),
-    ("resourceVersion", "1/2"), ("resourceVersion", "7.sha256"), ("resourceVersion", 274), ("resourceVersion", None), ("kubeletConfigKey", "a/b"), ("kubeletConfigKey", ".."),
+    ("resourceVersion", "1/2"), ("resourceVersion", "7.sha256"), ("resourceVersion", 274), ("resourceVersion", None), ("kubeletConfigKey", "a/b"),
+    ("kubeletConfigKey", ".."),
     ("kubeletConfigKey", "a b"), ("name", "A"), ("name", "-a"), ("namespace", "a.b"), ("namespace", "a\n"), ("name", "a" * 254),
 ])
 def test_unfit_sources(part: str, value: object) -> None:
