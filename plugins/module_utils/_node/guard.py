@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any, Callable, NamedTuple, Sequence
 
-from . import command, decide, observe, report, statefiles
+from . import command, decide, health, observe, report, statefiles
 from .decide import Action, Facts, Progress, Terms, Unit
 from .errors import StoreError
 from .lock import locked
@@ -43,7 +43,7 @@ class Guard:
     """One node's guard. `run` runs commands, `now` tells the time, `ask` asks healthz, `refuse` forgets a last-known-good that is none any more."""
 
     def __init__(self, store: Store, settings: Settings, run: command.Run = command.execute, now: Callable[[], Moment] = Moment.now,
-                 ask: Callable[[observe.Target], bool] = observe.healthz, refuse: Callable[[Store, Settings, command.Run], None] | None = None) -> None:
+                 ask: Callable[[int, str], str] = health.healthz, refuse: Callable[[Store, Settings, command.Run], None] | None = None) -> None:
         self.store = store
         self.settings = settings
         self.run = run
@@ -110,7 +110,7 @@ class Guard:
     def _healthy(self, pid: int) -> bool:
         place = observe.target(observe.argv(pid) or list(self.settings.argv))
         # A kubelet without healthz can be judged by its running alone.
-        return place.port == 0 or self.ask(place)
+        return place.port == 0 or not self.ask(place.port, place.address)
 
     def _trial(self) -> Trial | None:
         """Return the trial; of one that cannot be read nobody can tell what it allowed, and what it tried is taken back."""

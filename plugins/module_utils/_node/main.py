@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from . import command, observe, report
+from . import command, health, observe, report
 from .decide import Progress
 from .errors import StoreError
 from .guard import Guard, Settings
@@ -82,7 +82,7 @@ def tell(guard: Guard) -> int:
     seen = observe.unit(guard.settings.unit)
     words = observe.argv(seen[1]) if seen and seen[1] else []
     words = words or list(guard.settings.argv)
-    failure = telling.tell(guard.records, lambda: kubeconfig.Kubeconfig(telling.kubeconfig_of(words)), observe.flag(words, "hostname-override") or "")
+    failure = telling.tell(guard.records, lambda: kubeconfig.Kubeconfig(telling.kubeconfig_of(words)), health.flag(words, "hostname-override") or "")
     if failure:
         print(f"not told yet: {failure}", file=sys.stderr)
     return 1 if failure else 0

@@ -8,22 +8,13 @@ Kept apart from unit.py, which reads and understands unit files: the guard lives
 from __future__ import annotations
 
 import re
-import socket
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, Sequence
 
 from . import blockyaml, command
 from .decide import Unit
+from .health import Endpoint, endpoint, flag
 
-HEALTHZ_ADDRESS = "127.0.0.1"
-HEALTHZ_PORT = 10248
 _PROPERTIES = {"ActiveState": "active", "SubState": "sub", "Result": "result", "InvocationID": "invocation", "NRestarts": "restarts", "MainPID": "pid"}
-
-
-class Target(NamedTuple):
-    """Where healthz answers; port 0: the kubelet has none."""
-
-    address: str
-    port: int
 
 
 def unit(name: str, run: command.Run = command.execute) -> tuple[Unit, int] | None:
@@ -45,17 +36,7 @@ def argv(pid: int) -> list[str]:
         return []
 
 
-def flag(words: Sequence[str], name: str) -> str | None:
-    """Return the last value of a flag that takes one, in the forms `--a=b` and `--a b`, underscores counting as dashes."""
-    value = None
-    for at, word in enumerate(words):
-        given, equals, rest = word.lstrip("-").partition("=")
-        if word.startswith("--") and given.replace("_", "-") == name:
-            value = rest if equals else (words[at + 1] if at + 1 < len(words) else "")
-    return value
-
-
-def target(words: Sequence[str]) -> Target:
+def target(words: Sequence[str]) -> Endpoint:
     """Return where the kubelet with this command line answers healthz: by its flags, else the configuration file it was given, else the defaults.
 
     The file is the one it runs with, so that a port that a new configuration moved is looked for where it is now.
@@ -68,9 +49,10 @@ def target(words: Sequence[str]) -> Target:
                 config = _fields(stream.read())
         except OSError:
             pass
-    port = flag(words, "healthz-port") or config.get("healthzPort", HEALTHZ_PORT)
-    address = flag(words, "healthz-bind-address") or config.get("healthzBindAddress") or HEALTHZ_ADDRESS
-    return Target(_reachable(str(address)), int(str(port)) if re.fullmatch("[0-9]+", str(port)) else HEALTHZ_PORT)
+    try:
+        return endpoint(config, words)
+    except ValueError:
+        return endpoint({}, ())
 
 
 def _fields(text: str) -> Mapping[str, Any]:
@@ -80,19 +62,3 @@ def _fields(text: str) -> Mapping[str, Any]:
         # YAML of another style: a line of the outermost level still says it.
         return dict(re.findall(r"""(?m)^(healthzPort|healthzBindAddress)\s*:\s*["']?([0-9A-Fa-f.:]+)""", text))
     return loaded if isinstance(loaded, dict) else {}
-
-
-def _reachable(address: str) -> str:
-    """Return where to reach what listens on all addresses."""
-    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)
-
-
-def healthz(place: Target, seconds: float = 3) -> bool:
-    """Ask /healthz once. Written over a socket: an HTTP library would double the guard's memory."""
-    try:
-        with socket.create_connection((place.address, place.port), seconds) as connection:
-            connection.settimeout(seconds)
-            connection.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
-            return re.match(rb"HTTP/1\.[01] 200 ", connection.recv(64)) is not None
-    except OSError:
-        return False

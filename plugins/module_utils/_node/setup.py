@@ -9,7 +9,7 @@ import os
 import time
 from typing import Any, Sequence
 
-from . import binary, files, install, kubeconfig, observe, tell
+from . import binary, files, health, install, kubeconfig, observe, tell
 from .errors import StoreError
 from .lock import locked
 from .store import Store
@@ -33,7 +33,7 @@ def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any
     changes = install.changes(config_dir, settings) if check else install.present(config_dir, unit, settings)
     pid = unit.pid()
     place = observe.target(observe.argv(pid))
-    seen = {"invocation": unit.show()["InvocationID"], "healthy": bool(pid) and (place.port == 0 or observe.healthz(place))}
+    seen = {"invocation": unit.show()["InvocationID"], "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address))}
     if not check:
         _give_active(config_dir)
         unit.install(path, extra)
@@ -70,7 +70,7 @@ def restarted(unit: Unit, seconds: float, check: bool) -> dict[str, Any]:
     while True:
         unit.holds(invocation, 0)
         place = observe.target(observe.argv(unit.pid()))
-        well = well + 1 if place.port == 0 or observe.healthz(place) else 0
+        well = well + 1 if place.port == 0 or not health.healthz(place.port, place.address) else 0
         if well >= HEALTHY_TIMES:
             return {"changed": True, "invocation": invocation, "seconds": round(time.monotonic() - begun, 3)}
         if time.monotonic() - begun > seconds:
@@ -90,7 +90,7 @@ def _known(config_dir: str) -> dict[str, Any]:
 
 
 def _needed(argv: Sequence[str]) -> list[str | None]:
-    return [argv[0] if argv else None, *(observe.flag(argv, name) for name in ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address"))]
+    return [argv[0] if argv else None, *(health.flag(argv, name) for name in ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address"))]
 
 
 def _text(data: bytes | None) -> str | None:

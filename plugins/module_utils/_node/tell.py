@@ -8,6 +8,7 @@ import os
 from typing import Callable
 
 from . import report
+from .health import flag
 from .kubeconfig import ApiError, Kubeconfig
 from .record import Records
 
@@ -44,8 +45,6 @@ def _raise_event(api: Kubeconfig, event: dict[str, object]) -> None:
 
 def kubeconfig_of(words: list[str], root: str = "/") -> str:
     """Return the kubeconfig a kubelet's command line names, made absolute. Raises ApiError when it names none: a standalone kubelet."""
-    from .observe import flag  # pylint: disable=import-outside-toplevel
-
     path = flag(words, "kubeconfig")
     if not path:
         raise ApiError("the kubelet runs without --kubeconfig: there is no API server to tell")

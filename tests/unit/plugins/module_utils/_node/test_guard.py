@@ -8,6 +8,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node import files, main, observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.errors import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import Guard, Settings
@@ -37,7 +38,8 @@ class Node:
         self.store.settle()
 
     def guard(self) -> Guard:
-        return Guard(self.store, Settings(lock_seconds=0.2), self.run, lambda: Moment(self.boot, self.seconds, self.wall), lambda _place: self.well)
+        return Guard(self.store, Settings(lock_seconds=0.2), self.run, lambda: Moment(self.boot, self.seconds, self.wall),
+                     lambda _port, _address: "" if self.well else "no answer")
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         self.commands.append(" ".join(argv[:2]))
