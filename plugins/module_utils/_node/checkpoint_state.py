@@ -52,6 +52,7 @@ class _Run:
         self.warnings: list[str] = []
         self.removed: list[str] = []
         self.predicted: Result = {}
+        self.gone = False
         given = options.get("source")
         self.source: Source | None = given and {
             "namespace": given["namespace"], "name": given["name"], "uid": given["uid"], "resourceVersion": given["resource_version"],
@@ -120,6 +121,8 @@ class _Run:
 
     def reset(self) -> None:
         store = self.store
+        if self.options["remove"] and quietly(store.running) not in (None, store.target(None)):
+            raise StoreError(f"{store.active} is in use: reset without `remove` first, then restart the kubelet without our drop-in")
         held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
         unreadable = any(_broken(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
         if unreadable or held not in ((None, None, None, None), (None, None, None, store.target(None))):
@@ -128,6 +131,7 @@ class _Run:
         if self.options["remove"]:
             if os.path.lexists(store.folder) or os.path.lexists(store.active):
                 self._change(store.remove)
+                self.gone = True
         else:
             self._collect()
 
@@ -190,17 +194,19 @@ class _Run:
             "assigned": quietly(store.assigned), "active": quietly(store.active_source), "lastKnownGood": quietly(store.last_known_good),
             "error": store.error(), "trial": _shown(armed) if armed is not None else None}
         result.update(self.predicted if self.pretend else {})
-        target, text = quietly(store.running), _text(store)
-        if self.pretend and "active" in self.predicted:
+        # Removing the store changes no kubelet's configuration: none looks there any more.
+        target, text = (None, before.text) if self.gone else (quietly(store.running), _text(store))
+        if self.pretend and not self.gone and "active" in self.predicted:
             target = store.target(result["active"])
             text = self._planned(result["active"])
         known = quietly(store.local)
         key = known.key if known else self.source["kubeletConfigKey"] if self.source else DEFAULT_KEY
         pending = armed is not None and armed.to == result["assigned"] and not armed.failed and not armed.confirmed
+        same = bool(self.options["invocation"]) and armed is not None and armed.invocation == self.options["invocation"]
         result.update(
             changed=self.changed,
             # The same InvocationID as before the switch: whoever switched was stopped before the restart.
-            restart_needed=target not in (None, before.target) or bool(pending and armed and self.options["invocation"] and armed.invocation == self.options["invocation"]),
+            restart_needed=target not in (None, before.target) or (pending and same),
             config=os.path.join(store.active, key),
             checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
             removed=self.removed, warnings=self.warnings, diff=_diff(before.text, text, store.active))

@@ -107,13 +107,16 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     done = run("assigned", "a")
     assert (status(done), done["trial"]["back"]) == (("a", "a", "a", ""), source("b")), "what ran until now is the way back from what had been good"
 
+    assert "is in use: reset without `remove` first" in run("reset", remove=True)["msg"]
     done = run("reset")
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, (None, None, None, ""))
     assert Path(done["config"]).read_text() == config(maxPods=60)
     again = run("reset")
     assert (again["changed"], again["restart_needed"]) == (False, False)
-    assert run("reset", remove=True)["changed"]
+    gone = run("reset", remove=True)
+    assert (gone["changed"], gone["restart_needed"]) == (True, False)
     assert not run("reset", remove=True)["changed"]
+    assert os.listdir(tmp_path) == ["kubelet.yaml"]
     assert (tmp_path / "kubelet.yaml").read_text() == config(maxPods=60)
 
 
