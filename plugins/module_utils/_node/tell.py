@@ -13,6 +13,10 @@ from .kubeconfig import ApiError, Kubeconfig
 from .record import Records
 
 
+class NoCluster(Exception):
+    """The kubelet runs without --kubeconfig: there is no API server to tell."""
+
+
 def tell(records: Records, open_api: Callable[[], Kubeconfig], override: str = "") -> str:
     """Tell what is yet to be told; return why it could not be, empty when nothing is left."""
     pending = records.report()
@@ -28,6 +32,9 @@ def tell(records: Records, open_api: Callable[[], Kubeconfig], override: str = "
             records.tell(pending)
         if pending.message:
             _raise_event(api, report.event(node, pending))
+    except NoCluster:
+        records.forget(pending)
+        return ""
     except ApiError as error:
         return str(error)
     records.forget(pending)
@@ -44,8 +51,8 @@ def _raise_event(api: Kubeconfig, event: dict[str, object]) -> None:
 
 
 def kubeconfig_of(words: list[str], root: str = "/") -> str:
-    """Return the kubeconfig a kubelet's command line names, made absolute. Raises ApiError when it names none: a standalone kubelet."""
+    """Return the kubeconfig a kubelet's command line names, made absolute. Raises NoCluster when it names none."""
     path = flag(words, "kubeconfig")
     if not path:
-        raise ApiError("the kubelet runs without --kubeconfig: there is no API server to tell")
+        raise NoCluster
     return os.path.join(root, path.lstrip("/"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node import files, main, observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node import binary, files, main, observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.errors import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import Guard, Settings
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.local import File
@@ -34,11 +34,12 @@ class Node:
         self.commands: list[str] = []
         self.ran: list[str | None] = []
         self.starts = 0
+        self.argv: tuple[str, ...] = ()
         self.store.remember_local({"/etc/k.yaml": File(b"kind: KubeletConfiguration\n")}, "/etc/k.yaml")
         self.store.settle()
 
     def guard(self) -> Guard:
-        return Guard(self.store, Settings(lock_seconds=0.2), self.run, lambda: Moment(self.boot, self.seconds, self.wall),
+        return Guard(self.store, Settings(argv=self.argv, lock_seconds=0.2), self.run, lambda: Moment(self.boot, self.seconds, self.wall),
                      lambda _port, _address: "" if self.well else "no answer")
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -140,6 +141,24 @@ def test_back_to_last_known_good_and_to_local_when_that_is_damaged(node: Node) -
     Path(node.store.config_dir, "store/checkpoints/u2/1/kubelet").write_text("torn")
     node.start()
     assert node.store.running() == LOCAL
+
+
+@pytest.mark.parametrize(("now", "verdict", "target"), [
+    ("v1.20.2", "invalid", "store/checkpoints/u2/1"), ("v1.21.0", "valid", "store/checkpoints/u2/1"),
+    ("v1.21.0", "not checked", "store/checkpoints/u2/1"), ("v1.21.0", "invalid", LOCAL)])
+def test_what_another_kubelet_version_proved_is_checked_before_it_is_used(node: Node, now: str, verdict: str, target: str,
+                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    node.store.stage(OTHER, {"kubelet": "{}"})
+    node.store.switch(OTHER)
+    node.store.graduate(OTHER, "v1.20.2")
+    node.assign()
+    monkeypatch.setattr(binary, "version", lambda *_arguments, **_more: now)
+    monkeypatch.setattr(binary, "check", lambda *_arguments, **_more: binary.Verdict(verdict, [], []))
+    node.argv = ("/usr/bin/kubelet",)
+    node.start(2)
+    assert node.store.running() == target
+    node.start()
+    assert node.store.running() == target
 
 
 def test_state_files_go_with_the_switch(node: Node, tmp_path: Path) -> None:
