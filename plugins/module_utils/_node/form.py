@@ -1,0 +1,163 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether and how a unit can be pointed at another config file without touching the unit's own files."""
+from __future__ import annotations
+
+import os
+import re
+from typing import Mapping, NamedTuple
+
+from . import unitfile
+from .commandline import CommandLine, Word
+
+KUBEADM, PLAIN, REFUSED = "kubeadm", "plain", "refused"
+
+FOLDER_MARK = "# This folder was made for this file and goes with it."
+
+_HEAD = """# Written by the Ansible collection livenodes.kubelet; its reset removes it. Edits here are lost.
+# It points the kubelet at the configuration that is assigned to this node and changes nothing else.
+"""
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
+# A kubelet is one long-lived process of these types; the others say otherwise.
+_TYPES = ("simple", "exec", "notify", "notify-reload")
+
+
+class Form(NamedTuple):
+    """What a unit is, seen without our drop-in."""
+
+    kind: str
+    """`kubeadm`: --config stands in a variable that Environment= sets. `plain`: it stands in ExecStart. `refused`: neither."""
+    reason: str = ""
+    """Why it is refused, with the remedy."""
+    config: str = ""
+    """The config file that the unit names, as it names it."""
+    file: str = ""
+    line: int = 0
+    variable: str = ""
+    first: int = 0
+    """The first word of ExecStart (plain) or of the variable's value (kubeadm) that gives --config, counted from 0."""
+    length: int = 1
+    """Over how many words it goes: 2 for `--config FILE`."""
+
+
+def refused(reason: str) -> Form:
+    """Return the form of a unit that is left alone."""
+    return Form(REFUSED, reason)
+
+
+def judge(properties: Mapping[str, str], command: CommandLine, root: str = "/") -> Form:
+    """Return the form of a unit with these properties (`systemctl show`) and this command line (without our drop-in)."""
+    reason = _unfit(properties) or _no_kubelet(command, root)
+    return refused(reason) if reason else _find(command)
+
+
+def _unfit(properties: Mapping[str, str]) -> str:
+    name = properties.get("Id", "")
+    kind = properties.get("Type", "")
+    user = properties.get("User", "")
+    if "@" in name:
+        return f"{name} is an instance of a template. Give the kubelet a unit of its own."
+    if kind not in _TYPES:
+        return f"{name} has Type={kind}, whose restart cannot be judged. Supported are {', '.join(_TYPES)}."
+    if properties.get("RootDirectory") or properties.get("RootImage"):
+        return f"{name} runs in a root folder of its own (RootDirectory= or RootImage=), where the paths of this host mean something else."
+    if user not in ("", "root", "0"):
+        return f"{name} runs as user {user}, who may not read a configuration that belongs to root. Run the kubelet as root."
+    return ""
+
+
+def _no_kubelet(command: CommandLine, root: str) -> str:
+    program = command.program
+    where = f"{command.setting.file}, line {command.setting.line(0)}"
+    if "@" in command.prefix or "|" in command.prefix:
+        return f"{where}: ExecStart= with the prefix {command.prefix} is not supported. Name the kubelet's binary without it."
+    base = os.path.basename(program)
+    if "snap" in program.split("/") or base == "snap":
+        return f"{where}: {program} belongs to a snap, which manages its kubelet's arguments itself."
+    if not base.startswith("kubelet"):
+        return f"{where}: ExecStart= runs {program}, which is not the kubelet. Let the unit run the kubelet's binary itself."
+    try:
+        with open(os.path.join(root, program.lstrip("/")), "rb") as stream:
+            magic = stream.read(4)
+    except OSError as error:
+        return f"{where}: {program} cannot be read: {error.strerror}. Install the kubelet there."
+    if magic != b"\x7fELF":
+        return f"{where}: {program} is a script or something else that is not the kubelet's binary. Let the unit run the binary itself."
+    return ""
+
+
+def config_words(words: list[str]) -> tuple[int, int] | None:
+    """Return where the strongest, that is the last, --config stands among the words: position and number of words; None: nowhere."""
+    found = None
+    for at, word in enumerate(words):
+        if word == "--":
+            break
+        if word.startswith("--config="):
+            found = (at, 1)
+        elif word == "--config" and at + 1 < len(words):
+            found = (at, 2)
+    return found
+
+
+def config_of(words: list[str]) -> str:
+    """Return the config file that a command line names; empty for none."""
+    found = config_words(words)
+    if found is None:
+        return ""
+    at, count = found
+    return words[at + 1] if count == 2 else words[at].partition("=")[2]
+
+
+def _find(command: CommandLine) -> Form:
+    words = command.words()
+    texts = [word.text for word in words]
+    found = config_words(texts)
+    if found is None:
+        return refused(f"{command.setting.file}, line {command.setting.line(0)}: the command line has no --config. Let the kubelet read its configuration "
+                       "from a file: --config=/var/lib/kubelet/config.yaml.")
+    at, count = found
+    used = words[at:at + count]
+    word, config = words[at], config_of(texts)
+    if not config:
+        return refused(f"{word.file}, line {word.line}: --config is empty. Name the kubelet's config file.")
+    if word.variable:
+        return _in_variable(command, words, at, count, config)
+    tokens = [each.token for each in used]
+    if count == 2 and sum(each.token == tokens[1] for each in words) != 1:
+        return refused(f"{word.file}, line {word.line}: the value of --config is a part of a variable. Write --config=FILE.")
+    return Form(PLAIN, "", config, word.file, word.line, "", tokens[0], tokens[-1] - tokens[0] + 1)
+
+
+def _in_variable(command: CommandLine, words: list[Word], at: int, count: int, config: str) -> Form:
+    word = words[at]
+    where = f"{word.file}, line {word.line}"
+    if not command.environment[word.variable].in_unit:
+        return refused(f"{where}: --config={config} is given by {word.variable} of an environment file, which no drop-in can override. "
+                       "Remove it there and give --config in the unit.")
+    if any(each.token != word.token for each in words[at:at + count]):
+        return refused(f"{where}: --config and its value stand in different variables. Write --config=FILE.")
+    first = at - next(index for index, each in enumerate(words) if each.token == word.token)
+    return Form(KUBEADM, "", config, word.file, word.line, word.variable, first, count)
+
+
+def dropin(form: Form, command: CommandLine, path: str, extra: tuple[str, ...] = ()) -> str:
+    """Return the drop-in that makes this unit read `path` instead; `extra` are more lines for [Service].
+
+    Raises ValueError for a form that is refused and for a path that would need quoting.
+    """
+    if form.kind == REFUSED:
+        raise ValueError(form.reason)
+    if not _PLAIN_PATH.fullmatch(path):
+        raise ValueError(f"{path}: a config path may hold letters, digits and . _ + - / only, and begins with /")
+    if form.kind == KUBEADM:
+        value = command.environment[form.variable].value
+        lines = [f"Environment={unitfile.quoted(f'{form.variable}=' + _replace(value, unitfile.split(value, escapes=False), form, path))}"]
+    else:
+        lines = ["ExecStart=", f"ExecStart={_replace(command.setting.value, command.tokens, form, path)}"]
+    return _HEAD + "\n".join(["[Service]", *lines, *extra]) + "\n"
+
+
+def _replace(text: str, tokens: list[unitfile.Token], form: Form, path: str) -> str:
+    used = tokens[form.first:form.first + form.length]
+    return f"{text[:used[0].start]}--config={path}{text[used[-1].end:]}"

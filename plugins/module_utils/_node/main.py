@@ -1,0 +1,97 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guard's program: `prestart`, `watch`, `tick`, `tell`, `status`. See guard.py."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+from . import command, health, observe, report
+from .decide import Progress
+from .errors import StoreError
+from .guard import Guard, Settings
+from .lock import LockError
+from .store import Store
+
+SERVICE = "livenodes-kubelet-guard.service"
+LONGEST_PAUSE = 60.0
+
+
+def main(folder: str, words: list[str]) -> int:
+    """Run one of the program's commands; `folder` is the guard's own, which lies in the config folder and holds `settings.json`."""
+    with open(os.path.join(folder, "settings.json"), encoding="utf-8") as stream:
+        known = json.load(stream)
+    settings = Settings(known["unit"], tuple(known["argv"]))
+    guard = Guard(Store(os.path.dirname(folder)), settings)
+    what = words[0] if words else ""
+    if what == "prestart":
+        return prestart(guard)
+    if what == "watch":
+        return watch(guard, folder)
+    if what == "tick":
+        print(guard.tick())
+        return 0
+    if what == "tell":
+        return tell(guard)
+    if what == "status":
+        return status(guard)
+    print(f"usage: {folder} prestart | watch | tick | tell | status", file=sys.stderr)
+    return 2
+
+
+def prestart(guard: Guard) -> int:
+    """Before a start of the kubelet. Never keeps it from starting, whatever is wrong with the guard."""
+    try:
+        if guard.prestart():
+            command.execute(["systemctl", "start", "--no-block", SERVICE])
+    except (StoreError, LockError, OSError) as error:
+        print(error, file=sys.stderr)
+    return 0
+
+
+def watch(guard: Guard, folder: str) -> int:
+    """Watch a trial to its end, and tell the cluster. Returns when there is nothing left to do."""
+    pause, next_telling = 5.0, 0.0
+    while True:
+        try:
+            wait = guard.tick()
+        except (StoreError, LockError, OSError) as error:
+            print(error, file=sys.stderr, flush=True)
+            wait = LONGEST_PAUSE / 6
+        if guard.records.report() is not None:
+            if time.monotonic() >= next_telling:
+                told = subprocess.run([sys.executable, "-I", folder, "tell"], check=False, stdin=subprocess.DEVNULL).returncode == 0
+                pause = 5.0 if told else min(pause * 1.5, LONGEST_PAUSE)
+                next_telling = time.monotonic() + (0 if told else pause)
+                continue
+            wait = pause if wait is None else min(wait, pause)
+        if wait is None:
+            return 0
+        time.sleep(wait)
+
+
+def tell(guard: Guard) -> int:
+    """Tell the API server what is yet to be told, as the kubelet."""
+    from . import kubeconfig  # pylint: disable=import-outside-toplevel
+    from . import tell as telling
+
+    seen = observe.unit(guard.settings.unit)
+    words = observe.argv(seen[1]) if seen and seen[1] else []
+    words = words or list(guard.settings.argv)
+    failure = telling.tell(guard.records, lambda: kubeconfig.Kubeconfig(telling.kubeconfig_of(words)), health.flag(words, "hostname-override") or "")
+    if failure:
+        print(f"not told yet: {failure}", file=sys.stderr)
+    return 1 if failure else 0
+
+
+def status(guard: Guard) -> int:
+    """Print the node's config status as JSON, in the shape of the annotation, and what the guard remembers of a trial."""
+    pending = guard.records.report()
+    progress = guard.records.progress()
+    shown = report.status(guard.store.assigned(), guard.store.active_source(), guard.store.last_known_good(), guard.store.error(), "", time.time())
+    print(json.dumps({**shown, "told": pending is None, "progress": progress._asdict() if progress != Progress() else None}, indent=2))
+    return 0

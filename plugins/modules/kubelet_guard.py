@@ -1,0 +1,115 @@
+#!/usr/bin/python
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubelet_guard
+short_description: Install the guard of a node's kubelet configuration, or restart the kubelet with proof
+version_added: 1.0.0
+author: livenodes.kubelet contributors (@livenodes)
+description:
+  - The guard is a small program on the node that takes a configuration back by itself when the kubelet fails with it or nobody confirms it.
+  - It works without Ansible, ssh, network and API server, and across reboots. It needs Python 3.7 or later on the node and nothing else.
+  - Installing it writes its program below O(config_dir), its service, and one drop-in of the kubelet's unit. The unit's own files stay as they are.
+options:
+  state:
+    description:
+      - V(present) installs the guard, and points the kubelet's unit at RV(ignore:active) of the store.
+      - V(absent) takes the guard and the drop-in away.
+      - V(restarted) restarts the kubelet and fails unless it has a new InvocationID that stays and its healthz answers several times in a row.
+    type: str
+    choices: [present, absent, restarted]
+    default: present
+  config_dir:
+    description:
+      - Folder of the store.
+    type: path
+    default: /var/lib/kubelet-config
+  unit:
+    description:
+      - The kubelet's systemd unit.
+    type: str
+    default: kubelet.service
+  key:
+    description:
+      - Name of the configuration file in a checkpoint.
+    type: str
+    default: kubelet
+  seconds:
+    description:
+      - With O(state=restarted), how long the kubelet may take until its healthz answers.
+    type: int
+    default: 60
+extends_documentation_fragment:
+  - livenodes.kubelet.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details: O(state=restarted) always restarts.
+seealso:
+  - module: livenodes.kubelet.kubelet_checkpoint
+"""
+
+EXAMPLES = r"""
+- name: Install the guard
+  livenodes.kubelet.kubelet_guard:
+"""
+
+RETURN = r"""
+invocation:
+  description: InvocationID of the kubelet's unit, after the restart if there was one.
+  returned: with O(state=present), and when the kubelet was restarted
+  type: str
+healthy:
+  description: Whether the kubelet runs and its healthz answers.
+  returned: with O(state=present)
+  type: bool
+seconds:
+  description: How long it took from the restart until healthz had answered often enough.
+  returned: when the kubelet was restarted
+  type: float
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.command import execute
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.errors import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.lock import LockError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.setup import absent, present, restarted
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import Unit, UnitError
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent", "restarted"], "default": "present"},
+            "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
+            "unit": {"type": "str", "default": "kubelet.service"},
+            "key": {"type": "str", "default": "kubelet", "no_log": False},
+            "seconds": {"type": "int", "default": 60},
+        },
+        supports_check_mode=True,
+    )
+    options = module.params
+    unit = Unit(options["unit"], run=execute)
+    try:
+        if options["state"] == "present":
+            result = present(options["config_dir"], unit, options["key"], module.check_mode)
+        elif options["state"] == "absent":
+            result = absent(options["config_dir"], unit, module.check_mode)
+        else:
+            result = restarted(unit, options["seconds"], module.check_mode)
+    except (StoreError, UnitError, LockError, OSError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

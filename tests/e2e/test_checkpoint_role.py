@@ -1,0 +1,105 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role `checkpoint` on a real node: a switch, nothing the second time, check mode, a bad configuration, reset."""
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_guard import static_lab  # noqa: F401  # a fixture
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible, Run
+from tests.support.node_bench import STORE, Bench
+
+FILES = "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config"
+PRINT = "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort"
+
+
+class Role:
+    """Plays of the role on n1."""
+
+    def __init__(self, lab: Lab, home: Path) -> None:
+        self.lab = lab
+        self.bench = Bench(lab, "n1")
+        self.node = self.bench.node
+        self.ansible = Ansible(home, lab.kubeconfig, lab.inventory)
+        self.home = home
+        self.local = self.bench.local()
+
+    def play(self, source: dict[str, str] | None, config: t.Any, *arguments: str, tasks_from: str = "main", **variables: t.Any) -> Run:
+        text = config if isinstance(config, str) else json.dumps(config, indent=2, sort_keys=True) + "\n"
+        role = {"ansible.builtin.include_role": {"name": "livenodes.kubelet.checkpoint", "tasks_from": tasks_from},
+                "vars": {"kubelet_config_source": source, "kubelet_config_text": text, **variables}}
+        path = self.home / "play.yml"
+        path.write_text(json.dumps([{"hosts": "n1", "gather_facts": False, "tasks": [role]}]))
+        return self.ansible.playbook(str(path), *arguments)
+
+    def layout(self) -> str:
+        """Every file the role could touch, with its type, mode, size and link, and the bytes of those that are small."""
+        return self.node.run(f"{FILES} {PRINT}") + self.node.run("systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")
+
+
+@pytest.fixture
+def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:  # noqa: F811
+    """The role on a node as it was before; the other node must not notice."""
+    role = Role(static_lab, tmp_path)
+    before = static_lab.node("n2").invocation_id()
+    try:
+        yield role
+        assert static_lab.node("n2").invocation_id() == before
+    finally:
+        role.play(None, "", tasks_from="reset")
+        role.bench.wait(role.bench.healthy, 60, "healthz")
+
+
+def test_switch_again_check_mode_and_reset(role: Role) -> None:
+    layout, config = role.layout(), {**role.local, "maxPods": 77}
+    source = role.bench.source()
+    invocation = role.node.invocation_id()
+
+    checked = role.play(source, config, "--check", "--diff")
+    assert checked.code == 0 and checked.recap("n1")["changed"] > 0, checked.output
+    assert role.layout() == layout and role.node.invocation_id() == invocation
+
+    begun = time.monotonic()
+    first = role.play(source, config, kubelet_config_trial_seconds=10)
+    took = time.monotonic() - begun
+    assert first.code == 0, first.output
+    assert role.bench.configz()["maxPods"] == 77
+    invocation = role.node.invocation_id()
+    print(f"\nwhole play: {took:.1f} s")
+
+    second = role.play(source, config, kubelet_config_trial_seconds=10)
+    assert second.code == 0 and second.recap("n1")["changed"] == 0, second.output
+    assert role.node.invocation_id() == invocation
+    role.bench.wait(lambda: source["uid"] in role.node.run(f"cat {STORE}/store/meta/last-known-good"), 30, "graduation")
+    third = role.play(source, config, "--check")
+    assert third.code == 0 and third.recap("n1")["changed"] == 0, third.output
+
+    gone = role.play(None, "", tasks_from="reset")
+    assert gone.code == 0, gone.output
+    assert role.layout() == layout and role.bench.configz()["maxPods"] != 77
+    again = role.play(None, "", tasks_from="reset")
+    assert again.code == 0 and again.recap("n1")["changed"] == 0, again.output
+
+
+def test_a_configuration_the_kubelet_refuses_changes_nothing(role: Role) -> None:
+    layout, invocation = role.layout(), role.node.invocation_id()
+    run = role.play(role.bench.source(), {**role.local, "kubeAPIQPS": -1})
+    assert run.code and "kubeAPIQPS" in run.output and "Nothing was changed" in run.output, run.output
+    assert role.layout() == layout and role.node.invocation_id() == invocation
+
+
+def test_a_configuration_that_kills_the_kubelet_is_taken_back_by_the_run(role: Role) -> None:
+    source = role.bench.source()
+    run = role.play(source, {**role.local, "maxPods": 77, "evictionHard": {"memory.available": "lots"}})
+    assert run.code and "went back to its former configuration" in run.output, run.output
+    role.bench.wait(role.bench.healthy, 30, "healthz")
+    role.bench.wait(lambda: role.bench.configz()["maxPods"] != 77, 20, "the former configuration")
+    role.bench.wait(lambda: role.bench.status().get("error"), 20, "annotation")
+    assert role.bench.status()["assigned"]["configMap"] == source

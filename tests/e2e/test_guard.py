@@ -1,0 +1,222 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guard on a real node, alone: no Ansible, no ssh. Each case ends with the kubelet on its old configuration, said so on its Node."""
+from __future__ import annotations
+
+import os
+import time
+import typing as t
+
+import pytest
+
+from tests.lab.console import LabError
+from tests.lab.lab import Lab
+from tests.support.node_bench import STORE, Bench
+
+LOCAL = "store/local/config"
+BAD = {"evictionHard": {"memory.available": "lots"}}
+GOOD = {"maxPods": 77}
+DROPIN = "/etc/systemd/system/kubelet.service.d/95-test.conf"
+
+
+@pytest.fixture(scope="module")
+def static_lab() -> t.Iterator[Lab]:
+    """A lab whose kubelets read a file only, as modern ones do; a lab that runs is used and left as it was."""
+    try:
+        before: bool | None = Lab.attach().state.data.get("dynamic")
+    except LabError:
+        before = None
+    try:
+        yield Lab.up(nodes=2, dynamic=False)
+    except LabError as error:
+        if os.environ.get("LAB") == "require":
+            raise
+        pytest.skip(f"no lab here: {error}")
+    finally:
+        if before is None:
+            Lab.down()
+        elif before:
+            Lab.up(nodes=2, dynamic=True)
+
+
+@pytest.fixture
+def bench(static_lab: Lab) -> t.Iterator[Bench]:
+    """Node n1 with the guard; n2 must not notice."""
+    bystander = static_lab.node("n2")
+    before = bystander.invocation_id()
+    bench = Bench(static_lab, "n1")
+    bench.open()
+    try:
+        yield bench
+        assert bystander.invocation_id() == before
+    finally:
+        bench.node.run(f"systemctl stop harm.service; rm -f {DROPIN}; systemctl daemon-reload", check=False)
+        bench.close()
+
+
+def returned(bench: Bench, source: dict[str, str], reason: str, seconds: float, target: str = LOCAL, port: int = 10248) -> None:
+    """The node is back by itself within `seconds`, and says so."""
+    took = bench.wait(lambda: bench.active() == target and bench.healthy(port) and "maxPods: 77" not in bench.node.run(f"cat {STORE}/active/kubelet"),
+                      seconds, "way back")
+    bench.wait(lambda: reason in bench.status().get("error", ""), 30, f"annotation with {reason!r}")
+    print(f"\nrecovery: {reason}: {took:.1f} s")
+    status = bench.status()
+    assert status["assigned"]["configMap"] == source
+    assert (status.get("active") or {}).get("configMap", {}).get("uid", "") in target or target == LOCAL
+    assert "active" in status or target == LOCAL
+    told = bench.events()[-1]
+    assert told["type"] == "Warning" and reason in told["message"] and told["message"].startswith("Kubelet restarting to use ")
+    bench.wait(lambda: bench.configz()["maxPods"] != 77, 20, "configz with the old value")
+    bench.wait(lambda: bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "inactive", 20, "end of the guard")
+
+
+def harm(bench: Bench, what: str) -> None:
+    """From now on do harm to every kubelet that runs something else than the local configuration."""
+    script = f"""
+while sleep 0.2; do
+  [ "$(readlink {STORE}/active)" = {LOCAL} ] && continue
+  pid=$(systemctl show --property=MainPID --value kubelet); [ "$pid" = 0 ] && continue
+  tr '\\0' ' ' < /proc/$pid/cmdline | grep -q config || continue
+  age=$(ps -o etimes= -p $pid | tr -d ' ')
+  {what}
+done"""
+    bench.node.run("cat > /run/harm.sh", stdin=script)
+    bench.node.run("systemd-run --quiet --collect --unit=harm sh /run/harm.sh")
+
+
+def graduated(bench: Bench, **options: t.Any) -> dict[str, str]:
+    """A last-known-good of its own."""
+    source = bench.assign({"maxPods": 55}, deadline=3, **options)
+    bench.wait(bench.healthy, 30, "healthz")
+    bench.confirm()
+    bench.wait(lambda: bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 20, "graduation")
+    return source
+
+
+def test_a_configuration_the_kubelet_dies_of_at_once(bench: Bench) -> None:
+    returned(bench, bench.assign(BAD), "ended 2 times", 30)
+
+
+def test_goes_back_to_last_known_good(bench: Bench) -> None:
+    good = graduated(bench)
+    bad = bench.assign(BAD)
+    returned(bench, bad, "ended 2 times", 30, f"store/checkpoints/{good['uid']}/1")
+    assert bench.configz()["maxPods"] == 55 and bench.status()["active"]["configMap"] == good == bench.status()["lastKnownGood"]["configMap"]
+
+
+def test_with_kubeadms_pause_between_restarts(bench: Bench) -> None:
+    bench.node.run(f"printf '[Service]\\nRestartSec=10\\n' > {DROPIN}; systemctl daemon-reload")
+    returned(bench, bench.assign(BAD), "ended 2 times", 30)
+
+
+@pytest.mark.parametrize("seconds", [1, 5, 60])
+def test_a_kubelet_that_dies_later(bench: Bench, seconds: int) -> None:
+    harm(bench, f"[ $age -ge {seconds} ] && kill -9 $pid")
+    source = bench.assign(GOOD, deadline=300)
+    bench.wait(bench.healthy, 30, "healthz") if seconds > 1 else None
+    bench.confirm()
+    returned(bench, source, "ended 2 times", 2 * seconds + 30)
+
+
+def test_a_kubelet_that_runs_without_healthz(bench: Bench) -> None:
+    harm(bench, "[ $age -ge 3 ] && kill -STOP $pid")
+    returned(bench, bench.assign(GOOD, deadline=120, unhealthy=8), "healthz has failed", 60)
+
+
+def test_healthz_is_looked_for_where_the_new_configuration_put_it(bench: Bench) -> None:
+    source = bench.assign({**GOOD, "healthzPort": 10348}, deadline=8, unhealthy=4)
+    bench.wait(lambda: bench.healthy(10348), 30, "healthz on the new port")
+    bench.confirm()
+    bench.wait(lambda: source["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 30, "graduation")
+
+
+def test_a_healthz_address_that_does_not_exist(bench: Bench) -> None:
+    returned(bench, bench.assign({**GOOD, "healthzPort": 10348, "healthzBindAddress": "192.0.2.1"}, deadline=120, unhealthy=8), "healthz has failed", 60)
+
+
+def test_nobody_confirmed(bench: Bench) -> None:
+    returned(bench, bench.assign(GOOD, deadline=8), "nobody confirmed", 40)
+
+
+def test_nobody_even_restarted_the_kubelet(bench: Bench) -> None:
+    before = bench.node.invocation_id()
+    returned(bench, bench.assign(GOOD, deadline=5, restart=False), "nobody confirmed", 40)
+    assert bench.node.invocation_id() == before
+
+
+def test_rebooted_in_the_middle(bench: Bench) -> None:
+    source = bench.assign(GOOD, deadline=300)
+    bench.wait(bench.healthy, 30, "healthz")
+    bench.node.reboot()
+    returned(bench, source, "rebooted before", 60)
+    assert bench.node.restarts() == 0
+
+
+def test_a_reboot_after_the_confirmation_goes_on(bench: Bench) -> None:
+    source = bench.assign(GOOD, deadline=8)
+    bench.wait(bench.healthy, 30, "healthz")
+    bench.confirm()
+    bench.node.kill()
+    bench.node.start()
+    bench.wait(lambda: source["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation")
+    assert bench.configz()["maxPods"] == 77
+
+
+def test_start_limit(bench: Bench) -> None:
+    bench.node.run(f"printf '[Unit]\\nStartLimitIntervalSec=300\\nStartLimitBurst=1\\n' > {DROPIN}; systemctl daemon-reload")
+    returned(bench, bench.assign(BAD), "given up", 30)
+
+
+def test_a_guard_that_is_killed(bench: Bench) -> None:
+    source = bench.assign(GOOD, deadline=300)
+    bench.wait(bench.healthy, 30, "healthz")
+    bench.node.run("systemctl kill --signal=KILL livenodes-kubelet-guard.service")
+    bench.wait(lambda: bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "active", 10, "a new guard")
+    harm(bench, "[ $age -ge 2 ] && kill -9 $pid; systemctl kill --signal=KILL livenodes-kubelet-guard.service")
+    returned(bench, source, "ended 2 times", 60)
+
+
+def test_without_an_api_server(bench: Bench) -> None:
+    control = bench.lab.apiserver
+    control.stop()
+    try:
+        source = bench.assign(BAD)
+        took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 30, "way back")
+        print(f"\nrecovery without API server: {took:.1f} s")
+        time.sleep(6)
+    finally:
+        control.start()
+    returned(bench, source, "ended 2 times", 30)
+
+
+def test_graduation_and_what_it_costs_to_wait_for_it(bench: Bench) -> None:
+    source = bench.assign(GOOD, deadline=25)
+    bench.wait(bench.healthy, 30, "healthz")
+    bench.confirm()
+    pid = bench.node.unit_property("MainPID", "livenodes-kubelet-guard.service")
+    time.sleep(10)
+    memory = int(bench.node.run(f"grep VmRSS /proc/{pid}/status").split()[1])
+    fields = bench.node.run(f"cat /proc/{pid}/stat").split()
+    ticks = sum(int(field) for field in fields[13:17])
+    print(f"\nguard: {memory / 1024:.1f} MB, {ticks / 100:.2f} s of CPU with its children")
+    assert memory < 20 * 1024
+    bench.wait(lambda: source["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 40, "graduation")
+    bench.wait(lambda: bench.status().get("lastKnownGood", {}).get("configMap") == source, 20, "annotation")
+    status = bench.status()
+    assert status["active"] == status["assigned"] == status["lastKnownGood"] and "error" not in status
+    assert [event["type"] for event in bench.events()] == ["Normal"]
+
+
+def test_a_configuration_that_had_been_good_is_left_alone(bench: Bench) -> None:
+    good = graduated(bench)
+    harm(bench, "[ $age -ge 2 ] && kill -9 $pid")
+    bench.wait(lambda: "left alone" in bench.status().get("reason", ""), 40, "annotation")
+    assert bench.active().endswith(f"{good['uid']}/1") and "had been good" in bench.status()["error"]
+
+
+def test_a_kubelet_that_was_broken_before_is_left_alone(bench: Bench) -> None:
+    source = bench.assign(BAD, deadline=25, extra={"was_healthy": False})
+    bench.wait(lambda: "as before" in bench.status().get("reason", ""), 20, "annotation")
+    assert bench.active() != LOCAL
+    returned(bench, source, "nobody confirmed", 60)

@@ -1,0 +1,347 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The preflight on real nodes: what systemd and the kubelet really do, against what it says."""
+from __future__ import annotations
+
+import base64
+import io
+import json
+import subprocess
+import sys
+import tarfile
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.lab.node import LabNode
+from tests.support.ansible import ROOT, Ansible
+
+PLACE = "/root/livenodes-test"
+UNIT = "lnk-test.service"
+HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
+DROPINS = "/etc/systemd/system/kubelet.service.d"
+ACTIVE = f"{PLACE}/active/kubelet"
+MODULES = "ansible_collections.livenodes.kubelet.plugins.module_utils._node"
+PRELUDE = f"""
+import json, sys, time
+sys.dont_write_bytecode = True
+sys.path.insert(0, {PLACE!r})
+from {MODULES} import binary, command, content, form, health, host, preflight, unit
+"""
+
+
+class Node:
+    """A node with the collection's node code on it."""
+
+    def __init__(self, lab: Lab, node: LabNode) -> None:
+        self.lab, self.lab_node, self.name = lab, node, node.name
+
+    def run(self, command: str) -> str:
+        return self.lab_node.run(command)
+
+    def write(self, path: str, text: str) -> None:
+        self.lab_node.run(f"mkdir -p $(dirname {path}) && cat > {path}", stdin=text)
+
+    def python(self, code: str) -> t.Any:
+        """Run code on the node; return what it leaves in `result`."""
+        return json.loads(self.lab_node.run("python3 -", stdin=f"{PRELUDE}{code}\nprint(json.dumps(result))\n").splitlines()[-1])
+
+    def unit(self, text: str) -> dict[str, t.Any]:
+        """Give the node a unit, which is never started, and return how it is judged and what it would run, in systemd's words and in ours."""
+        self.write(f"/run/systemd/system/{UNIT}", text)
+        self.run("systemctl daemon-reload")
+        return t.cast("dict[str, t.Any]", self.python(f"""
+found = unit.Unit({UNIT!r})
+result = {{"form": found.form()._asdict()}}
+if found.form().kind != "refused":
+    result.update(next=found.next_command()._asdict(), files=[word.text for word in found.command_line().words()], dropin=found.dropin({ACTIVE!r}))
+"""))
+
+    def etc(self) -> str:
+        """Everything about the unit files that is to be the same after a removal."""
+        return self.run("cd /etc/systemd/system && find . -name 'kubelet*' -o -path './kubelet*' | sort | xargs ls -ld --time-style=+ && "
+                        "find . -path './kubelet*' -type f | sort | xargs sha256sum")
+
+
+@pytest.fixture(scope="module")
+def tree() -> str:
+    """The node code as an archive."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as writer:
+        writer.add(ROOT / "plugins/module_utils", "ansible_collections/livenodes/kubelet/plugins/module_utils",
+                   filter=lambda item: None if "__pycache__" in item.name else item)
+    return base64.b64encode(archive.getvalue()).decode()
+
+
+@pytest.fixture
+def nodes(lab: Lab, tree: str) -> t.Iterator[dict[str, Node]]:
+    """Two nodes with the code; afterwards nothing of it is left, and their kubelets run as before."""
+    found = {name: Node(lab, lab.node(name)) for name in ("n1", "n2")}
+    for node in found.values():
+        node.lab_node.run(f"mkdir -p {PLACE} && base64 -d | tar -xz -C {PLACE}", stdin=tree)
+    yield found
+    for node in found.values():
+        node.run(f"rm -rf {PLACE} /run/systemd/system/{UNIT} {DROPINS}/zzz-livenodes-kubelet.conf; systemctl daemon-reload")
+
+
+def module(ansible: Ansible, host: str, options: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Run the module on a node over ssh, as a user does."""
+    command = [str(Path(sys.executable).with_name("ansible")), "-i", str(ansible.inventory), host, "-m", "livenodes.kubelet.kubelet_preflight_info",
+               "-a", json.dumps(options)]
+    done = subprocess.run(command, check=False, text=True, capture_output=True, stdin=subprocess.DEVNULL, cwd=ansible.home, timeout=120,
+                          env=ansible.environment)
+    assert "SUCCESS => {" in done.stdout, done.stdout + done.stderr
+    return t.cast("dict[str, t.Any]", json.loads(done.stdout[done.stdout.index(" => {") + 4:done.stdout.rindex("}") + 1]))
+
+
+def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> None:
+    found = module(ansible, "n2", {"config": json.dumps({**HEADER, "maxPodz": 1, "cgroupDriver": "systemd"})})
+    kubelet = found["kubelet"]
+    assert kubelet["command"] == nodes["n2"].run("tr '\\0' '\\n' < /proc/$(systemctl show -P MainPID kubelet)/cmdline").split("\n")[:-1]
+    assert (kubelet["form"], kubelet["command_source"], kubelet["changes_at_restart"]) == ("kubeadm", "process", False)
+    assert kubelet["config"] == "/var/lib/kubelet/config.yaml"
+    assert kubelet["config_given_by"] == {"file": f"{DROPINS}/10-kubeadm.conf", "line": 3}
+    assert kubelet["version"] == "v1.20.2"
+    assert kubelet["shadowed"] == {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}}
+    assert found["check"] == {"verdict": "valid", "messages": [], "unknown_fields": ["maxPodz"]}
+    assert found["host"]["container_runtime"]["cgroup_driver"] == "cgroupfs"
+    assert found["host"]["state_files"]["cpu"] == {"path": "/var/lib/kubelet/cpu_manager_state", "policy": "none"}
+    assert [problem["rule"] for problem in found["problems"]] == ["cgroup-driver"]
+
+
+def test_a_kubelet_that_is_down_and_an_edit_that_waits(nodes: dict[str, Node]) -> None:
+    node = nodes["n1"]
+    look = "result = preflight.look()['kubelet']"
+    running = node.python(look)
+    former = node.run("cat /etc/default/kubelet")
+    try:
+        node.write("/etc/default/kubelet", f"# ours\n{former.rstrip()} --event-qps=7\n")
+        waiting = node.python(look)
+        assert (waiting["changes_at_restart"], waiting["command"]) == (True, running["command"])
+        assert waiting["next_command"] == [*running["command"], "--event-qps=7"]
+        node.run("systemctl stop kubelet")
+        stopped = node.python(look)
+        assert (stopped["command_source"], stopped["state"], stopped["command"]) == ("systemd", "inactive", waiting["next_command"])
+        assert stopped["shadowed"]["eventRecordQPS"] == {"flag": "--event-qps=7", "file": "/etc/default/kubelet", "line": 2}
+    finally:
+        node.write("/etc/default/kubelet", former)
+        node.run("systemctl restart kubelet")
+    assert node.python(look)["command"] == running["command"]
+
+
+NASTY = r"""# comment \
+IGNORED=--no
+A="--a=b c" 'd e'  --f=\"g\"
+export B=--no
+B=--node-labels='x y' \
+  --z="1 2"
+C='--c=it''s' "q\"r\$s\t"
+D=
+E=last
+E="--e=%n $A ${A}"
+"""
+
+
+def test_our_reading_of_files_is_systemds(nodes: dict[str, Node]) -> None:
+    node = nodes["n1"]
+    node.write(f"{PLACE}/env", NASTY)
+    found = node.unit(f"""[Unit]
+ExecStart=/no
+[Service]
+Environment="A=--lost" "G=--g=\\"1 2\\" 100%%" F=--f 'H=h \\x41' "I=a b"
+EnvironmentFile={PLACE}/env
+EnvironmentFile=-{PLACE}/missing
+ExecStart=-/usr/bin/kubelet $A $B $C $D $E $F $G ${{I}} $NONE ${{NONE}} --x=${{H}}-$${{H}} \\
+ ; comment
+  "--q=a b" '--s=c "d"' --t=\\x20\\101 --u=%% \\
+  --config=/var/lib/kubelet/config.yaml $H
+""")
+    assert found["next"]["source"] == "systemd"
+    assert found["files"] == found["next"]["argv"]
+    assert found["form"]["kind"] == "plain" and found["form"]["line"] == 10
+    rewritten = node.unit(node.run(f"cat /run/systemd/system/{UNIT}") + found["dropin"])
+    assert rewritten["next"]["argv"] == [word.replace("/var/lib/kubelet/config.yaml", ACTIVE) for word in found["next"]["argv"]]
+
+
+@pytest.mark.parametrize(("text", "reason"), [
+    ("ExecStart=/usr/bin/kubelet --v=2", "no --config"), ("ExecStart={place}/kubelet --config=/x", "is a script"),
+    ("ExecStart=/bin/sh -c 'exec kubelet --config=/x'", "not the kubelet"), ("Type=forking\nExecStart=/usr/bin/kubelet --config=/x", "Type=forking"),
+    ("EnvironmentFile={place}/env\nExecStart=/usr/bin/kubelet $ARGS", "env, line 1: --config=/y is given by ARGS"),
+    ("Type=oneshot\nExecStart=/usr/bin/kubelet --config=/x\nExecStart=/bin/true", "2 ExecStart="),
+    ("User=nobody\nExecStart=/usr/bin/kubelet --config=/x", "user nobody"),
+    ("ExecStart=/usr/bin/kubelet --config=/etc/%n.yaml", "without specifiers"),
+])
+def test_other_forms_are_refused(nodes: dict[str, Node], text: str, reason: str) -> None:
+    node = nodes["n1"]
+    node.write(f"{PLACE}/env", "ARGS=--config=/y\n")
+    node.write(f"{PLACE}/kubelet", "#!/bin/sh\nexec kubelet\n")
+    node.run(f"chmod 755 {PLACE}/kubelet")
+    found = node.unit(f"[Service]\n{text.format(place=PLACE)}\n")
+    assert (found["form"]["kind"], reason in found["form"]["reason"]) == ("refused", True), found["form"]
+
+
+def test_a_unit_that_is_not_there_is_refused(nodes: dict[str, Node]) -> None:
+    found = nodes["n1"].python("result = preflight.look('nosuch.service')['kubelet']")
+    assert found["form"] == "refused" and "no such unit" in found["reason"]
+
+
+SWITCH = f"""
+import collections
+calls = collections.Counter()
+def run(argv):
+    calls[argv[1]] += 1
+    return command.execute(argv)
+kubelet = unit.Unit(run=run)
+changed = [kubelet.install({ACTIVE!r}), kubelet.install({ACTIVE!r})]
+started = time.monotonic()
+invocation = kubelet.restart()
+wrong = health.wait_healthy(health.endpoint({{}}, kubelet.argv()), 3, 60)
+ours = [kubelet.argv(), kubelet.form()._asdict()]
+changed += [kubelet.remove(), kubelet.remove()]
+kubelet.restart()
+wrong = wrong or health.wait_healthy(health.endpoint({{}}, kubelet.argv()), 3, 60)
+result = {{"changed": changed, "invocation": invocation, "wrong": wrong, "ours": ours, "back": kubelet.argv(), "reloads": calls["daemon-reload"]}}
+"""
+
+
+def test_kubeadms_unit_is_pointed_elsewhere_and_back(nodes: dict[str, Node]) -> None:
+    node = nodes["n2"]
+    before, argv = node.etc(), node.python("result = unit.Unit().argv()")
+    node.run(f"mkdir -p {PLACE}/active && cp /var/lib/kubelet/config.yaml {ACTIVE}")
+    found = node.python(SWITCH)
+    assert (found["changed"], found["reloads"], found["wrong"]) == ([True, False, True, False], 2, "")
+    assert found["ours"][0] == [word.replace("/var/lib/kubelet/config.yaml", ACTIVE) for word in argv]
+    assert (found["ours"][1]["kind"], found["ours"][1]["config"]) == ("kubeadm", "/var/lib/kubelet/config.yaml")
+    assert (found["back"], node.etc()) == (argv, before)
+
+
+def test_a_plain_unit_is_pointed_elsewhere_and_back(nodes: dict[str, Node]) -> None:
+    node = nodes["n1"]
+    argv = node.python("result = unit.Unit().argv()")
+    node.run(f"mkdir -p {PLACE}/active && cp /var/lib/kubelet/config.yaml {ACTIVE} && cp -a /usr/lib/systemd/system/kubelet.service {PLACE}/service && "
+             f"cp -a {DROPINS} {PLACE}/dropins")
+    rest = " \\\n  ".join(word for word in argv[1:] if not word.startswith("--config="))
+    try:
+        # The lab's own drop-in keeps its settings, in a place of another name, so that no folder for drop-ins is left.
+        node.run(f"rm -r {DROPINS}")
+        node.write("/usr/lib/systemd/system/kubelet.service", "[Unit]\nWants=containerd.service lab-tunables.service lab-no-docker.socket\n"
+                   "After=containerd.service lab-tunables.service lab-no-docker.socket\n[Service]\n"
+                   f"ExecStart=/usr/bin/kubelet \\\n  # where it all stands\n  --config /var/lib/kubelet/config.yaml \\\n  {rest} \\\n  \"--node-labels=a=b\"\n"
+                   "Restart=always\nRestartSec=1\nStartLimitInterval=0\n[Install]\nWantedBy=multi-user.target\n")
+        node.run("systemctl daemon-reload && systemctl restart kubelet")
+        before = node.etc()
+        plain = node.python("result = [unit.Unit().argv(), unit.Unit().form()._asdict()]")
+        assert (plain[1]["kind"], plain[1]["line"]) == ("plain", 7)
+        found = node.python(SWITCH)
+        assert (found["changed"], found["reloads"], found["wrong"]) == ([True, False, True, False], 2, "")
+        assert found["ours"][0] == [f"--config={ACTIVE}" if word == "--config" else word for word in plain[0] if word != "/var/lib/kubelet/config.yaml"]
+        assert (found["back"], node.etc()) == (plain[0], before)
+    finally:
+        node.run(f"cp -a {PLACE}/service /usr/lib/systemd/system/kubelet.service && rm -rf {DROPINS} && cp -a {PLACE}/dropins {DROPINS} && "
+                 "systemctl daemon-reload && systemctl restart kubelet")
+    assert node.python("result = unit.Unit().argv()") == argv
+
+
+def test_a_restart_that_does_not_hold_is_an_error_and_a_start_limit_is_none(nodes: dict[str, Node]) -> None:
+    node = nodes["n1"]
+    text = "[Unit]\nStartLimitBurst=2\nStartLimitIntervalSec=60\n[Service]\nExecStart={}\nRestart=always\nRestartSec=0.1\n"
+    restart = f"""
+try:
+    result = unit.Unit({UNIT!r}).restart()
+except unit.UnitError as error:
+    result = {{"error": str(error)}}
+"""
+    try:
+        node.write(f"/run/systemd/system/{UNIT}", text.format("/bin/sh -c 'sleep 0.2; exit 3'"))
+        node.run("systemctl daemon-reload")
+        assert "did not stay up" in node.python(restart)["error"]
+        node.run(f"for i in 1 2 3 4 5 6 7 8 9 10; do [ $(systemctl show -P ActiveState {UNIT}) = failed ] && break; sleep 0.3; done")
+        assert "repeated too quickly" in node.run(f"systemctl start {UNIT} || journalctl -o cat -n 3 -u {UNIT}")
+        node.write(f"/run/systemd/system/{UNIT}", text.format("/bin/sleep 60"))
+        node.run("systemctl daemon-reload")
+        assert node.python(restart) == node.run(f"systemctl show -P InvocationID {UNIT}").strip()
+    finally:
+        node.run(f"systemctl stop {UNIT}; systemctl reset-failed {UNIT} || true")
+
+
+CONFIGS: dict[str, tuple[str, str, str, list[str]]] = {
+    "valid": (json.dumps(HEADER), "valid", "", []),
+    "valid, logs as JSON, certificates rotated": (json.dumps({**HEADER, "logging": {"format": "json"}, "rotateCertificates": True}), "valid", "", []),
+    "negative": (json.dumps({**HEADER, "kubeAPIQPS": -1}), "invalid", "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number", []),
+    "unknown": (json.dumps({**HEADER, "maxPodz": 1, "authentication": {"webhok": {}}}), "valid", "", ["authentication.webhok", "maxPodz"]),
+    "type": (json.dumps({**HEADER, "maxPods": "5"}), "invalid", "failed to decode", []),
+    "empty": ("", "invalid", "was empty", []),
+    "nothing": ("{}", "invalid", "Object 'Kind' is missing", []),
+    "gate": (json.dumps({**HEADER, "featureGates": {"Foo": True}}), "invalid", "feature gate: Foo", []),
+    "no YAML": ("a: [", "invalid", "failed to decode", []),
+}
+
+
+def test_the_nodes_kubelet_checks_configs_and_the_running_one_does_not_notice(nodes: dict[str, Node]) -> None:
+    node = nodes["n2"]
+    state = ("ls -lR --time-style=full-iso /var/lib/kubelet/pki /var/lib/kubelet/cpu_manager_state; iptables-save | grep -v '^#'; ls /run; "
+             "find /sys/fs/cgroup -type d | grep -v system.slice | sort; systemctl show kubelet -p InvocationID,MainPID,NRestarts; "
+             "systemctl list-units --all --no-legend 'run-[ru]*'")
+    before = node.run(state)
+    found = node.python(f"""
+result = {{}}
+for name, text in {({name: config[0] for name, config in CONFIGS.items()})!r}.items():
+    started = time.monotonic()
+    result[name] = [*binary.check(text, unit.Unit().argv(), minor=20), time.monotonic() - started]
+""")
+    print({name: f"{answer[3]:.3f} s" for name, answer in found.items()})
+    for name, (_text, verdict, message, unknown) in CONFIGS.items():
+        said = found[name]
+        assert (said[0], said[2]) == (verdict, unknown), (name, said)
+        assert message in (said[1] or [""])[0], (name, said)
+    assert node.run(state) == before
+
+
+def test_what_gives_no_answer_has_checked_nothing(nodes: dict[str, Node]) -> None:
+    node = nodes["n1"]
+    for name, script in (("hang", "exec sleep 60"), ("silent", "exit 1"), ("strange", "echo hello; exit 1"),
+                         ("nosy", "ls -A /run; touch /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x; mkdir /sys/fs/cgroup/x; ip link")):
+        node.write(f"{PLACE}/{name}", f"#!/bin/sh\n{script}\n")
+    node.run(f"chmod 755 {PLACE}/*")
+    found = node.python(f"""
+result = {{}}
+for name in ("hang", "silent", "strange", "nosy", "missing"):
+    started = time.monotonic()
+    result[name] = [*binary.check("{{}}", ["/usr/bin/kubelet"], {PLACE!r} + "/" + name), time.monotonic() - started]
+result["flag"] = [*binary.check("{{}}", ["/usr/bin/kubelet", "--no-such-flag=1"])]
+""")
+    assert {answer[0] for answer in found.values()} == {"not checked"}
+    assert found["hang"][3] < 20
+    assert "ended if it had not ended" in found["hang"][1][0] and "no kubelet binary" in found["missing"][1][0]
+    assert "unknown flag: --no-such-flag" in found["flag"][1][0]
+    assert node.run("pgrep -f '[s]leep 60' || true") == "", "a hanging kubelet is ended"
+    assert node.run("ls /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x 2>/dev/null || true") == ""
+
+
+def test_the_sandbox_has_no_network_and_nothing_to_write(nodes: dict[str, Node]) -> None:
+    node = nodes["n1"]
+    node.write(f"{PLACE}/nosy", "#!/bin/sh\n{ ls -A /run; for f in /var/lib/kubelet /etc /sys/fs/cgroup /root /home /tmp; do "
+               "touch $f/x 2>/dev/null && echo wrote $f; done; ip -o link | wc -l; ip route; grep Cap /proc/self/status; } 2>&1 | tr '\\n' ' '\n")
+    node.run(f"chmod 755 {PLACE}/nosy")
+    said = node.python(f"result = binary.check('{{}}', ['/usr/bin/kubelet'], {PLACE!r} + '/nosy')[1][0]")
+    assert "wrote" not in said and "CapEff: 0000000000000004" in said.replace("\\t", " ").replace("\t", " "), said
+    assert " 1 Cap" in said.replace("\t", " "), f"one interface, no route: {said}"
+    assert "containerd" not in said and "dbus" not in said, said
+
+
+def test_a_preflight_takes_a_few_times_what_the_bare_binary_takes(nodes: dict[str, Node]) -> None:
+    found = nodes["n2"].python(f"""
+def fastest(work):
+    times = []
+    for dummy in range(3):
+        started = time.monotonic()
+        work()
+        times.append(time.monotonic() - started)
+    return min(times)
+result = [fastest(lambda: command.execute(["/usr/bin/kubelet", "--version"])), fastest(lambda: preflight.look(text={json.dumps(HEADER)!r}))]
+""")
+    print(f"kubelet --version {found[0]:.3f} s, preflight with check {found[1]:.3f} s")
+    assert found[1] <= 10 * found[0]

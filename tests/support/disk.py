@@ -1,0 +1,255 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A disk in memory that forgets, as a real one may, whatever was not made durable; and that can fail at any call.
+
+Content of a file is durable after `sync`, names in a folder after `sync_folder`. At a power cut each other change is there or not, independent
+of the rest and of their order: more than any file system does to us.
+"""
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import random
+import stat
+import typing as t
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.files import OS
+
+MOST_STATES = 200
+FILLING = ("mkdir", "create", "write", "symlink")
+TOKENS = itertools.count()
+
+
+class PowerCut(BaseException):
+    """The machine is off: no handler runs."""
+
+
+class File:
+    def __init__(self, data: bytes = b"", mode: int = 0o600) -> None:
+        self.live, self.durable, self.mode, self.uid = data, data, mode, 0
+
+
+class Link:
+    def __init__(self, target: str) -> None:
+        self.target, self.mode, self.uid = target, 0o777, 0
+
+
+class Folder:
+    def __init__(self, mode: int = 0o700) -> None:
+        self.live: dict[str, Node] = {}
+        self.durable: dict[str, Node] = {}
+        self.mode, self.uid = mode, 0
+
+
+Node = File | Link | Folder
+
+
+class Disk(OS):
+    """`calls` lists the disk-changing calls made. `cut_after` calls the power is cut. `failure(index, name)` gives the errno to fail a call with, or 0."""
+
+    def __init__(self, root: Folder | None = None) -> None:
+        self.root = root or Folder()
+        self.calls: list[str] = []
+        self.cut_after: int | None = None
+        self.failure: t.Callable[[int, str], int] = lambda _index, _name: 0
+        self.handles: dict[int, File] = {}
+
+    # Disk-changing calls
+
+    def mkdir(self, path: str, mode: int) -> None:
+        self._call("mkdir", path)
+        self._add(path, Folder(mode))
+
+    def create(self, path: str, mode: int) -> int:
+        self._call("create", path)
+        file = File(b"", mode)
+        self._add(path, file)
+        handle = max(self.handles, default=2) + 1
+        self.handles[handle] = file
+        return handle
+
+    def write(self, handle: int, data: bytes) -> int:
+        file, half = self.handles[handle], data[: len(data) // 2]
+        try:
+            self._call("write", f"{len(data)} bytes")
+        except OSError:
+            file.live += half
+            raise
+        # Short writes are legal, and a caller that forgets them leaves half a file.
+        done = half if len(data) > 64 else data
+        file.live += done
+        return len(done)
+
+    def sync(self, handle: int) -> None:
+        self._call("sync", "")
+        self.handles[handle].durable = self.handles[handle].live
+
+    def sync_folder(self, path: str) -> None:
+        self._call("sync_folder", path)
+        folder = self._folder(path)
+        folder.durable = dict(folder.live)
+
+    def rename(self, path: str, target: str) -> None:
+        self._call("rename", f"{path} {target}")
+        node, old = self._node(path), self._parent(target).live.get(os.path.basename(target))
+        if isinstance(old, Folder) and old.live:
+            raise OSError(errno.ENOTEMPTY, "Directory not empty")
+        if isinstance(node, Folder) and old is not None and not isinstance(old, Folder):
+            raise OSError(errno.ENOTDIR, "Not a directory")
+        if isinstance(old, Folder) and not isinstance(node, Folder):
+            raise OSError(errno.EISDIR, "Is a directory")
+        del self._parent(path).live[os.path.basename(path)]
+        self._parent(target).live[os.path.basename(target)] = node
+
+    def symlink(self, target: str, path: str) -> None:
+        self._call("symlink", f"{path} {target}")
+        self._add(path, Link(target))
+
+    def unlink(self, path: str) -> None:
+        self._call("unlink", path)
+        if isinstance(self._node(path), Folder):
+            raise IsADirectoryError(errno.EISDIR, "Is a directory")
+        del self._parent(path).live[os.path.basename(path)]
+
+    def rmdir(self, path: str) -> None:
+        self._call("rmdir", path)
+        if self._folder(path).live:
+            raise OSError(errno.ENOTEMPTY, "Directory not empty")
+        del self._parent(path).live[os.path.basename(path)]
+
+    # The others
+
+    def close(self, handle: int) -> None:
+        del self.handles[handle]
+
+    def load(self, path: str) -> bytes:
+        node = self._node(path)
+        if isinstance(node, Link):
+            raise OSError(errno.ELOOP, "Too many levels of symbolic links")
+        if isinstance(node, Folder):
+            raise IsADirectoryError(errno.EISDIR, "Is a directory")
+        return node.live
+
+    def lstat(self, path: str) -> os.stat_result:
+        node = self._node(path)
+        kind = {File: stat.S_IFREG, Link: stat.S_IFLNK, Folder: stat.S_IFDIR}[type(node)]
+        return os.stat_result((kind | node.mode, 0, 0, 1, node.uid, 0, 0, 0, 0, 0))
+
+    def listdir(self, path: str) -> list[str]:
+        return list(self._folder(path).live)
+
+    def readlink(self, path: str) -> str:
+        node = self._node(path)
+        if not isinstance(node, Link):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return node.target
+
+    def user(self) -> int:
+        return 0
+
+    def token(self) -> str:
+        return str(next(TOKENS))
+
+    # For tests
+
+    def look(self, path: str) -> bytes:
+        """What a program finds at a path, links followed. Raises FileNotFoundError."""
+        done = "/"
+        for part in path.strip("/").split("/"):
+            node = self._node(os.path.join(done, part))
+            done = os.path.normpath(os.path.join(done, node.target if isinstance(node, Link) else part))
+        return self.load(done)
+
+    def tree(self, path: str = "/") -> dict[str, str]:
+        """Every path with what is there, for comparing."""
+        found: dict[str, str] = {}
+        for name, node in sorted(self._folder(path).live.items()):
+            inner = os.path.join(path, name)
+            found[inner] = node.live.decode("latin-1") if isinstance(node, File) else f"-> {node.target}" if isinstance(node, Link) else "folder"
+            if isinstance(node, Folder):
+                found.update(self.tree(inner))
+        return found
+
+    def copy(self) -> Disk:
+        """The same disk with nothing lost, all of it durable."""
+        return Disk(_settled(self.root, lambda _node, options: options[-1]))
+
+    def after_power_cut(self, seed: int = 0) -> t.Iterator[Disk]:
+        """Every disk that may be found after the power was cut now; where there are very many, the extremes and a random choice of the rest."""
+        counts: list[int] = []
+
+        def count(_node: object, options: list[t.Any]) -> t.Any:
+            counts.append(len(options))
+            return options[-1]
+
+        # A choice made for a folder's entry decides whether what is below it is there at all: so the points are counted on the fullest disk,
+        # and a choice beyond the end of the list takes what is live.
+        _settled(self.root, count)
+        total = 1
+        for number in counts:
+            total *= number
+        if total <= MOST_STATES:
+            choices: t.Iterable[tuple[int, ...]] = itertools.product(*[range(number) for number in counts])
+        else:
+            dice = random.Random(seed)
+            choices = [tuple(0 for _ in counts), tuple(number - 1 for number in counts)]
+            choices += [tuple(dice.randrange(number) for number in counts) for _ in range(MOST_STATES)]
+        for choice in choices:
+            rest = iter(choice)
+            yield Disk(_settled(self.root, lambda _node, options, rest=rest: options[next(rest, len(options) - 1) % len(options)]))
+
+    def _call(self, name: str, what: str) -> None:
+        if self.cut_after is not None and len(self.calls) >= self.cut_after:
+            raise PowerCut
+        index = len(self.calls)
+        self.calls.append(f"{name} {what}".strip())
+        number = self.failure(index, name)
+        if number:
+            raise OSError(number, os.strerror(number))
+
+    def _node(self, path: str) -> Node:
+        node: Node = self.root
+        for part in path.strip("/").split("/") if path != "/" else []:
+            if not isinstance(node, Folder):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            if part not in node.live:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            node = node.live[part]
+        return node
+
+    def _folder(self, path: str) -> Folder:
+        node = self._node(path)
+        if not isinstance(node, Folder):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        return node
+
+    def _parent(self, path: str) -> Folder:
+        return self._folder(os.path.dirname(path))
+
+    def _add(self, path: str, node: Node) -> None:
+        parent = self._parent(path)
+        if os.path.basename(path) in parent.live:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        parent.live[os.path.basename(path)] = node
+
+
+def _settled(node: t.Any, choose: t.Callable[[t.Any, list[t.Any]], t.Any]) -> t.Any:
+    """Return a durable copy of a node in which every change that is not durable was put to the choice."""
+    if isinstance(node, Link):
+        return Link(node.target)
+    if isinstance(node, File):
+        options = [node.live] if node.durable == node.live else list(dict.fromkeys([node.durable, b"", node.live]))
+        fresh = File(options[0] if len(options) == 1 else choose(node, options), node.mode)
+        fresh.uid = node.uid
+        return fresh
+    folder = Folder(node.mode)
+    folder.uid = node.uid
+    for name in dict.fromkeys([*node.durable, *node.live]):
+        old, new = node.durable.get(name), node.live.get(name)
+        kept = new if old is new else choose(node, [old, new])
+        if kept is not None:
+            folder.live[name] = _settled(kept, choose)
+    folder.durable = dict(folder.live)
+    return folder

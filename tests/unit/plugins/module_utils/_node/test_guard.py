@@ -1,0 +1,231 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node import binary, files, main, observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.errors import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import Guard, Settings
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.local import File
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.trial import Moment, Trial
+
+SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
+OTHER = {**SOURCE, "uid": "u2"}
+LOCAL = "store/local/config"
+NEW = "store/checkpoints/u1/1"
+
+
+class Node:
+    """A node as the guard sees it: its clock, its systemd, its healthz. A restart runs the prestart step, as the unit does."""
+
+    def __init__(self, folder: Path, fs: files.OS | None = None) -> None:
+        self.store = Store(str(folder / "config"), fs)
+        self.fs = fs
+        self.boot, self.seconds, self.wall = "b1", 100.0, 1e9
+        self.properties = {"ActiveState": "active", "SubState": "running", "Result": "success", "InvocationID": "i0", "NRestarts": "0", "MainPID": "7"}
+        self.well = True
+        self.commands: list[str] = []
+        self.ran: list[str | None] = []
+        self.starts = 0
+        self.argv: tuple[str, ...] = ()
+        self.store.remember_local({"/etc/k.yaml": File(b"kind: KubeletConfiguration\n")}, "/etc/k.yaml")
+        self.store.settle()
+
+    def guard(self) -> Guard:
+        return Guard(self.store, Settings(argv=self.argv, lock_seconds=0.2), self.run, lambda: Moment(self.boot, self.seconds, self.wall),
+                     lambda _port, _address: "" if self.well else "no answer")
+
+    def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.commands.append(" ".join(argv[:2]))
+        if argv[1] == "show":
+            return subprocess.CompletedProcess(list(argv), 0, "".join(f"{name}={value}\n" for name, value in self.properties.items()), "")
+        if argv[1] == "restart":
+            self.start()
+        return subprocess.CompletedProcess(list(argv), 0, "", "")
+
+    def assign(self, source: dict[str, str] = SOURCE, **trial: t.Any) -> None:
+        self.store.stage(source, {"kubelet": "{}"})
+        back = trial.pop("back", self.store.last_known_good())
+        self.store.arm(Trial(source, back, Moment(self.boot, self.seconds, self.wall), **{"deadline_seconds": 60, "invocation": "i0", **trial}))
+        self.store.switch(source)
+
+    def start(self, restarts: int = 0) -> None:
+        self.starts += 1
+        self.properties.update(InvocationID=f"i{self.starts}", NRestarts=str(restarts), ActiveState="activating", SubState="start-pre", MainPID="0")
+        self.guard().prestart()
+        self.ran.append(self.store.running())
+        self.properties.update(ActiveState="active", SubState="running", MainPID="7")
+
+    def later(self, seconds: float = 1) -> float | None:
+        self.seconds += seconds
+        return self.guard().tick()
+
+    def error(self) -> str:
+        report = self.guard().records.report()
+        return str(report.status.get("error", "")) if report else ""
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+def test_a_crash_loop_ends_with_the_start_that_is_one_too_many(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.start(1)
+    node.start(2)
+    assert node.ran == [NEW, NEW, LOCAL] and "ended 2 times" in node.error()
+    assert node.later() is None
+    node.start(3)
+    assert node.ran[-1] == LOCAL
+
+
+def test_the_watcher_restarts_a_kubelet_that_hangs(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.well = False
+    assert node.later() == 1
+    node.later(60)
+    assert node.ran == [NEW, LOCAL] and "systemctl reset-failed" in node.commands and "healthz" in node.error()
+
+
+def test_graduates_by_itself(node: Node) -> None:
+    node.assign(kubelet_version="v1.20.2")
+    node.start()
+    node.later()
+    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.later()
+    assert node.store.last_known_good() is None
+    node.later(60)
+    assert node.store.last_known_good() == SOURCE and node.store.trial() is None and node.store.graduated_with() == "v1.20.2"
+    assert node.later() is None
+
+
+@pytest.mark.parametrize("jump", [-10**9, -3600, 3600, 10**9])
+def test_a_jump_of_the_clock_changes_nothing(node: Node, jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    node.assign()
+    node.start()
+    node.later()
+    node.wall += jump
+    monkeypatch.setattr("time.time", lambda: node.wall)
+    node.later()
+    assert node.store.running() == NEW
+    node.later(60)
+    assert node.store.running() == LOCAL and "nobody confirmed" in node.error()
+
+
+def test_a_reboot_before_the_confirmation(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.boot, node.seconds = "b2", 4.0
+    node.start()
+    assert node.ran == [NEW, LOCAL] and "rebooted" in node.error()
+
+
+def test_back_to_last_known_good_and_to_local_when_that_is_damaged(node: Node) -> None:
+    node.store.stage(OTHER, {"kubelet": "{}"})
+    node.store.switch(OTHER)
+    node.store.graduate(OTHER, "")
+    node.assign()
+    node.start(0)
+    node.start(2)
+    assert node.store.running() == "store/checkpoints/u2/1"
+    Path(node.store.config_dir, "store/checkpoints/u2/1/kubelet").write_text("torn")
+    node.start()
+    assert node.store.running() == LOCAL
+
+
+@pytest.mark.parametrize(("now", "verdict", "target"), [
+    ("v1.20.2", "invalid", "store/checkpoints/u2/1"), ("v1.21.0", "valid", "store/checkpoints/u2/1"),
+    ("v1.21.0", "not checked", "store/checkpoints/u2/1"), ("v1.21.0", "invalid", LOCAL)])
+def test_what_another_kubelet_version_proved_is_checked_before_it_is_used(node: Node, now: str, verdict: str, target: str,
+                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    node.store.stage(OTHER, {"kubelet": "{}"})
+    node.store.switch(OTHER)
+    node.store.graduate(OTHER, "v1.20.2")
+    node.assign()
+    monkeypatch.setattr(binary, "version", lambda *_arguments, **_more: now)
+    monkeypatch.setattr(binary, "check", lambda *_arguments, **_more: binary.Verdict(verdict, [], []))
+    node.argv = ("/usr/bin/kubelet",)
+    node.start(2)
+    assert node.store.running() == target
+    node.start()
+    assert node.store.running() == target
+
+
+def test_state_files_go_with_the_switch(node: Node, tmp_path: Path) -> None:
+    from ansible_collections.livenodes.kubelet.plugins.module_utils._node import statefiles
+
+    state = tmp_path / "cpu_manager_state"
+    state.write_text("none")
+    node.assign(state_files=statefiles.take([str(state)]))
+    node.start()
+    assert not state.exists()
+    state.write_text("static")
+    node.start(1)
+    assert state.read_text() == "static"
+    node.start(2)
+    assert state.read_text() == "none"
+
+
+def test_a_trial_that_cannot_be_read_is_taken_back(node: Node) -> None:
+    node.assign()
+    node.start()
+    Path(node.store.trial_path).write_text("torn")
+    node.later()
+    assert node.store.running() == LOCAL and node.ran[-1] == LOCAL
+
+
+def test_somebody_elses_way_back_is_told(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.store.roll_back("the controller asked for it")
+    node.start()
+    assert node.error() == "the controller asked for it"
+
+
+class Full(files.OS):
+    """A disk on which nothing more can be written; links and names still can be made."""
+
+    full = False
+
+    def write(self, handle: int, data: bytes) -> int:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        return super().write(handle, data)
+
+
+def test_a_full_disk_does_not_keep_the_node_from_going_back(tmp_path: Path) -> None:
+    disk = Full()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.start()
+    disk.full = True
+    node.start(2)
+    assert node.store.running() == LOCAL
+
+
+def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = node.guard()
+    monkeypatch.setattr(guard, "prestart", lambda: (_ for _ in ()).throw(StoreError("damaged")))
+    assert main.prestart(guard) == 0
+
+
+@pytest.mark.parametrize(("words", "config", "expected"), [
+    ([], "", ("127.0.0.1", 10248)),
+    (["--healthz_port", "1"], "healthzPort: 2\n", ("127.0.0.1", 1)),
+    ([], "healthzPort: 10348\nhealthzBindAddress: 0.0.0.0\n", ("127.0.0.1", 10348)),
+    ([], '{"healthzPort": 0}', ("127.0.0.1", 0)),
+    ([], "clusterDNS: [10.0.0.1]\nhealthzPort: 7\n", ("127.0.0.1", 7)),
+])
+def test_healthz_is_where_flags_and_configuration_say(tmp_path: Path, words: list[str], config: str, expected: tuple[str, int]) -> None:
+    (tmp_path / "k").write_text(config)
+    assert observe.target(["kubelet", f"--config={tmp_path / 'k'}", *words]) == expected

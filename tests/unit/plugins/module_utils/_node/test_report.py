@@ -1,0 +1,119 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node import report, tell
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubeconfig import ApiError, Kubeconfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.record import Records
+
+SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
+STATUS = report.status(SOURCE, None, None, "it ended", "went back", 0)
+PENDING = report.Report(STATUS, "Kubelet restarting to use local config: it ended", True, 1.5, report.suffix(1.5))
+
+
+class Api:
+    """An API server of paper: refuses calls by their number with the status given."""
+
+    def __init__(self, **refused: int) -> None:
+        self.refused = refused
+        self.calls: list[tuple[str, str, t.Any]] = []
+
+    def node_name(self, _override: str = "") -> str:
+        return "n1"
+
+    def call(self, method: str, path: str, body: t.Any = None, _content_type: str = "") -> None:
+        if method in self.refused:
+            raise ApiError(f"{method} {path}: refused", self.refused[method])
+        self.calls.append((method, path, body))
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    (tmp_path / "store").mkdir()
+    records = Records(str(tmp_path))
+    records.tell(PENDING)
+    return records
+
+
+def told(records: Records, api: Api) -> str:
+    return tell.tell(records, lambda: t.cast(Kubeconfig, api))
+
+
+def test_status_has_the_shape_of_the_api() -> None:
+    assert STATUS == {"assigned": {"configMap": SOURCE}, "error": "it ended", "reason": "went back", "time": "1970-01-01T00:00:00Z"}
+
+
+def test_the_event_is_the_kubelets() -> None:
+    assert report.restarting(SOURCE) == ("Kubelet restarting to use /api/v1/namespaces/kube-system/configmaps/c, UID: u1, ResourceVersion: 7, "
+                                         "KubeletConfigKey: kubelet")
+    event = report.event("n1", PENDING)
+    assert event["metadata"] == {"name": "n1.59682f00", "namespace": "default"} and event["reason"] == "KubeletConfigChanged" and event["type"] == "Warning"
+    assert event["involvedObject"] == {"kind": "Node", "name": "n1", "uid": "n1"} and event["source"] == {"component": "kubelet", "host": "n1"}
+
+
+def test_tells_both_once(records: Records) -> None:
+    api = Api()
+    assert told(records, api) == "" and records.report() is None
+    assert [call[:2] for call in api.calls] == [("PATCH", "/api/v1/nodes/n1"), ("POST", "/api/v1/namespaces/default/events")]
+    assert json.loads(api.calls[0][2]["metadata"]["annotations"][report.ANNOTATION]) == STATUS
+    assert told(records, api) == "" and len(api.calls) == 2
+
+
+def test_goes_on_where_it_stopped(records: Records) -> None:
+    first, second = Api(POST=503), Api()
+    assert "refused" in told(records, first)
+    assert t.cast(report.Report, records.report()).annotated
+    assert told(records, second) == "" and [call[0] for call in second.calls] == ["POST"]
+
+
+def test_nothing_is_lost_without_an_api_server(records: Records) -> None:
+    assert "refused" in told(records, Api(PATCH=0)) and records.report() == PENDING
+
+
+def test_an_event_that_is_there_already_is_told(records: Records) -> None:
+    assert told(records, Api(POST=409)) == "" and records.report() is None
+
+
+def test_a_kubelet_without_a_cluster_has_nobody_to_tell(records: Records) -> None:
+    assert tell.tell(records, lambda: Kubeconfig(tell.kubeconfig_of(["kubelet"]))) == "" and records.report() is None
+
+
+def test_a_report_that_came_meanwhile_stays(records: Records) -> None:
+    records.tell(PENDING._replace(name_suffix="other"))
+    records.forget(PENDING)
+    assert records.report() is not None
+
+
+def conf(folder: Path, user: dict[str, str]) -> Path:
+    path = folder / "kubelet.conf"
+    document = {"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+                "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:9"}}], "users": [{"name": "u", "user": user}]}
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_the_nodes_name_is_that_of_its_certificate(tmp_path: Path) -> None:
+    pem = tmp_path / "pair.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/O=system:nodes/CN=system:node:worker-7.example", "-keyout", str(pem),
+                    "-out", str(tmp_path / "cert.pem")], check=True, capture_output=True)
+    pem.write_bytes((tmp_path / "cert.pem").read_bytes() + pem.read_bytes())
+    user = {"client-certificate": "pair.pem", "client-key": "pair.pem"}
+    assert Kubeconfig(str(conf(tmp_path, user))).node_name("other") == "worker-7.example"
+    assert Kubeconfig(str(conf(tmp_path, {"token": "x"}))).node_name("Other") == "other"
+
+
+def test_no_answer_and_no_usable_kubeconfig_are_errors_of_one_kind(tmp_path: Path) -> None:
+    with pytest.raises(ApiError, match=r"GET https://127\.0\.0\.1:9/"):
+        Kubeconfig(str(conf(tmp_path, {}))).call("GET", "/")
+    with pytest.raises(ApiError, match="plugin"):
+        Kubeconfig(str(conf(tmp_path, {"exec": "x"})))
+    with pytest.raises(ApiError, match="FileNotFoundError"):
+        Kubeconfig(str(tmp_path / "none"))

@@ -1,0 +1,184 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module's states, one after another on a real folder, with check mode and diff beside each."""
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.lock import locked
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import Store
+from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_checkpoint
+
+Run = t.Callable[..., dict[str, t.Any]]
+
+
+def source(name: str) -> dict[str, str]:
+    return {"namespace": "kube-system", "name": name, "uid": f"uid-{name}", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
+
+
+def config(**fields: t.Any) -> str:
+    return json.dumps({"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", **fields}, indent=2, sort_keys=True) + "\n"
+
+
+TEXTS = {"a": config(maxPods=61), "b": config(maxPods=62, staticPodURLHeader={"Authorization": ["Bearer secret"]})}
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run the module, first in check mode: it has to change nothing and to foretell the same."""
+    (tmp_path / "kubelet.yaml").write_text(config(maxPods=60))
+    folder = tmp_path / "config"
+
+    def once(options: dict[str, t.Any], **internal: t.Any) -> dict[str, t.Any]:
+        given = {"config_dir": str(folder), **options, **{f"_ansible_{key}": value for key, value in internal.items()}}
+        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())
+        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
+        with pytest.raises(SystemExit):
+            kubelet_checkpoint.main()
+        return t.cast("dict[str, t.Any]", json.loads(capsys.readouterr().out))
+
+    def runner(state: str, name: str | None = None, **options: t.Any) -> dict[str, t.Any]:
+        given = {"state": state, "local_config": str(tmp_path / "kubelet.yaml"), **options}
+        if name:
+            given.update(source=source(name), data={"kubelet": TEXTS[name]})
+        before = sorted((str(path), path.lstat().st_mtime_ns) for path in tmp_path.rglob("*"))
+        foretold = once(given, check_mode=True, diff=True)
+        assert sorted((str(path), path.lstat().st_mtime_ns) for path in tmp_path.rglob("*")) == before
+        done = once(given, diff=True)
+        for key in ("changed", "failed", "msg", "restart_needed", "assigned", "active", "lastKnownGood", "error", "trial", "config", "checkpoint", "diff"):
+            assert foretold.get(key) == done.get(key), key
+        return done
+
+    return runner
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path / "config"))
+
+
+def status(result: dict[str, t.Any]) -> tuple[t.Any, ...]:
+    return (*(result[part] and result[part]["name"] for part in ("assigned", "active", "lastKnownGood")), result["error"])
+
+
+def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
+    first = run("staged", "a")
+    assert (first["changed"], first["restart_needed"], status(first)) == (True, False, (None, None, None, ""))
+    assert Path(first["checkpoint"], "kubelet").read_text() == TEXTS["a"]
+    assert not run("staged", "a")["changed"]
+
+    done = run("assigned", "a", trial_seconds=300, confirm_seconds=60, was_healthy=True, kubelet_version="v1.20.2", state_files=["/x"])
+    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("a", "a", None, ""))
+    assert done["trial"] == {"to": source("a"), "back": None, "seconds": 300, "confirmed": False, "failed": "", "kubelet_version": "v1.20.2"}
+    assert Path(done["config"]).read_text() == TEXTS["a"]
+    assert '"maxPods": 60' in done["diff"]["before"] or done["diff"]["before"] == ""
+    assert '"maxPods": 61' in done["diff"]["after"]
+    armed = store.trial()
+    assert armed is not None
+    assert (armed.extra, [item["path"] for item in armed.state_files]) == ({"confirm_seconds": 60, "was_healthy": True}, ["/x"])
+    again = run("assigned", "a", trial_seconds=300)
+    assert (again["changed"], again["restart_needed"], again["diff"]["before"], again["diff"]["after"]) == (False, False, "", "")
+
+    assert run("confirmed", "a")["trial"]["confirmed"]
+    assert not run("confirmed")["changed"]
+    store.graduate(source("a"), "v1.20.2")
+    assert not run("confirmed")["changed"]
+    assert not run("rolled_back")["changed"], "what is known good is not taken back"
+
+    done = run("assigned", "b")
+    assert (done["restart_needed"], status(done), done["trial"]["back"]) == (True, ("b", "b", "a", ""), source("a"))
+    assert "Bearer" not in json.dumps(done)
+    assert '"maxPods": 61' in done["diff"]["before"]
+    assert "********" in done["diff"]["after"]
+    done = run("rolled_back", reason="pods were lost")
+    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "a", "a", "pods were lost"))
+    again = run("rolled_back", reason="other words")
+    assert (again["changed"], again["restart_needed"], again["error"]) == (False, False, "pods were lost")
+    assert "was taken back: pods were lost" in run("confirmed")["msg"]
+
+    done = run("assigned", "b")
+    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "b", "a", ""))
+    done = run("assigned", "a")
+    assert (status(done), done["trial"]["back"]) == (("a", "a", "a", ""), source("b")), "what ran until now is the way back from what had been good"
+
+    assert "is in use: reset without `remove` first" in run("reset", remove=True)["msg"]
+    done = run("reset")
+    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, (None, None, None, ""))
+    assert Path(done["config"]).read_text() == config(maxPods=60)
+    again = run("reset")
+    assert (again["changed"], again["restart_needed"]) == (False, False)
+    gone = run("reset", remove=True)
+    assert (gone["changed"], gone["restart_needed"]) == (True, False)
+    assert not run("reset", remove=True)["changed"]
+    assert os.listdir(tmp_path) == ["kubelet.yaml"]
+    assert (tmp_path / "kubelet.yaml").read_text() == config(maxPods=60)
+
+
+def test_an_earlier_run_did_not_come_to_the_restart(run: Run) -> None:
+    """Told by the InvocationID, which is still the one from before the switch."""
+    run("assigned", "a", invocation="one")
+    again = run("assigned", "a", invocation="one")
+    assert (again["changed"], again["restart_needed"]) == (False, True)
+    assert not run("assigned", "a", invocation="two")["restart_needed"]
+
+
+def test_old_checkpoints_go(run: Run, store: Store) -> None:
+    run("staged", "b")
+    assert [os.path.basename(os.path.dirname(path)) for path in run("assigned", "a")["removed"]] == ["uid-b"]
+    run("staged", "b")
+    assert run("assigned", "a", collect=False)["removed"] == []
+    store.verify(source("b"))
+
+
+@pytest.mark.parametrize(("state", "options", "words"), [
+    ("assigned", {}, "state is assigned but all of the following are missing: source"),
+    ("staged", {"source": {"name": "a"}}, "missing required arguments: resource_version, uid"),
+    ("assigned", {"source": source("a")}, "does not exist: stage ConfigMap kube-system/a at resourceVersion 7 again"),
+    ("staged", {"source": source("a"), "data": {"a/b": "x", "kubelet": "x"}}, "only base names"),
+    ("staged", {"source": {**source("a"), "uid": "../x"}, "data": {"kubelet": "x"}}, "uid '../x'"),
+    ("assigned", {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": None}, "give local_config"),
+    ("assigned", {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": "/no/such/file"}, "no kubelet config file"),
+    ("confirmed", {}, "nothing is to be confirmed"),
+])
+def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -> None:
+    result = run(state, **options)
+    assert result["failed"]
+    assert words in result["msg"]
+
+
+def test_something_else_is_assigned(run: Run) -> None:
+    run("assigned", "a")
+    assert "ConfigMap kube-system/b at resourceVersion 7 is to be confirmed, but ConfigMap kube-system/a" in run("confirmed", "b")["msg"]
+
+
+def test_text_that_is_no_configuration_is_not_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows what is secret in it."""
+    monkeypatch.setitem(TEXTS, "a", "staticPodURLHeader: {Authorization: [Bearer secret]\n")
+    done = run("assigned", "a")
+    assert "not shown" in done["diff"]["after"]
+    assert "Bearer" not in json.dumps(done)
+
+
+def test_damaged_meta_files_are_told_and_mended(run: Run, store: Store) -> None:
+    run("assigned", "a")
+    Path(store.meta, "assigned").write_bytes(b"\0\0")
+    assert "store/meta/assigned" in run("rolled_back")["error"]
+    assert status(run("assigned", "a")) == ("a", "a", None, "")
+    Path(store.meta, "assigned").write_bytes(b"\0\0")
+    assert status(run("reset")) == (None, None, None, "")
+
+
+def test_a_store_in_use(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run("assigned", "a")
+    given = {"config_dir": store.config_dir, "state": "reset", "lock_timeout": 0}
+    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())
+    with locked(store.config_dir, 0), pytest.raises(SystemExit):
+        kubelet_checkpoint.main()
+    assert f"in use by process {os.getpid()}" in json.loads(capsys.readouterr().out)["msg"]
+    assert store.active_source() == source("a")

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node import preflight, unit
+from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
+
+SHOWN = {"Id": "kubelet.service", "LoadState": "loaded", "Type": "simple", "FragmentPath": "/lib/kubelet.service", "MainPID": "72", "ActiveState": "active"}
+ARGV = ["/usr/bin/kubelet", "--config=/etc/kubelet.yaml", "--config-dir=/etc/kubelet.d", "--manifest-url-header=Authorization:hunter2", "--max-pods=61"]
+
+
+class Node:
+    """A node with a plain unit and a kubelet that runs."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.shown = {**SHOWN, "ExecStart": f"{{ path={ARGV[0]} ; argv[]={' '.join(ARGV)} ; ignore_errors=no }}"}
+        self.write("/lib/kubelet.service", f"[Service]\nExecStart={' '.join(ARGV)}\n")
+        self.write("/proc/72/cmdline", "\0".join([*ARGV, ""]))
+        self.write("/usr/bin/kubelet", "\x7fELF")
+        self.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nresolvConf: /etc/nowhere\n")
+        for name in ("20-b.conf", "10-a.conf", "notes.txt", "sub/30-c.conf"):
+            self.write(f"/etc/kubelet.d/{name}", "")
+
+    def write(self, path: str, text: str) -> None:
+        place = self.root / path[1:]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+
+    def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        words = list(argv)
+        out = "".join(f"{key}={value}\n" for key, value in self.shown.items()) if words[:2] == ["systemctl", "show"] else ""
+        out = "Kubernetes v1.20.2\n" if words[1:] == ["--version"] else out
+        return subprocess.CompletedProcess(words, 0 if out else 1, out, "")
+
+    def look(self, text: str | None = None) -> dict[str, t.Any]:
+        return preflight.look("kubelet.service", text, str(self.root), self.run)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+def test_one_look_shows_unit_and_host(node: Node) -> None:
+    found = node.look()
+    kubelet = found["kubelet"]
+    assert (kubelet["form"], kubelet["version"], kubelet["command_source"], kubelet["changes_at_restart"]) == ("plain", "v1.20.2", "process", False)
+    assert kubelet["config_dir_files"] == ["/etc/kubelet.d/10-a.conf", "/etc/kubelet.d/20-b.conf", "/etc/kubelet.d/sub/30-c.conf"]
+    assert kubelet["shadowed"]["maxPods"] == {"flag": "--max-pods=61", "file": "/lib/kubelet.service", "line": 2}
+    assert "hunter2" not in json.dumps(found)
+    assert "--manifest-url-header=********" in kubelet["command"]
+    assert found["check"] is None
+    assert [(problem["path"], problem["rule"]) for problem in found["problems"]] == [("resolvConf", "resolv-conf")]
+
+
+def test_an_edited_file_shows_as_a_change_at_restart(node: Node) -> None:
+    node.write("/proc/72/cmdline", "\0".join([*ARGV[:-1], "--max-pods=99", ""]))
+    kubelet = node.look()["kubelet"]
+    assert kubelet["changes_at_restart"] is True
+    assert (kubelet["command"][-1], kubelet["next_command"][-1]) == ("--max-pods=99", "--max-pods=61")
+    assert kubelet["shadowed"]["maxPods"] == {"flag": "--max-pods=99", "file": None, "line": None}
+
+
+def test_a_unit_that_is_not_understood_is_shown_as_refused(node: Node) -> None:
+    node.shown["ExecStart"] = "{ path=/other ; argv[]=/other ; ignore_errors=no }"
+    kubelet = node.look()["kubelet"]
+    assert kubelet["form"] == "refused" and "systemd has" in kubelet["reason"]
+    assert kubelet["command"][0] == ARGV[0] and kubelet["shadowed"]["maxPods"]["file"] is None
+    node.shown.update(LoadState="not-found", MainPID="0")
+    kubelet = node.look()["kubelet"]
+    assert (kubelet["form"], kubelet["version"], kubelet["command"], kubelet["binary"]) == ("refused", None, [], None)
+
+
+def test_a_staged_config_is_checked_and_held_against_the_host(node: Node) -> None:
+    found = node.look('{"resolvConf": ""}')
+    assert found["check"]["verdict"] == "not checked", "there is no systemd here to make a sandbox"
+    assert found["problems"] == []
+    assert node.look("&what\n")["problems"] == [], "what cannot be read is not judged"
+
+
+def test_secret_flags_in_both_forms_are_masked() -> None:
+    assert preflight.masked(["--manifest-url-header", "A:hunter2", "--max-pods", "1", "--manifest_url_header=A:b"]) == [
+        "--manifest-url-header", "********", "--max-pods", "1", "--manifest_url_header=********"]
+
+
+def run_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **options: t.Any) -> dict[str, t.Any]:
+    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": options}).encode())
+    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
+    with pytest.raises(SystemExit):
+        kubelet_preflight_info.main()
+    return t.cast("dict[str, t.Any]", json.loads(capsys.readouterr().out))
+
+
+def test_the_module_passes_options_on_and_masks_secrets(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[t.Any] = []
+
+    def look(*arguments: t.Any) -> dict[str, t.Any]:
+        seen.extend(arguments)
+        return {"kubelet": {"form": "plain"}, "host": {}, "check": {"messages": ["hunter22 is quoted"]}, "problems": []}
+
+    monkeypatch.setattr(preflight, "look", look)
+    result = run_module(monkeypatch, capsys, config={"staticPodURLHeader": {"A": ["hunter22"]}})
+    assert seen[0] == "kubelet.service" and json.loads(seen[1]) == {"staticPodURLHeader": {"A": ["hunter22"]}}
+    assert result["changed"] is False and "hunter22" not in json.dumps(result)
+
+
+def test_the_module_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def look(*dummy: t.Any) -> dict[str, t.Any]:
+        raise unit.UnitError("no systemd here")
+
+    monkeypatch.setattr(preflight, "look", look)
+    result = run_module(monkeypatch, capsys)
+    assert (result["failed"], result["msg"]) == (True, "no systemd here")
