@@ -16,7 +16,7 @@ description:
 options:
   state:
     description:
-      - V(present) installs the guard, and points the kubelet's unit at RV(ignore:active) of the store.
+      - V(present) installs the guard, and points the kubelet's unit at C(active) in O(config_dir).
       - V(absent) takes the guard and the drop-in away.
       - V(restarted) restarts the kubelet and fails unless it has a new InvocationID that stays and its healthz answers several times in a row.
     type: str
