@@ -176,6 +176,20 @@ def test_state_files_go_with_the_switch(node: Node, tmp_path: Path) -> None:
     assert state.read_text() == "none"
 
 
+@pytest.mark.parametrize("former", [None, OTHER])
+def test_a_trial_whose_switch_never_came_is_forgotten(node: Node, former: dict[str, str] | None) -> None:
+    if former:
+        node.store.stage(former, {"kubelet": "{}"})
+        node.store.switch(former)
+        node.store.graduate(former, "")
+    running = node.store.running()
+    node.store.stage(SOURCE, {"kubelet": "{}"})
+    node.store.arm(Trial(SOURCE, former, Moment(node.boot, node.seconds, node.wall), deadline_seconds=60, invocation="i0"))
+    node.later(61)
+    assert node.store.trial() is None and node.store.running() == running and node.store.error() == "" and node.ran == []
+    assert node.later() is None
+
+
 def test_a_trial_that_cannot_be_read_is_taken_back(node: Node) -> None:
     node.assign()
     node.start()
