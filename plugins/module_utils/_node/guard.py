@@ -136,6 +136,10 @@ class Guard:
             self.store.disarm()
             self._remember(Progress())
             return False
+        if action.what == decide.GO_BACK and not progress.verdict and self._running() != self.store.target(trial.to):
+            # It went back already, and only the note of that could not be written: one restart was enough.
+            self._keep(lambda: self.store.roll_back(action.reason))
+            return False
         if action.what == decide.GO_BACK:
             self._remember(progress._replace(verdict=action.reason))
             restart = self._walk_back(action.reason, facts)

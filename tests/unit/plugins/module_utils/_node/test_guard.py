@@ -227,6 +227,24 @@ def test_a_full_disk_does_not_keep_the_node_from_going_back(tmp_path: Path) -> N
     assert node.store.running() == LOCAL
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, before: bool) -> None:
+    disk = Full()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.start()
+    node.later()
+    disk.full = before
+    node.later(60)
+    disk.full = True
+    for _second in range(5):
+        node.later()
+    assert node.ran == [NEW, LOCAL]
+    disk.full = False
+    node.later()
+    assert node.ran == [NEW, LOCAL] and "nobody confirmed" in node.store.error()
+
+
 def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     guard = node.guard()
     monkeypatch.setattr(guard, "prestart", lambda: (_ for _ in ()).throw(StoreError("damaged")))
