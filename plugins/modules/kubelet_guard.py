@@ -16,8 +16,8 @@ description:
 options:
   state:
     description:
-      - V(present) installs the guard, and points the kubelet's unit at RV(ignore:active) of the store.
-      - V(absent) takes the guard and the drop-in away.
+      - V(present) installs the guard, and points the kubelet's unit at C(active) in O(config_dir).
+      - V(absent) takes the guard, the drop-in and the status annotation of the Node away.
       - V(restarted) restarts the kubelet and fails unless it has a new InvocationID that stays and its healthz answers several times in a row.
     type: str
     choices: [present, absent, restarted]
@@ -108,6 +108,8 @@ def main() -> None:
             result = restarted(unit, options["seconds"], module.check_mode)
     except (StoreError, UnitError, LockError, OSError) as error:
         module.fail_json(msg=str(error))
+    for warning in result.pop("warnings", []):
+        module.warn(warning)
     module.exit_json(**result)
 
 

@@ -81,8 +81,10 @@ def test_switch_again_check_mode_and_reset(role: Role) -> None:
     third = role.play(source, config, "--check")
     assert third.code == 0 and third.recap("n1")["changed"] == 0, third.output
 
+    role.bench.wait(lambda: role.bench.status().get("reason") == "passed its trial", 20, "annotation")
     gone = role.play(None, "", tasks_from="reset")
     assert gone.code == 0, gone.output
+    assert role.bench.status() == {}
     assert role.layout() == layout and role.bench.configz()["maxPods"] != 77
     again = role.play(None, "", tasks_from="reset")
     assert again.code == 0 and again.recap("n1")["changed"] == 0, again.output

@@ -131,6 +131,15 @@ class Guard:
         if starting and former.name != terms.name and trial.state_files and self._running() == self.store.target(trial.to):
             self._keep(lambda: statefiles.clear(trial.state_files))
         action = decide.decide(terms, progress, facts)
+        if action.what == decide.GO_BACK and not progress.verdict and _or_none(self.store.assigned) != trial.to:
+            # Armed, and whoever armed it was cut off before the switch: there is nothing to go back from.
+            self.store.disarm()
+            self._remember(Progress())
+            return False
+        if action.what == decide.GO_BACK and not progress.verdict and self._running() != self.store.target(trial.to):
+            # It went back already, and only the note of that could not be written: one restart was enough.
+            self._keep(lambda: self.store.roll_back(action.reason))
+            return False
         if action.what == decide.GO_BACK:
             self._remember(progress._replace(verdict=action.reason))
             restart = self._walk_back(action.reason, facts)

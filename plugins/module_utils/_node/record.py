@@ -29,8 +29,10 @@ class Records:
             return Progress()
 
     def remember(self, progress: Progress) -> None:
-        """Write it unless it stands there already. Raises files.FileError."""
-        if progress != self.progress():
+        """Write it unless it stands there already; to remember nothing works on a full disk too. Raises files.FileError."""
+        if progress == Progress():
+            files.remove(self.progress_path, self.fs)
+        elif progress != self.progress():
             self._save(self.progress_path, progress._asdict())
 
     def report(self) -> Report | None:

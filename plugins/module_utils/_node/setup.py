@@ -9,7 +9,7 @@ import os
 import time
 from typing import Any, Sequence
 
-from . import binary, files, health, install, kubeconfig, observe, tell
+from . import binary, files, health, install, kubeconfig, observe, report, tell
 from .errors import StoreError
 from .lock import locked
 from .store import Store
@@ -56,8 +56,23 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
     dropin = unit.installed()
     if dropin is not None and not check:
         unit.remove()
+    known = _known(config_dir)
     gone = install.absent(config_dir, unit, check)
-    return {"changed": gone or dropin is not None, "diff": [_diff(unit.dropin_path, dropin, None)] if dropin is not None else []}
+    warnings = _withdraw(known.get("argv", [])) if gone and not check else []
+    return {"changed": gone or dropin is not None, "diff": [_diff(unit.dropin_path, dropin, None)] if dropin is not None else [], "warnings": warnings}
+
+
+def _withdraw(argv: Sequence[str]) -> list[str]:
+    """Take the status annotation off the Node; return why it could not be done."""
+    try:
+        api = kubeconfig.Kubeconfig(tell.kubeconfig_of(list(argv)), timeout=5)
+        node = api.node_name(health.flag(argv, "hostname-override") or "")
+        api.call("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {report.ANNOTATION: None}}}, report.MERGE_PATCH)
+    except tell.NoCluster:
+        return []
+    except kubeconfig.ApiError as error:
+        return [f"the annotation {report.ANNOTATION} of the Node stays, the API server did not take it away: {error}"]
+    return []
 
 
 def restarted(unit: Unit, seconds: float, check: bool) -> dict[str, Any]:

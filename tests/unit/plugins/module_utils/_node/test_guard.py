@@ -176,6 +176,20 @@ def test_state_files_go_with_the_switch(node: Node, tmp_path: Path) -> None:
     assert state.read_text() == "none"
 
 
+@pytest.mark.parametrize("former", [None, OTHER])
+def test_a_trial_whose_switch_never_came_is_forgotten(node: Node, former: dict[str, str] | None) -> None:
+    if former:
+        node.store.stage(former, {"kubelet": "{}"})
+        node.store.switch(former)
+        node.store.graduate(former, "")
+    running = node.store.running()
+    node.store.stage(SOURCE, {"kubelet": "{}"})
+    node.store.arm(Trial(SOURCE, former, Moment(node.boot, node.seconds, node.wall), deadline_seconds=60, invocation="i0"))
+    node.later(61)
+    assert node.store.trial() is None and node.store.running() == running and node.store.error() == "" and node.ran == []
+    assert node.later() is None
+
+
 def test_a_trial_that_cannot_be_read_is_taken_back(node: Node) -> None:
     node.assign()
     node.start()
@@ -211,6 +225,24 @@ def test_a_full_disk_does_not_keep_the_node_from_going_back(tmp_path: Path) -> N
     disk.full = True
     node.start(2)
     assert node.store.running() == LOCAL
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, before: bool) -> None:
+    disk = Full()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.start()
+    node.later()
+    disk.full = before
+    node.later(60)
+    disk.full = True
+    for _second in range(5):
+        node.later()
+    assert node.ran == [NEW, LOCAL]
+    disk.full = False
+    node.later()
+    assert node.ran == [NEW, LOCAL] and "nobody confirmed" in node.store.error()
 
 
 def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
