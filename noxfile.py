@@ -220,6 +220,12 @@ def e2e_lowest(session: nox.Session) -> None:
     Tools(session, "lowest", LOWEST).pytest("tests/e2e/test_rollout.py", "-k", "two_groups or bad_value")
 
 
+@nox.session(default=False)
+def e2e_node(session: nox.Session) -> None:
+    """Not a gate yet: the node side (store, preflight, guard, role checkpoint) on kubelets that know nothing of dynamic configuration."""
+    newest(session).pytest("tests/e2e_node")
+
+
 @nox.session(tags=["lab"])
 def benchmarks(session: nox.Session) -> None:
     """Speed and memory on 1,000 nodes in the lab's API server, beside a bare loop of the same requests."""

@@ -194,8 +194,8 @@ class Disk(OS):
             choices: t.Iterable[tuple[int, ...]] = itertools.product(*[range(number) for number in counts])
         else:
             dice = random.Random(seed)
-            choices = [tuple(0 for _ in counts), tuple(number - 1 for number in counts)]
-            choices += [tuple(dice.randrange(number) for number in counts) for _ in range(MOST_STATES)]
+            choices = [(0,) * len(counts), tuple(number - 1 for number in counts)]
+            choices += [tuple(dice.randrange(number) for number in counts) for dummy in range(MOST_STATES)]
         for choice in choices:
             rest = iter(choice)
             yield Disk(_settled(self.root, lambda _node, options, rest=rest: options[next(rest, len(options) - 1) % len(options)]))

@@ -63,7 +63,7 @@ setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
         self.node.run("systemctl stop livenodes-kubelet-guard.service", check=False)
         self.python("setup.absent('/var/lib/kubelet-config', unit, False)")
         self.node.run(f"rm -rf {STORE}; systemctl reset-failed kubelet; systemctl restart kubelet")
-        self.wait(lambda: self.healthy(), 60, "the kubelet's own healthz")
+        self.wait(self.healthy, 60, "the kubelet's own healthz")
         self.lab.kubectl("annotate", "node", self.node.name, "kubelet-config.livenodes.io/status-", check=False)
         self.lab.kubectl("delete", "events", "--all", "-n", "default", check=False)
 

@@ -176,7 +176,7 @@ class Guard:
             self.store.roll_back(reason)
         except StoreError as error:
             # Of a full disk: the note of it could not be written, the way back is taken all the same.
-            print(error, file=sys.stderr)
+            sys.stderr.write(f"{error}\n")
         self._tell_back(reason)
         if facts.unit.active == "inactive":
             # Somebody stopped it, and will start it when they see fit.
@@ -212,7 +212,7 @@ class Guard:
             act()
         except (StoreError, OSError) as error:
             # A full disk must not keep the node from going back.
-            print(error, file=sys.stderr)
+            sys.stderr.write(f"{error}\n")
 
     def _mend(self) -> None:
         """See to it that the kubelet has a configuration to start with, whatever happened to the one it ran."""
@@ -282,7 +282,7 @@ def refuse_outdated(store: Store, settings: Settings, run: command.Run) -> None:
 
     if binary.version(settings.argv[0], run) in (None, proved):
         return
-    text = _or_none(lambda: store.data(good)[good["kubeletConfigKey"]].decode())
+    text = _or_none(lambda: store.data(good)[good["kubeletConfigKey"]].decode())  # pylint: disable=unnecessary-lambda  # the reading is to be caught too
     if text and binary.check(text, settings.argv, run=run).verdict == "invalid":
         store.forget_good()
 

@@ -32,7 +32,7 @@ def locked(config_dir: str, seconds: float = 30) -> t.Iterator[None]:
     while True:
         # Inside the loop: a holder before us may have removed the whole store.
         files.make_folder(config_dir)
-        handle = _open(path)
+        handle, holder = _open(path), ""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # A holder that removed the whole store took the file with it: this lock is then on a name nobody else sees.

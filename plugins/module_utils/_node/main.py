@@ -33,13 +33,13 @@ def main(folder: str, words: list[str]) -> int:
     if what == "watch":
         return watch(guard, folder)
     if what == "tick":
-        print(guard.tick())
+        sys.stdout.write(f"{guard.tick()}\n")
         return 0
     if what == "tell":
         return tell(guard)
     if what == "status":
         return status(guard)
-    print(f"usage: {folder} prestart | watch | tick | tell | status", file=sys.stderr)
+    sys.stderr.write(f"usage: {folder} prestart | watch | tick | tell | status\n")
     return 2
 
 
@@ -49,7 +49,7 @@ def prestart(guard: Guard) -> int:
         if guard.prestart():
             command.execute(["systemctl", "start", "--no-block", SERVICE])
     except (StoreError, LockError, OSError) as error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
     return 0
 
 
@@ -60,7 +60,7 @@ def watch(guard: Guard, folder: str) -> int:
         try:
             wait = guard.tick()
         except (StoreError, LockError, OSError) as error:
-            print(error, file=sys.stderr, flush=True)
+            sys.stderr.write(f"{error}\n")
             wait = LONGEST_PAUSE / 6
         if guard.records.report() is not None:
             if time.monotonic() >= next_telling:
@@ -84,7 +84,7 @@ def tell(guard: Guard) -> int:
     words = words or list(guard.settings.argv)
     failure = telling.tell(guard.records, lambda: kubeconfig.Kubeconfig(telling.kubeconfig_of(words)), health.flag(words, "hostname-override") or "")
     if failure:
-        print(f"not told yet: {failure}", file=sys.stderr)
+        sys.stderr.write(f"not told yet: {failure}\n")
     return 1 if failure else 0
 
 
@@ -93,5 +93,5 @@ def status(guard: Guard) -> int:
     pending = guard.records.report()
     progress = guard.records.progress()
     shown = report.status(guard.store.assigned(), guard.store.active_source(), guard.store.last_known_good(), guard.store.error(), "", time.time())
-    print(json.dumps({**shown, "told": pending is None, "progress": progress._asdict() if progress != Progress() else None}, indent=2))
+    sys.stdout.write(json.dumps({**shown, "told": pending is None, "progress": progress._asdict() if progress != Progress() else None}, indent=2) + "\n")
     return 0

@@ -96,7 +96,6 @@ def restarted(unit: Unit, seconds: float, check: bool) -> dict[str, Any]:
 
 def _known(config_dir: str) -> dict[str, Any]:
 
-
     try:
         found = json.loads((files.read(os.path.join(config_dir, "guard", "settings.json")) or b"{}").decode())
     except (ValueError, files.FileError):

@@ -135,7 +135,7 @@ def test_what_cannot_be_run_is_not_checked(argv: list[str], scratch: str) -> Non
 
 
 @pytest.mark.parametrize(("output", "code", "version"), [("Kubernetes v1.20.2\n", 0, "v1.20.2"), ("Kubernetes v1.33.1-eks-1a2b\n", 0, "v1.33.1-eks-1a2b"),
-                                                        ("k3s version v1.30\n", 0, None), ("Kubernetes v1.20.2\n", 1, None), ("", 127, None)])
+                                                         ("k3s version v1.30\n", 0, None), ("Kubernetes v1.20.2\n", 1, None), ("", 127, None)])
 def test_version(output: str, code: int, version: str | None) -> None:
     assert binary.version("/usr/bin/kubelet", lambda argv: subprocess.CompletedProcess(list(argv), code, output, "")) == version
 

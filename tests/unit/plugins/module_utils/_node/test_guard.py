@@ -50,7 +50,8 @@ class Node:
             self.start()
         return subprocess.CompletedProcess(list(argv), 0, "", "")
 
-    def assign(self, source: dict[str, str] = SOURCE, **trial: t.Any) -> None:
+    def assign(self, source: dict[str, str] | None = None, **trial: t.Any) -> None:
+        source = source or SOURCE
         self.store.stage(source, {"kubelet": "{}"})
         back = trial.pop("back", self.store.last_known_good())
         self.store.arm(Trial(source, back, Moment(self.boot, self.seconds, self.wall), **{"deadline_seconds": 60, "invocation": "i0", **trial}))
@@ -247,7 +248,11 @@ def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, be
 
 def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     guard = node.guard()
-    monkeypatch.setattr(guard, "prestart", lambda: (_ for _ in ()).throw(StoreError("damaged")))
+
+    def broken() -> None:
+        raise StoreError("damaged")
+
+    monkeypatch.setattr(guard, "prestart", broken)
     assert main.prestart(guard) == 0
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_guard import static_lab  # noqa: F401  # a fixture
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible, Run
 from tests.support.node_bench import STORE, Bench
@@ -45,7 +44,7 @@ class Role:
 
 
 @pytest.fixture
-def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:  # noqa: F811
+def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
     """The role on a node as it was before; the other node must not notice."""
     role = Role(static_lab, tmp_path)
     before = static_lab.node("n2").invocation_id()

@@ -4,13 +4,11 @@
 """The guard on a real node, alone: no Ansible, no ssh. Each case ends with the kubelet on its old configuration, said so on its Node."""
 from __future__ import annotations
 
-import os
 import time
 import typing as t
 
 import pytest
 
-from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.support.node_bench import STORE, Bench
 
@@ -18,26 +16,6 @@ LOCAL = "store/local/config"
 BAD = {"evictionHard": {"memory.available": "lots"}}
 GOOD = {"maxPods": 77}
 DROPIN = "/etc/systemd/system/kubelet.service.d/95-test.conf"
-
-
-@pytest.fixture(scope="module")
-def static_lab() -> t.Iterator[Lab]:
-    """A lab whose kubelets read a file only, as modern ones do; a lab that runs is used and left as it was."""
-    try:
-        before: bool | None = Lab.attach().state.data.get("dynamic")
-    except LabError:
-        before = None
-    try:
-        yield Lab.up(nodes=2, dynamic=False)
-    except LabError as error:
-        if os.environ.get("LAB") == "require":
-            raise
-        pytest.skip(f"no lab here: {error}")
-    finally:
-        if before is None:
-            Lab.down()
-        elif before:
-            Lab.up(nodes=2, dynamic=True)
 
 
 @pytest.fixture
