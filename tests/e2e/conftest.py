@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import nodes, source
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.reference import same_place
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
@@ -73,7 +74,7 @@ def to_local(lab: Lab, session: Session) -> None:
     options = {"state": "absent", "nodes": list(FLEET), "sources": None, "check_source": True, "wait": True, "wait_timeout": 90, "wait_sleep": 1}
     source.config_source(session, options, False)
     # A kubelet that had not taken up its source yet may still fail to fetch it, and says so until its next restart (status.go of 1.20).
-    halfway = {node.name for node in before.values() if not nodes.same_place(node.source, node.part("assigned"))}
+    halfway = {node.name for node in before.values() if not same_place(node.source, node.part("assigned"))}
     stale = {node.name for node in nodes.read(session, FLEET).values() if node.error}
     for name in sorted(halfway | stale):
         lab.node(name).run("systemctl restart kubelet")

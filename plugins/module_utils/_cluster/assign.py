@@ -7,6 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from .._config import document
+from .._config.reference import PLACE, same_place
 from . import bulk, configmaps, nodes
 from .errors import ApiError, ClusterError, NodesFailed
 from .session import Session
@@ -46,7 +47,7 @@ def assign(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
     rows: dict[str, dict[str, t.Any]] = {
         name: {"changed": False, "source": node.source, "previous": node.source, "state": "unchanged"} for name, node in current.items()}
-    changing = [name for name, node in current.items() if not nodes.same_place(node.source, wanted[name])]
+    changing = [name for name, node in current.items() if not same_place(node.source, wanted[name])]
     unfit = {name: why for name in changing for why in [_unfit(current[name], wanted[name])] if why}
     missing = _bad_sources(session, [source for name in changing for source in [wanted[name]] if source], check_mode) if options["check_source"] else {}
     unfit.update({name: missing[_place(wanted[name])] for name in changing if name not in unfit and _place(wanted[name]) in missing})
@@ -60,7 +61,7 @@ def assign(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         if stored is None:
             failures[outcome.item] = outcome.error.message if outcome.error else "no answer"
             row["state"] = "unknown" if isinstance(outcome.error, ApiError) and outcome.error.status == 0 else "unchanged"
-        elif not nodes.same_place(stored.source, wanted[outcome.item]):
+        elif not same_place(stored.source, wanted[outcome.item]):
             failures[outcome.item] = _dropped(stored)
             row["source"] = stored.source
         else:
@@ -90,7 +91,7 @@ def _dropped(stored: nodes.Node) -> str:
 
 
 def _place(source: Source) -> tuple[str, ...]:
-    return (source["namespace"], source["name"], source["kubeletConfigKey"]) if source else ()
+    return tuple(source[part] for part in PLACE) if source else ()
 
 
 def _bad_sources(session: Session, sources: list[dict[str, str]], check_mode: bool) -> dict[tuple[str, ...], str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._config.reference import same_place
 from . import nodes
 from .session import Session
 
@@ -45,7 +46,7 @@ def delivery(node: nodes.Node) -> str:
 
 def settled(node: nodes.Node) -> bool:
     """Tell whether the kubelet runs what its spec asks for, without an error."""
-    return not node.error and nodes.same_place(node.source, node.part("assigned")) and node.part("assigned") == node.part("active")
+    return not node.error and same_place(node.source, node.part("assigned")) and node.part("assigned") == node.part("active")
 
 
 def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import typing as t
 import urllib.parse
 
+from .._config.version import minor_of
 from .errors import ApiError, ClusterError
 from .session import Session
 
@@ -37,7 +37,7 @@ class Node:
     @property
     def minor(self) -> int:
         """The kubelet's minor version, 0 when it has not said."""
-        return minor_of(self.kubelet_version)
+        return minor_of(self.kubelet_version) or 0
 
     def part(self, name: str) -> dict[str, str] | None:
         """Return the config map reference under `assigned`, `active` or `lastKnownGood`, None for local."""
@@ -47,12 +47,6 @@ class Node:
     def error(self) -> str:
         """The kubelet's status.config.error, empty when there is none."""
         return (self.status or {}).get("error") or ""
-
-
-def minor_of(version: str) -> int:
-    """Return the minor number of a version like "v1.20.2"; 0 when it is none."""
-    found = re.match(r"v?\d+\.(\d+)", version or "")
-    return int(found.group(1)) if found else 0
 
 
 def trim(node: dict[str, t.Any]) -> Node:
@@ -142,11 +136,3 @@ def write_source(session: Session, node: Node, source: dict[str, str] | None, dr
 def describe(source: dict[str, str] | None) -> str:
     """Name a source in a sentence."""
     return f"{source.get('namespace')}/{source.get('name')} key {source.get('kubeletConfigKey')}" if source else "the local config"
-
-
-def same_place(one: dict[str, str] | None, other: dict[str, str] | None) -> bool:
-    """Tell whether two references name the same namespace, name and key, whatever the uid and resourceVersion."""
-    keys = ("namespace", "name", "kubeletConfigKey")
-    if one is None or other is None:
-        return one is other
-    return all(one.get(key) == other.get(key) for key in keys)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .nodes import Node, describe, same_place
+from .._config.reference import same_place
+from .nodes import Node, describe
 
 SYNC = "failed to sync: "
 # status.config.error -> what it means (pkg/kubelet/kubeletconfig/status/status.go)

@@ -12,6 +12,7 @@ import typing as t
 
 from .._config import checks, compare, difftext, document, fields
 from .._config import configz as pure_configz
+from .._config.reference import same_place
 from . import assign, bulk, configmaps, configz, diagnose, info, nodes, verdict
 from .errors import ApiError, ClusterError, NodesFailed
 from .session import Session
@@ -63,28 +64,29 @@ class Watch:
 
     def judge(self) -> None:
         """Judge every waiting node by what was last read, reading live configurations where the status is as it should be."""
-        answering = []
+        answering: dict[str, verdict.Verdict] = {}
         for name in self.waiting:
             expected = self.expected[name]
-            if expected is not None and not expected.reference and nodes.same_place(self.nodes[name].source, expected.source):
+            if expected is not None and not expected.reference and same_place(self.nodes[name].source, expected.source):
                 self.verdicts[name] = diagnose.missing(expected.source, self.nodes[name])
                 continue
             found = verdict.judge(self.nodes[name], (expected.reference or expected.source) if expected else None)
             if verdict.ok(found):
-                answering.append(name)
+                answering[name] = found
             else:
                 self.verdicts[name] = diagnose.refusal(found, expected.fault, self._problems(name)) if found.state == "fell_back" and expected else found
-        for outcome in bulk.each(answering, lambda name: configz.read(self.session, name), self.session.concurrency):
-            self.verdicts[outcome.item] = self._live(outcome.item, outcome)
+        for outcome in bulk.each(list(answering), lambda name: configz.read(self.session, name), self.session.concurrency):
+            self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)
 
-    def _live(self, name: str, outcome: bulk.Outcome[str, dict[str, t.Any]]) -> verdict.Verdict:
+    def _live(self, name: str, found: verdict.Verdict, outcome: bulk.Outcome[str, dict[str, t.Any]]) -> verdict.Verdict:
+        """Hold what the status says against the live configuration."""
         expected = self.expected[name]
         message = outcome.error.message if outcome.error else "its /configz is empty"
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
             # An empty status alone proves nothing: that of a kubelet in a crash loop never said what it was assigned.
             return verdict.Verdict("not_ready", f"its config is {'active' if expected else 'local by its status'}, but {message}")
         if expected is None:
-            return verdict.judge(self.nodes[name], None)
+            return found
         if outcome.value is None:
             return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {message}", True)
         if expected.config is None:
@@ -95,7 +97,7 @@ class Watch:
              "flags": _flags(change.path)} for change in changes]
         if self.differences[name]:
             return diagnose.differs(self.differences[name])
-        return verdict.judge(self.nodes[name], expected.reference)
+        return found
 
     def _problems(self, name: str) -> list[t.Any]:
         expected = self.expected[name]
@@ -107,7 +109,7 @@ class Watch:
         moved = {}
         for name in self.waiting:
             expected, assigned = self.expected[name], self.nodes[name].part("assigned")
-            if expected and nodes.same_place(assigned, expected.source) and assigned != expected.reference:
+            if expected and same_place(assigned, expected.source) and assigned != expected.reference:
                 moved[id(expected)] = expected
         for expected in moved.values():
             expected.refresh(self.session)

@@ -9,7 +9,6 @@ a group take well under a second and 1,000 nodes of which no two are alike some 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Mapping, Sequence
 
 from . import plan_node, plan_text
@@ -17,8 +16,8 @@ from .document import API_VERSION, KIND, accept, parse
 from .field import EFFECTS, FORBIDDEN
 from .identity import configmap_name as name_of
 from .problem import REFUSAL, Problem
-
-_VERSION = re.compile(r"v?1\.([0-9]+)(?:[.+-].*)?$")
+from .reference import same_place
+from .version import minor_of
 
 
 def make_plan(current: Mapping[str, Any], config: Any = None, node_configs: Mapping[str, Any] | None = None,
@@ -48,7 +47,7 @@ def make_plan(current: Mapping[str, Any], config: Any = None, node_configs: Mapp
     variants: dict[str, Any] = {}
     names: dict[str, str] = {}
     for name, row in sorted(current["nodes"].items()):
-        minor = _minor(row.get("kubelet_version"))
+        minor = minor_of(row.get("kubelet_version"))
         live = row.get("variant")
         if minor is None or live not in current["variants"]:
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
@@ -93,11 +92,6 @@ class _Layers:
         return (self._known[text],)
 
 
-def _minor(version: Any) -> int | None:
-    found = _VERSION.match(str(version or ""))
-    return int(found.group(1)) if found else None
-
-
 def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool) -> str:
     """Return ``none`` when the node already is, or can be left, where it should be.
 
@@ -107,18 +101,13 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
     if source is None:
         return "assign" if changed else "none"
     active, assigned = _reference(status.get("active")), _reference(status.get("assigned"))
-    if status.get("error") or not active or active != assigned or not _names(active, source):
+    if status.get("error") or not active or active != assigned or not same_place(active, _reference(source)):
         return "assign"
-    return "none" if not changed or _names(active, reference) else "assign"
+    return "none" if not changed or same_place(active, reference) else "assign"
 
 
 def _reference(source: Any) -> dict[str, Any]:
     return dict(source.get("configMap") or source) if isinstance(source, Mapping) else {}
-
-
-def _names(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    other = _reference(other)
-    return all(one.get(part) == other.get(part) for part in ("namespace", "name", "kubeletConfigKey"))
 
 
 def _unusable(row: Mapping[str, Any], problem: Problem) -> dict[str, Any]:

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any, Callable, Mapping, Sequence
 
 from .._config import fields, shadow
+from .._config.version import minor_of
 from . import binary, command, content, form, health, host
 from .unit import Command, Unit, UnitError
 
@@ -39,7 +39,7 @@ def look(name: str = "kubelet.service", text: str | None = None, root: str = "/"
     }
     checked = None
     if text is not None:
-        checked = dict(binary.check(text, upcoming.argv, program, _minor(version), run)._asdict())
+        checked = dict(binary.check(text, upcoming.argv, program, minor_of(version), run)._asdict())
         try:
             config, unreadable = content.load(text), None
         except ValueError as error:
@@ -92,11 +92,6 @@ def _program(argv: Sequence[str], unit: Unit) -> str:
         return unit.command_line().program
     except UnitError:
         return ""
-
-
-def _minor(version: str | None) -> int | None:
-    match = re.match(r"v1\.(\d+)\.", version or "")
-    return int(match.group(1)) if match else None
 
 
 def _read(path: str, root: str) -> tuple[Mapping[str, Any], str | None]:

@@ -40,11 +40,6 @@ def test_trim_a_node_that_has_said_nothing_yet() -> None:
     assert not trimmed.unschedulable
 
 
-@pytest.mark.parametrize(("version", "minor"), [("v1.20.2", 20), ("1.9.11-gke.5", 9), ("v1.23.0-alpha.1+abc", 23), ("", 0), ("nonsense", 0)])
-def test_minor(version: str, minor: int) -> None:
-    assert nodes.minor_of(version) == minor
-
-
 def test_read_all() -> None:
     with Calls(Call("GET", NODES, items(node("n2"), node("n1")), PAGE)) as session:
         assert list(nodes.read(session)) == ["n2", "n1"]
@@ -156,13 +151,3 @@ def test_conflicts_without_end() -> None:
 def test_other_refusals_are_passed_on() -> None:
     with Calls(patch(ApiError(403, "forbidden"), place())) as session, pytest.raises(ApiError, match="forbidden"):
         nodes.write_source(session, one(), place(), dry_run=False)
-
-
-def test_same_place() -> None:
-    assert nodes.same_place(reference(revision="1"), reference(revision="2"))
-    assert nodes.same_place(place(), reference())
-    assert nodes.same_place(None, None)
-    assert not nodes.same_place(None, place())
-    assert not nodes.same_place(place("a"), place("b"))
-    assert not nodes.same_place(place(key="a"), place(key="b"))
-    assert not nodes.same_place({**place(), "namespace": "other"}, place())

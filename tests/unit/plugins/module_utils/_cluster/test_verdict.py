@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import nodes, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.reference import same_place
 from tests.support.objects import Reference, node, place, reference, status
 
 LOAD, VALIDATE, INTERNAL = verdict.MEANING
@@ -117,7 +118,7 @@ def test_any_status_gets_a_sound_verdict(source: Reference | None, config: dict[
     assert found.state in verdict.STATES
     assert found.message
     assert not (found.final and verdict.ok(found))
-    assert nodes.same_place(source, expected) or found.state == "reassigned"
+    assert same_place(source, expected) or found.state == "reassigned"
     if found.state == "active":
         assert config == {**status(expected, expected), **{name: part for name, part in (config or {}).items() if name == "lastKnownGood"}}
         assert ready == "True"
