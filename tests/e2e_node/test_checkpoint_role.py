@@ -33,7 +33,7 @@ class Role:
     def play(self, source: dict[str, str] | None, config: t.Any, *arguments: str, tasks_from: str = "main", **variables: t.Any) -> Run:
         text = config if isinstance(config, str) else json.dumps(config, indent=2, sort_keys=True) + "\n"
         role = {"ansible.builtin.include_role": {"name": "livenodes.kubelet.checkpoint", "tasks_from": tasks_from},
-                "vars": {"kubelet_config_source": source, "kubelet_config_text": text, **variables}}
+                "vars": {"kubelet_config_source": source, "kubelet_config_data": {"kubelet": text}, **variables}}
         path = self.home / "play.yml"
         path.write_text(json.dumps([{"hosts": "n1", "gather_facts": False, "tasks": [role]}]))
         return self.ansible.playbook(str(path), *arguments)
