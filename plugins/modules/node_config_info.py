@@ -49,16 +49,20 @@ nodes:
   type: dict
   contains:
     delivery:
-      description: V(native) when the kubelet follows Node.spec.configSource, else V(none).
+      description: >-
+        V(checkpoint) when this collection wrote a checkpoint on the node, else V(native) when its kubelet follows Node.spec.configSource, else V(none).
       type: str
+    listening:
+      description: Whether the kubelet follows Node.spec.configSource, also where that is not what counts.
+      type: bool
     kubelet_version:
       description: Version of the kubelet.
       type: str
     source:
-      description: What Node.spec.configSource names; V(null) for the local config.
+      description: What Node.spec.configSource, or the annotation in its place, names; V(null) for the local config.
       type: dict
     assigned:
-      description: Reference to the source the kubelet has been told to use, as the kubelet reports it.
+      description: Reference to the source the kubelet has been told to use, as its node reports it.
       type: dict
     active:
       description: Reference to the source the kubelet runs with; V(null) for its local config.
@@ -67,10 +71,13 @@ nodes:
       description: Reference to the source the kubelet falls back to; V(null) for its local config.
       type: dict
     error:
-      description: The error the kubelet reports, empty when there is none.
+      description: The error the kubelet or, with delivery V(checkpoint), the guard on the node reports, empty when there is none.
+      type: str
+    reason:
+      description: With delivery V(checkpoint), what the guard said last, such as V(on trial) or V(passed its trial); else empty.
       type: str
     settled:
-      description: Whether the kubelet runs what the spec asks for, without an error.
+      description: Whether the kubelet runs what it should, without an error.
       type: bool
     ready:
       description: Whether the Node's condition Ready is true.
@@ -95,7 +102,7 @@ summary:
   description: Counts over all nodes, and the names of those with an error.
   returned: success
   type: dict
-  sample: {nodes: 3, ready: 3, unschedulable: 0, unavailable: 0, native: 3, settled: 3, failed: []}
+  sample: {nodes: 3, ready: 3, unschedulable: 0, unavailable: 0, native: 3, checkpoint: 0, settled: 3, failed: []}
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import info, module, nodes

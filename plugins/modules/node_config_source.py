@@ -10,10 +10,9 @@ short_description: Assign config sources to nodes, take them away, and wait for 
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Points nodes at the ConfigMaps their kubelets are to run with (Node.spec.configSource), all nodes in one call, and reads back what the API
-    server stored.
-  - Refuses before anything is written when a node does not exist, when its kubelet does not follow Node.spec.configSource, or when the ConfigMap
-    could not be used.
+  - Points nodes at the ConfigMaps their kubelets are to run with (Node.spec.configSource, or an annotation where the kubelet does not follow that),
+    all nodes in one call, and reads back what the API server stored.
+  - Refuses before anything is written when a node does not exist, when its kubelet could not follow, or when the ConfigMap could not be used.
   - Waits, with one LIST a poll for all nodes, until the kubelets run what they were told, and says of every one that does not what stands in its
     way.
 extends_documentation_fragment:
@@ -32,8 +31,8 @@ options:
   state:
     description:
       - V(present) assigns O(source) to O(nodes), or O(sources).
-      - V(absent) takes the config source of O(nodes) away, so that their kubelets go back to their local config.
-      - V(verified) changes nothing and waits until the nodes run O(source) or O(sources), or what their spec names when neither is given.
+      - V(absent) takes the config source of O(nodes) away, so that kubelets with native delivery go back to their local config.
+      - V(verified) changes nothing and waits until the nodes run O(source) or O(sources), or what is written down for them when neither is given.
     type: str
     choices: [present, absent, verified]
     default: present
@@ -65,6 +64,17 @@ options:
       - A config source for each node, by node name, each with C(namespace), C(name) and C(kubeletConfigKey). Further keys are ignored, so that a row
         of RV(livenodes.kubelet.kubelet_configmap#module:configmaps) can be given as it is.
     type: dict
+  delivery:
+    description:
+      - How the config reaches the kubelets. A source in O(sources) may have a C(delivery) of its own.
+      - V(native) writes Node.spec.configSource, which kubelets of 1.11 to 1.23 with C(--dynamic-config-dir) follow.
+      - V(checkpoint) writes the annotation C(kubelet-config.livenodes.io/source) and returns RV(configmaps), which the role
+        P(livenodes.kubelet.checkpoint#role) carries to the node. Until then no kubelet does anything.
+      - V(auto) is V(checkpoint) for nodes that have this annotation or C(kubelet-config.livenodes.io/status), V(native) for others whose kubelet
+        reports Node.status.config, and V(checkpoint) for the rest. With O(state=absent) it takes the source away wherever it stands.
+    type: str
+    choices: [auto, native, checkpoint]
+    default: auto
   check_source:
     description:
       - Whether to refuse to assign a ConfigMap that does not exist, has no such key or holds no KubeletConfiguration.
@@ -72,7 +82,8 @@ options:
     default: true
   wait:
     description:
-      - Whether to wait, after O(state=present) and O(state=absent), until the kubelets have followed.
+      - Whether to wait, after O(state=present) and O(state=absent), until the kubelets have followed. Only those with native delivery follow by
+        themselves.
     type: bool
     default: false
   wait_timeout:
@@ -121,8 +132,8 @@ RETURN = r"""
 nodes:
   description:
     - One row for each node, by name, on failure as well.
-    - C(changed) and C(source) (what the spec has now), C(previous) (what it had) after an assignment. After a wait also C(ok), C(state), C(message),
-      C(differences) and the parts of the status that M(livenodes.kubelet.node_config_info) returns.
+    - C(changed), C(delivery), C(source) (what the node should run now) and C(previous) (what it should before) after an assignment. After a wait also
+      C(ok), C(state), C(message), C(differences) and the parts of the status that M(livenodes.kubelet.node_config_info) returns.
   returned: always
   type: dict
   contains:
@@ -148,6 +159,10 @@ nodes:
       ok: true
       previous: null
       source: {namespace: kube-system, name: livenodes-kubelet-5m7f2b6t4c, kubeletConfigKey: kubelet}
+configmaps:
+  description: The data of the ConfigMaps that nodes with delivery V(checkpoint) are to have, by C(namespace/name).
+  returned: with O(state=present)
+  type: dict
 summary:
   description: Counts over all nodes.
   returned: always
@@ -173,6 +188,7 @@ def main() -> None:
                 },
             },
             "sources": {"type": "dict"},
+            "delivery": {"type": "str", "choices": ["auto", "native", "checkpoint"], "default": "auto"},
             "check_source": {"type": "bool", "default": True},
             "wait": {"type": "bool", "default": False},
             "wait_timeout": {"type": "int", "default": 180},

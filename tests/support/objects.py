@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import annotation
+
 HEADER = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 Reference = dict[str, str]
 
@@ -39,10 +41,12 @@ def status(assigned: Reference | None = None, active: Reference | None = None, g
 
 
 def node(name: str = "n1", source: Reference | None = None, config: dict[str, t.Any] | None = None, version: str = "v1.20.2", revision: str = "1",
-         ready: str = "True", **spec: t.Any) -> dict[str, t.Any]:
-    """A Node object. `config` is status.config, None for a kubelet that does not listen."""
+         ready: str = "True", marked: Reference | None = None, told: dict[str, t.Any] | None = None, **spec: t.Any) -> dict[str, t.Any]:
+    """A Node object. `config` is status.config, None for a kubelet that does not listen; `marked` and `told` are their stand-ins among the annotations."""
+    notes = {**({annotation.SOURCE: annotation.text({"configMap": marked})} if marked else {}),
+             **({annotation.STATUS: annotation.text(told)} if told is not None else {})}
     return {
-        "metadata": {"name": name, "resourceVersion": revision},
+        "metadata": {"name": name, "resourceVersion": revision, **({"annotations": notes} if notes else {})},
         "spec": {**({"configSource": {"configMap": source}} if source else {}), **spec},
         "status": {
             "nodeInfo": {"kubeletVersion": version},

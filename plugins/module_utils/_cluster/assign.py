@@ -1,134 +1,139 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage assign: point nodes at their config source, or back at their local config."""
+"""Stage assign: write down what each node should run, where its delivery has that, or take it away again.
+
+A kubelet with native delivery follows by itself. For the others the ConfigMap's content is returned, for the role `checkpoint` to carry to the node.
+"""
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
-from .._config import document
-from .._config.reference import PLACE, same_place
-from . import bulk, configmaps, nodes
+from .._config.reference import same_place
+from . import bulk, configmaps, nodes, sources
 from .errors import ApiError, ClusterError, NodesFailed
 from .session import Session
+from .sources import Source
 
-Source = t.Optional[t.Dict[str, str]]
 
+@dataclasses.dataclass(frozen=True)
+class _Step:
+    """What is to be done with one node: `node` as the delivery that was chosen sees it, `goal` to stand on its `sides`."""
 
-def wanted_sources(options: dict[str, t.Any]) -> dict[str, Source]:
-    """Return the source each node is to have, None for the local config.
+    node: nodes.Node
+    goal: Source
+    sides: t.Sequence[str]
 
-    Raises ClusterError when a source is incomplete.
-    """
-    if options["nodes"] is not None and not options["nodes"]:
-        raise ClusterError("nodes is an empty list: name at least one node")
-    if options["state"] == "absent":
-        return dict.fromkeys(options["nodes"] or options["sources"] or {})
-    given = options["sources"] if options["sources"] is not None else dict.fromkeys(options["nodes"] or [], options["source"])
-    wanted: dict[str, Source] = {}
-    for name, source in given.items():
-        if not isinstance(source, dict) or not source.get("namespace") or not source.get("name"):
-            raise ClusterError(f"sources: node {name} needs a mapping with namespace, name and kubeletConfigKey, not {source!r}")
-        key = source.get("kubeletConfigKey") or source.get("kubelet_config_key") or "kubelet"
-        wanted[name] = {"namespace": source["namespace"], "name": source["name"], "kubeletConfigKey": key}
-    return wanted
+    def reached(self, node: nodes.Node) -> bool:
+        """Tell whether a state of the node is the goal."""
+        return all(node.side(side).source == self.goal if side == nodes.CHECKPOINT else same_place(node.side(side).source, self.goal) for side in self.sides)
 
 
 def assign(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Write Node.spec.configSource of every node that has another one, and read back what was stored.
+    """Write the source of every node that has another one, and read back what was stored.
 
     Requests: one LIST, one GET a distinct ConfigMap, one PATCH a node that changes; nothing is written when any node or
     ConfigMap is unfit. Raises NodesFailed naming every node concerned.
     """
-    wanted = wanted_sources(options)
+    wanted = sources.wanted(options)
     try:
-        current = nodes.read(session, wanted) if wanted else {}
+        found = nodes.read(session, wanted) if wanted else {}
     except ApiError as error:
         raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
+    current = {name: node.seen_as(deliver(node, wanted[name])) for name, node in found.items()}
+    # Only a kubelet with native delivery reads the ConfigMap itself; to the others its content is carried, also by a run that goes on where one was cut off.
+    needed = {name: source for name, one in wanted.items() for source in [one.source] if source and (
+        current[name].delivery == nodes.CHECKPOINT or (options["check_source"] and not same_place(current[name].source, source)))}
+    configs = sources.find(session, needed.values())
+    steps = {name: _step(node, wanted[name], configs) for name, node in current.items()}
     rows: dict[str, dict[str, t.Any]] = {
-        name: {"changed": False, "source": node.source, "previous": node.source, "state": "unchanged"} for name, node in current.items()}
-    changing = [name for name, node in current.items() if not same_place(node.source, wanted[name])]
-    unfit = {name: why for name in changing for why in [_unfit(current[name], wanted[name])] if why}
-    missing = _bad_sources(session, [source for name in changing for source in [wanted[name]] if source], check_mode) if options["check_source"] else {}
-    unfit.update({name: missing[_place(wanted[name])] for name in changing if name not in unfit and _place(wanted[name]) in missing})
+        name: {"changed": False, "delivery": node.delivery, "source": node.source, "previous": node.source, "state": "unchanged"}
+        for name, node in current.items()}
+    changing = [name for name, step in steps.items() if not step.reached(step.node)]
+    unfit = {name: why for name in changing for why in [_unfit(found[name], steps[name])] if why}
+    for name, source in needed.items():
+        why = configs[nodes.describe(source)].fault
+        # In check mode the ConfigMap may be one that push would have made.
+        if why and name not in unfit and not (check_mode and why.startswith(sources.ABSENT)):
+            unfit[name] = f"{nodes.describe(source)}: {why}"
     if unfit:
         raise NodesFailed("assigning (nothing was written to any node)", unfit, _result(rows, unfit))
-
-    outcomes = bulk.each(changing, lambda name: nodes.write_source(session, current[name], wanted[name], check_mode), session.concurrency)
-    failures: dict[str, str] = {}
-    for outcome in outcomes:
-        row, stored = rows[outcome.item], outcome.value
-        if stored is None:
-            failures[outcome.item] = outcome.error.message if outcome.error else "no answer"
-            row["state"] = "unknown" if isinstance(outcome.error, ApiError) and outcome.error.status == 0 else "unchanged"
-        elif not same_place(stored.source, wanted[outcome.item]):
-            failures[outcome.item] = _dropped(stored)
-            row["source"] = stored.source
-        else:
-            row.update(changed=True, source=stored.source, state="assigned" if stored.source else "reset")
+    failures = _write(session, {name: steps[name] for name in changing}, rows, check_mode)
     result = _result(rows, failures)
+    result["configmaps"] = {f"{source['namespace']}/{source['name']}": (configs[nodes.describe(source)].configmap or {}).get("data") or {}
+                            for name, source in needed.items() if current[name].delivery == nodes.CHECKPOINT}
     if failures:
         raise NodesFailed("assigning", failures, result)
     return result
 
 
-def _unfit(node: nodes.Node, source: Source) -> str | None:
-    """Say why the kubelet of a node could not follow a source; None when it can."""
+def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, t.Any]], dry_run: bool) -> dict[str, str]:
+    """Take the steps, note in `rows` what came of each, and return why some failed."""
+    failures: dict[str, str] = {}
+
+    def write(name: str) -> nodes.Node:
+        return nodes.write_source(session, steps[name].node, steps[name].goal, dry_run, steps[name].sides)
+
+    for outcome in bulk.each(list(steps), write, session.concurrency):
+        row, stored = rows[outcome.item], outcome.value
+        if stored is None:
+            failures[outcome.item] = outcome.error.message if outcome.error else "no answer"
+            row["state"] = "unknown" if isinstance(outcome.error, ApiError) and outcome.error.status == 0 else "unchanged"
+        elif not steps[outcome.item].reached(stored):
+            failures[outcome.item] = _dropped(stored)
+            row["source"] = stored.source
+        else:
+            row.update(changed=True, source=stored.source, state="assigned" if stored.source else "reset")
+    return failures
+
+
+def deliver(node: nodes.Node, wanted: sources.Wanted) -> str:
+    """Return how a source reaches a node, or is taken away: as asked, else as the node itself shows, never as the API server would accept."""
+    if wanted.delivery != nodes.AUTO or wanted.source is None:
+        return wanted.delivery
+    return nodes.CHECKPOINT if node.delivery == nodes.NONE else node.delivery
+
+
+def _step(node: nodes.Node, wanted: sources.Wanted, configs: dict[str, sources.Found]) -> _Step:
+    source = wanted.source
+    if source is None:
+        # Taken away everywhere, unless one side is named: also where a move from one delivery to the other was cut off.
+        both = [side for side in (nodes.NATIVE, nodes.CHECKPOINT) if node.side(side).source]
+        return _Step(node, None, both if wanted.delivery == nodes.AUTO else [wanted.delivery])
+    configmap = configs[nodes.describe(source)].configmap if node.delivery == nodes.CHECKPOINT else None
+    # The annotation names the revision that was carried to the node; a kubelet with native delivery follows every later one.
+    return _Step(node, configmaps.reference(configmap, source["kubeletConfigKey"]) if configmap else source, [node.delivery])
+
+
+def _unfit(found: nodes.Node, step: _Step) -> str | None:
+    """Say why the kubelet of a node could not run a source delivered so; None when it can."""
+    node, source = step.node, step.goal
     if source is None:
         return None
+    if node.delivery == nodes.CHECKPOINT:
+        if found.listening and found.native.source and not same_place(found.native.source, source):
+            return (f"its kubelet follows spec.configSource, which names {nodes.describe(found.native.source)}: that is stronger than a checkpoint. "
+                    "Move the node over with the playbook migrate, or leave kubelet_config_delivery to auto")
+        return None
+    if found.delivery == nodes.CHECKPOINT and not same_place(found.source, source):
+        return (f"its kubelet runs a checkpoint, of {nodes.describe(found.source)}: move the node over with the playbook migrate, or leave "
+                "kubelet_config_delivery to auto")
     if node.minor and node.minor not in nodes.NATIVE_MINORS:
         return (f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource.configMap (kubelets 1.11 to 1.23 do); "
-                "leave it out of this group")
-    if node.status is None:
+                "set kubelet_config_delivery to auto or checkpoint for it")
+    if found.native.status is None:
         return ("nobody is listening: its kubelet reports no status.config (one that has just started does so within 15 s). Start the kubelet with "
-                "--dynamic-config-dir=DIR and the feature gate DynamicKubeletConfig (off by default from 1.22), or leave the node out")
+                "--dynamic-config-dir=DIR and the feature gate DynamicKubeletConfig (off by default from 1.22), or set kubelet_config_delivery to "
+                "auto or checkpoint for it")
     return None
 
 
 def _dropped(stored: nodes.Node) -> str:
+    if stored.delivery == nodes.CHECKPOINT:
+        return f"the API server accepted the patch but stored {nodes.describe(stored.source)}: does an admission webhook change Node annotations?"
     return (f"the API server accepted the patch but stored {nodes.describe(stored.source)}: its feature gate DynamicKubeletConfig is off "
-            "(default from 1.22, gone in 1.26); turn it on at kube-apiserver, or deliver the configuration another way")
-
-
-def _place(source: Source) -> tuple[str, ...]:
-    return tuple(source[part] for part in PLACE) if source else ()
-
-
-def _bad_sources(session: Session, sources: list[dict[str, str]], check_mode: bool) -> dict[tuple[str, ...], str]:
-    """Look at every distinct source once and say what is wrong with those that no kubelet could use."""
-    distinct = {_place(source): source for source in sources}
-    found = bulk.each(list(distinct.values()), lambda source: source_fault(session, source), session.concurrency)
-    faults: dict[tuple[str, ...], str] = {}
-    for outcome in found:
-        if outcome.error:
-            faults[_place(outcome.item)] = f"the ConfigMap {nodes.describe(outcome.item)} could not be checked: {outcome.error.message}"
-        elif outcome.value and not (check_mode and outcome.value.startswith(ABSENT)):
-            # In check mode the ConfigMap may be one that push would have made.
-            faults[_place(outcome.item)] = f"{nodes.describe(outcome.item)}: {outcome.value}"
-    return faults
-
-
-ABSENT = "there is no such ConfigMap"
-
-
-def source_fault(session: Session, source: dict[str, str]) -> str | None:
-    """Return what makes a source useless to every kubelet, None when nothing does (one GET)."""
-    configmap = configmaps.read(session, source["namespace"], source["name"])
-    return f"{ABSENT}; push it first" if configmap is None else content_fault(configmap, source["kubeletConfigKey"])
-
-
-def content_fault(configmap: dict[str, t.Any], key: str) -> str | None:
-    """Return what makes the content under a key unusable: absent, binary, or no KubeletConfiguration."""
-    data = configmap.get("data") or {}
-    if key not in data:
-        if key in (configmap.get("binaryData") or {}):
-            return f"the key {key} holds binary data, which kubelets ignore; its file is not UTF-8 text"
-        return f"it has no key {key} (it has: {', '.join(sorted(data)) or 'none'})"
-    try:
-        document.parse(data[key], f"key {key}", complete=True)
-    except document.DocumentError as error:
-        return str(error)
-    return None
+            "(default from 1.22, gone in 1.26); turn it on at kube-apiserver, or set kubelet_config_delivery to checkpoint")
 
 
 def _result(rows: dict[str, dict[str, t.Any]], failures: dict[str, str]) -> dict[str, t.Any]:
@@ -140,6 +145,6 @@ def _result(rows: dict[str, dict[str, t.Any]], failures: dict[str, str]) -> dict
         "nodes": rows,
         "summary": {"nodes": len(rows), "changed": len(changed), "failed": len(failures), "unchanged": len(rows) - len(changed) - len(failures)},
         "diff": [{"before_header": f"Node {name}", "after_header": f"Node {name}",
-                  "before": f"spec.configSource: {nodes.describe(rows[name]['previous'])}\n",
-                  "after": f"spec.configSource: {nodes.describe(rows[name]['source'])}\n"} for name in changed],
+                  "before": f"{nodes.WHERE[rows[name]['delivery']]}: {nodes.describe(rows[name]['previous'])}\n",
+                  "after": f"{nodes.WHERE[rows[name]['delivery']]}: {nodes.describe(rows[name]['source'])}\n"} for name in changed],
     }

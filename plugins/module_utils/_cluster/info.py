@@ -19,15 +19,17 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 
 def row(node: nodes.Node) -> dict[str, t.Any]:
-    """Return what users see of a node; the four parts have the names and shape of Node.status.config."""
+    """Return what users see of a node; the four parts have the names and shape of Node.status.config, whatever the delivery."""
     return {
-        "delivery": delivery(node),
+        "delivery": node.delivery,
+        "listening": node.listening,
         "kubelet_version": node.kubelet_version,
         "source": node.source,
         "assigned": node.part("assigned"),
         "active": node.part("active"),
         "lastKnownGood": node.part("lastKnownGood"),
         "error": node.error,
+        "reason": (node.status or {}).get("reason") or "",
         "settled": settled(node),
         "ready": node.ready == "True",
         "ready_reason": node.ready_reason,
@@ -36,16 +38,8 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
     }
 
 
-def delivery(node: nodes.Node) -> str:
-    """Return `native` when the node's kubelet follows Node.spec.configSource, else `none`.
-
-    A kubelet with --dynamic-config-dir always reports status.config, an empty one at least; one without never does.
-    """
-    return "native" if node.status is not None and node.minor in nodes.NATIVE_MINORS else "none"
-
-
 def settled(node: nodes.Node) -> bool:
-    """Tell whether the kubelet runs what its spec asks for, without an error."""
+    """Tell whether the kubelet runs what it should, without an error."""
     return not node.error and same_place(node.source, node.part("assigned")) and node.part("assigned") == node.part("active")
 
 
@@ -57,7 +51,8 @@ def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
         "ready": sum(item["ready"] for item in values),
         "unschedulable": sum(not item["schedulable"] for item in values),
         "unavailable": sum(not (item["ready"] and item["schedulable"]) for item in values),
-        "native": sum(item["delivery"] == "native" for item in values),
+        "native": sum(item["delivery"] == nodes.NATIVE for item in values),
+        "checkpoint": sum(item["delivery"] == nodes.CHECKPOINT for item in values),
         "settled": sum(item["settled"] for item in values),
         "failed": sorted(name for name, item in rows.items() if item["error"]),
     }

@@ -8,10 +8,16 @@ import dataclasses
 import typing as t
 import urllib.parse
 
+from .._config import annotation
 from .._config.version import minor_of
 from .errors import ApiError, ClusterError
 from .session import Session
 
+AUTO, NATIVE, CHECKPOINT, NONE = "auto", "native", "checkpoint", "none"
+# What users may ask for.
+DELIVERIES = (AUTO, NATIVE, CHECKPOINT)
+# Where the source of a node stands, by delivery.
+WHERE = {NATIVE: "spec.configSource", CHECKPOINT: f"the annotation {annotation.SOURCE}", NONE: "spec.configSource"}
 # Large enough for few requests, small enough that a page of full Node objects (20 KB each) stays cheap to parse.
 PAGE = 250
 # Argument spec of the modules that choose nodes by name or label.
@@ -21,14 +27,29 @@ NATIVE_MINORS = range(11, 24)
 
 
 @dataclasses.dataclass(frozen=True)
+class Side:
+    """One delivery's view of a node: the reference it should run (None: its local config), and its status in the shape of Node.status.config.
+
+    A status of None was never reported.
+    """
+
+    source: dict[str, str] | None = None
+    status: dict[str, t.Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Node:
-    """What we need of a Node object. `source` and `status` are spec.configSource.configMap and status.config as the API shows them."""
+    """What we need of a Node object. `native` is spec.configSource and status.config, `checkpoint` the annotations of the other delivery.
+
+    `delivery` says which of the two counts: `native`, `checkpoint`, or `none` when nothing delivers a config to the node yet.
+    """
 
     name: str
     resource_version: str
     kubelet_version: str
-    source: dict[str, str] | None
-    status: dict[str, t.Any] | None
+    native: Side
+    checkpoint: Side
+    delivery: str
     ready: str
     ready_reason: str
     heartbeat: str
@@ -39,31 +60,78 @@ class Node:
         """The kubelet's minor version, 0 when it has not said."""
         return minor_of(self.kubelet_version) or 0
 
+    @property
+    def listening(self) -> bool:
+        """Whether its kubelet follows Node.spec.configSource.
+
+        A kubelet with --dynamic-config-dir always reports status.config, an empty one at least; one without never does.
+        """
+        return self.native.status is not None and (not self.minor or self.minor in NATIVE_MINORS)
+
+    def side(self, delivery: str) -> Side:
+        """Return the view of one delivery."""
+        return self.checkpoint if delivery == CHECKPOINT else self.native
+
+    @property
+    def source(self) -> dict[str, str] | None:
+        """What the node should run, None for its local config."""
+        return self.side(self.delivery).source
+
+    @property
+    def status(self) -> dict[str, t.Any] | None:
+        """What it reports, None when it never did."""
+        return self.side(self.delivery).status
+
     def part(self, name: str) -> dict[str, str] | None:
         """Return the config map reference under `assigned`, `active` or `lastKnownGood`, None for local."""
-        return ((self.status or {}).get(name) or {}).get("configMap")
+        return _part(self.status, name)
 
     @property
     def error(self) -> str:
-        """The kubelet's status.config.error, empty when there is none."""
+        """The error in its status, empty when there is none."""
         return (self.status or {}).get("error") or ""
+
+    @property
+    def references(self) -> list[dict[str, str]]:
+        """Every ConfigMap reference the node has, in either delivery."""
+        found = [reference for side in (self.native, self.checkpoint)
+                 for reference in (side.source, *(_part(side.status, name) for name in ("assigned", "active", "lastKnownGood")))]
+        return [reference for reference in found if reference]
+
+    def seen_as(self, delivery: str) -> Node:
+        """Return the node judged by one delivery, whichever counts; `auto` leaves that as it is."""
+        return self if delivery == AUTO else dataclasses.replace(self, delivery=delivery)
+
+
+def _part(status: dict[str, t.Any] | None, name: str) -> dict[str, str] | None:
+    return _reference((status or {}).get(name))
+
+
+def _reference(holder: t.Any) -> dict[str, str] | None:
+    """Return the reference in `{"configMap": ...}`. Anybody can write an annotation: what is no reference is none."""
+    found = holder.get("configMap") if isinstance(holder, dict) else None
+    return found if isinstance(found, dict) and found.get("namespace") and found.get("name") else None
 
 
 def trim(node: dict[str, t.Any]) -> Node:
     """Reduce a Node object as the API returns it."""
     spec, status = node.get("spec") or {}, node.get("status") or {}
     ready: dict[str, str] = next((item for item in status.get("conditions") or [] if item.get("type") == "Ready"), {})
-    return Node(
+    notes = node["metadata"].get("annotations") or {}
+    marked, told = annotation.parse(notes.get(annotation.SOURCE)), annotation.parse(notes.get(annotation.STATUS))
+    found = Node(
         name=node["metadata"]["name"],
         resource_version=node["metadata"].get("resourceVersion") or "",
         kubelet_version=(status.get("nodeInfo") or {}).get("kubeletVersion") or "",
-        source=(spec.get("configSource") or {}).get("configMap"),
-        status=status.get("config"),
+        native=Side(_reference(spec.get("configSource")), status.get("config")),
+        checkpoint=Side(_reference(marked), told),
+        delivery=NONE if marked is None and told is None else CHECKPOINT,
         ready=ready.get("status") or "Unknown",
         ready_reason=": ".join(filter(None, (ready.get("reason"), ready.get("message")))),
         heartbeat=ready.get("lastHeartbeatTime") or "",
         unschedulable=bool(spec.get("unschedulable")),
     )
+    return dataclasses.replace(found, delivery=NATIVE) if found.delivery == NONE and found.listening else found
 
 
 def read(session: Session, names: t.Collection[str] | None = None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
@@ -108,29 +176,43 @@ def _pages(session: Session, query: list[tuple[str, t.Any]]) -> list[Node]:
     raise AssertionError("the last try returns or raises")
 
 
-def write_source(session: Session, node: Node, source: dict[str, str] | None, dry_run: bool) -> Node:
-    """Set or remove (None) spec.configSource of one node with a merge patch and return the node as the API server stored it.
+def write_source(session: Session, node: Node, source: dict[str, str] | None, dry_run: bool, sides: t.Collection[str] = ()) -> Node:
+    """Set or remove (None) what a node should run with a merge patch; return the node as the API server stored it.
 
-    The patch carries the resourceVersion that was read, so a change by somebody else in between is never overwritten unseen: on a
-    conflict the node is read again, and the patch is repeated only while the source is still the one we decided upon.
+    `sides` are the deliveries to write it for, by default the one that counts. The patch carries the resourceVersion that was read, so a change by
+    somebody else in between is never overwritten unseen: on a conflict the node is read again, and the patch is repeated only while the sources are
+    still those we decided upon.
     """
+    sides = sides or (node.delivery,)
     path = f"/api/v1/nodes/{urllib.parse.quote(node.name)}"
     query = [("dryRun", "All")] if dry_run else []
     current = node
     for _attempt in range(5):
-        body = {"metadata": {"resourceVersion": current.resource_version}, "spec": {"configSource": {"configMap": source} if source else None}}
         try:
-            return trim(session.request("PATCH", path, query, body, "application/merge-patch+json"))
+            patch = _patch(current.resource_version, source, sides)
+            return trim(session.request("PATCH", path, query, patch, "application/merge-patch+json")).seen_as(node.delivery)
         except ApiError as error:
             if error.status != 409:
                 raise
-        current = trim(session.request("GET", path))
-        if current.source == source:
+        current = trim(session.request("GET", path)).seen_as(node.delivery)
+        if all(current.side(side).source == source for side in sides):
             # Ours after all: the answer to an earlier try was lost on the way.
             return current
-        if current.source != node.source:
-            raise ApiError(409, f"somebody else changed spec.configSource to {describe(current.source)} meanwhile; run again to decide anew", "Conflict")
+        for side in sides:
+            now = current.side(side).source
+            if now != node.side(side).source:
+                raise ApiError(409, f"somebody else changed {WHERE[side]} to {describe(now)} meanwhile; run again to decide anew", "Conflict")
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
+
+
+def _patch(resource_version: str, source: dict[str, str] | None, sides: t.Collection[str]) -> dict[str, t.Any]:
+    whole = {"configMap": source} if source else None
+    body: dict[str, t.Any] = {"metadata": {"resourceVersion": resource_version}}
+    if CHECKPOINT in sides:
+        body["metadata"]["annotations"] = {annotation.SOURCE: annotation.text(whole) if whole else None}
+    if set(sides) - {CHECKPOINT}:
+        body["spec"] = {"configSource": whole}
+    return body
 
 
 def describe(source: dict[str, str] | None) -> str:

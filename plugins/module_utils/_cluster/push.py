@@ -116,8 +116,7 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
 
 def _used(all_nodes: t.Iterable[nodes.Node]) -> set[tuple[str, str]]:
     """Every ConfigMap that some node points to, runs, or would fall back to."""
-    references = [reference for node in all_nodes for reference in (node.source, node.part("assigned"), node.part("active"), node.part("lastKnownGood"))]
-    return {(reference["namespace"], reference["name"]) for reference in references if reference}
+    return {(reference["namespace"], reference["name"]) for node in all_nodes for reference in node.references}
 
 
 def _diff(namespace: str, name: str, before: str, after: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage verify: wait until every node runs what its spec asks for, and say precisely what stands in the way.
+"""Stage verify: wait until every node runs what it should, and say precisely what stands in the way.
 
 Each poll is one LIST for all nodes; the live configuration is read once a node, when its status says that the source is active.
 """
@@ -13,7 +13,7 @@ import typing as t
 from .._config import checks, compare, difftext, document, fields
 from .._config import configz as pure_configz
 from .._config.reference import same_place
-from . import assign, bulk, configmaps, configz, diagnose, info, nodes, verdict
+from . import bulk, configmaps, configz, diagnose, info, nodes, sources, verdict
 from .errors import ApiError, ClusterError, NodesFailed
 from .session import Session
 
@@ -32,30 +32,31 @@ class Expected:
         """Read the ConfigMap again (one GET)."""
         key = self.source["kubeletConfigKey"]
         configmap = configmaps.read(session, self.source["namespace"], self.source["name"])
-        if configmap is None:
-            self.reference, self.config, self.fault = {}, None, assign.ABSENT
-            return
-        self.reference = configmaps.reference(configmap, key)
-        self.fault = assign.content_fault(configmap, key)
-        self.config = None if self.fault else document.parse(configmap["data"][key], key)
+        self.fault = sources.fault(configmap, key)
+        self.reference = configmaps.reference(configmap, key) if configmap else {}
+        self.config = document.parse(configmap["data"][key], key) if configmap and not self.fault else None
 
 
 class Watch:
     """The nodes being waited for and what is known of each."""
 
-    def __init__(self, session: Session, wanted: dict[str, assign.Source] | None, found: dict[str, nodes.Node]) -> None:
+    def __init__(self, session: Session, wanted: dict[str, sources.Wanted] | None, found: dict[str, nodes.Node], delivery: str) -> None:
         self.session = session
-        self.nodes = found
-        sources = {name: (wanted[name] if wanted is not None else node.source) for name, node in found.items()}
-        distinct = {nodes.describe(source): source for source in sources.values() if source}
+        self.deliveries = {name: wanted[name].delivery if wanted is not None else delivery for name in found}
+        self.nodes = self._seen(found)
+        named = {name: (wanted[name].source if wanted is not None else node.source) for name, node in self.nodes.items()}
+        distinct = {nodes.describe(source): source for source in named.values() if source}
         read = bulk.each(list(distinct.items()), lambda item: Expected(session, item[1]), session.concurrency)
         for outcome in read:
             if outcome.error:
                 raise outcome.error
         known = {outcome.item[0]: outcome.value for outcome in read}
-        self.expected: dict[str, Expected | None] = {name: known[nodes.describe(source)] if source else None for name, source in sources.items()}
+        self.expected: dict[str, Expected | None] = {name: known[nodes.describe(source)] if source else None for name, source in named.items()}
         self.verdicts: dict[str, verdict.Verdict] = {}
         self.differences: dict[str, list[dict[str, t.Any]]] = {name: [] for name in found}
+
+    def _seen(self, found: dict[str, nodes.Node]) -> dict[str, nodes.Node]:
+        return {name: node.seen_as(self.deliveries[name]) for name, node in found.items()}
 
     @property
     def waiting(self) -> list[str]:
@@ -66,11 +67,11 @@ class Watch:
         """Judge every waiting node by what was last read, reading live configurations where the status is as it should be."""
         answering: dict[str, verdict.Verdict] = {}
         for name in self.waiting:
-            expected = self.expected[name]
-            if expected is not None and not expected.reference and same_place(self.nodes[name].source, expected.source):
-                self.verdicts[name] = diagnose.missing(expected.source, self.nodes[name])
+            expected, node = self.expected[name], self.nodes[name]
+            if expected and not expected.reference and node.delivery != nodes.CHECKPOINT and same_place(node.source, expected.source):
+                self.verdicts[name] = diagnose.missing(expected.source, node)
                 continue
-            found = verdict.judge(self.nodes[name], (expected.reference or expected.source) if expected else None)
+            found = verdict.judge(node, _reference(node, expected) if expected else None)
             if verdict.ok(found):
                 answering[name] = found
             else:
@@ -105,11 +106,11 @@ class Watch:
 
     def poll(self) -> None:
         """Read all waiting nodes in one LIST, and again each ConfigMap that a kubelet has in another revision than we know."""
-        self.nodes.update(nodes.read(self.session, self.waiting))
+        self.nodes.update(self._seen(nodes.read(self.session, self.waiting)))
         moved = {}
         for name in self.waiting:
             expected, assigned = self.expected[name], self.nodes[name].part("assigned")
-            if expected and same_place(assigned, expected.source) and assigned != expected.reference:
+            if expected and self.nodes[name].delivery != nodes.CHECKPOINT and same_place(assigned, expected.source) and assigned != expected.reference:
                 moved[id(expected)] = expected
         for expected in moved.values():
             expected.refresh(self.session)
@@ -127,17 +128,17 @@ class Watch:
                                                              "waited_seconds": round(time.monotonic() - started, 1)}}
 
 
-def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, assign.Source] | None = None) -> dict[str, t.Any]:
+def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.Wanted] | None = None) -> dict[str, t.Any]:
     """Wait for nodes to run their source and return a row for each; raises NodesFailed naming every node that does not, and why.
 
-    `wanted` None means: whatever their spec names now. Waits at most `wait_timeout` seconds, polling every `wait_sleep` seconds or
+    `wanted` None means: whatever is written down for them now. Waits at most `wait_timeout` seconds, polling every `wait_sleep` seconds or
     more where a LIST of the cluster's nodes takes long.
     """
     started = time.monotonic()
     deadline = started + options["wait_timeout"]
     names = list(wanted) if wanted is not None else options["nodes"]
     try:
-        watch = Watch(session, wanted, nodes.read(session, names) if wanted is None or wanted else {})
+        watch = Watch(session, wanted, nodes.read(session, names) if wanted is None or wanted else {}, options["delivery"])
     except ApiError as error:
         raise _unseen(names or [], error) from error
     watch.judge()
@@ -164,6 +165,13 @@ def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, assign
     if failures:
         raise NodesFailed("verifying", failures, result)
     return result
+
+
+def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
+    """Return the reference a node has to report: with a checkpoint the revision that was carried to it, else the one the ConfigMap has now."""
+    if node.delivery == nodes.CHECKPOINT and node.source and same_place(node.source, expected.source):
+        return node.source
+    return expected.reference or expected.source
 
 
 def _flags(path: str) -> list[str]:
@@ -193,4 +201,4 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
         elif last.state == "sync_error" and expected:
             watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
         else:
-            watch.verdicts[name] = verdict.at_timeout(last, silence.get(name), seconds)
+            watch.verdicts[name] = verdict.at_timeout(last, watch.nodes[name].delivery, silence.get(name), seconds)

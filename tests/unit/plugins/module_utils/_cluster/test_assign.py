@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import assign, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import annotation
 from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
 from tests.support.objects import configmap, items, node, place, reference, status, text
 
@@ -18,7 +19,7 @@ LISTENS = status()
 
 
 def options(**given: t.Any) -> dict[str, t.Any]:
-    return {"state": "present", "nodes": None, "source": None, "sources": None, "check_source": True, **given}
+    return {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True, **given}
 
 
 def listed(*found: dict[str, t.Any]) -> Call:
@@ -46,9 +47,9 @@ def test_assign(check_mode: bool) -> None:
         result = assign.assign(session, options(sources={"n1": place("config-a"), "n2": place("config-a"), "n3": place("config-b")}), check_mode)
     assert result["changed"]
     assert result["nodes"] == {
-        "n1": {"changed": True, "source": place("config-a"), "previous": None, "state": "assigned"},
-        "n2": {"changed": True, "source": place("config-a"), "previous": place("old"), "state": "assigned"},
-        "n3": {"changed": False, "source": place("config-b"), "previous": place("config-b"), "state": "unchanged"},
+        "n1": {"changed": True, "delivery": "native", "source": place("config-a"), "previous": None, "state": "assigned"},
+        "n2": {"changed": True, "delivery": "native", "source": place("config-a"), "previous": place("old"), "state": "assigned"},
+        "n3": {"changed": False, "delivery": "native", "source": place("config-b"), "previous": place("config-b"), "state": "unchanged"},
     }
     assert result["summary"] == {"nodes": 3, "changed": 2, "failed": 0, "unchanged": 1}
     assert [(diff["before_header"], diff["before"], diff["after"]) for diff in result["diff"]] == [
@@ -87,7 +88,7 @@ UNFIT = [
 def test_nothing_is_written_when_any_node_is_unfit(unfit: dict[str, t.Any], message: str) -> None:
     calls = listed(node("n1", config=LISTENS), unfit, node("n3")), get()
     with Calls(*calls) as session, pytest.raises(NodesFailed, match=message) as caught:
-        assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
+        assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place(), delivery="native"), False)
     assert caught.value.message.startswith("assigning (nothing was written to any node): 2 nodes failed.")
     assert set(caught.value.failures) == {"n2", "n3"}
     assert caught.value.result["summary"] == {"nodes": 3, "changed": 0, "failed": 2, "unchanged": 1}
@@ -105,7 +106,7 @@ BAD = [
     pytest.param(configmap(data={}, binaryData={"kubelet": "AAAA"}), "holds binary data, which kubelets ignore", id="binary"),
     pytest.param(configmap(content="maxPods: 1"), "apiVersion is missing", id="no header"),
     pytest.param(configmap(content="a: [b"), "key kubelet, line 1", id="unparsable"),
-    pytest.param(ApiError(403, "forbidden"), "could not be checked: forbidden", id="forbidden"),
+    pytest.param(ApiError(403, "forbidden"), "the ConfigMap could not be read: forbidden", id="forbidden"),
 ]
 
 
@@ -181,28 +182,75 @@ def test_somebody_else_at_the_same_time() -> None:
     assert caught.value.result["nodes"]["n1"]["state"] == "assigned"
 
 
-@pytest.mark.parametrize(("given", "wanted"), [
-    ({"nodes": ["n1"], "source": {"namespace": "s", "name": "a", "kubelet_config_key": "k"}}, {"namespace": "s", "name": "a", "kubeletConfigKey": "k"}),
-    ({"sources": {"n1": reference()}}, place()),
-    ({"sources": {"n1": {"namespace": "s", "name": "a"}}}, {"namespace": "s", "name": "a", "kubeletConfigKey": "kubelet"}),
-    ({"state": "absent", "nodes": ["n1"]}, None),
-    ({"state": "absent", "sources": {"n1": reference()}}, None),
-])
-def test_wanted_sources(given: dict[str, t.Any], wanted: dict[str, str] | None) -> None:
-    assert assign.wanted_sources(options(**given)) == {"n1": wanted}
-
-
-@pytest.mark.parametrize("source", [None, "config-a", {}, {"name": "a"}, {"namespace": "s"}, {"namespace": "", "name": "a"}, ["a"]])
-def test_incomplete_sources(source: t.Any) -> None:
-    with pytest.raises(ClusterError, match="node n1 needs a mapping with namespace, name and kubeletConfigKey"):
-        assign.wanted_sources(options(sources={"n1": source}))
-
-
-@pytest.mark.parametrize("state", ["present", "absent", "verified"])
-def test_an_empty_list_of_nodes(state: str) -> None:
-    with pytest.raises(ClusterError, match="nodes is an empty list"):
-        assign.wanted_sources(options(state=state, nodes=[], source=place()))
-
-
 def test_the_first_and_last_kubelets_that_follow() -> None:
     assert (min(nodes.NATIVE_MINORS), max(nodes.NATIVE_MINORS)) == (11, 23)
+
+
+def mark(name: str, source: dict[str, str] | None, answer: t.Any = None, dry_run: bool = False, **more: t.Any) -> Call:
+    """The patch of the annotation that stands in for spec.configSource."""
+    value = annotation.text({"configMap": source}) if source else None
+    body = {"metadata": {"resourceVersion": "1", "annotations": {annotation.SOURCE: value}}, **more}
+    return Call("PATCH", f"{NODES}/{name}", node(name, marked=source) if answer is None else answer, DRY if dry_run else (), body, MERGE)
+
+
+def test_each_node_by_what_it_is() -> None:
+    """Of three nodes without a config source one has a kubelet that follows it, two do not; the ConfigMap they share is read once."""
+    calls = (listed(node("n1", config=LISTENS), node("n2", version="v1.33.1"), node("n3", config=LISTENS, told={})), get(),
+             patch("n1", place()), mark("n2", reference()), mark("n3", reference()))
+    with Calls(*calls) as session:
+        result = assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
+    assert {name: (row["delivery"], row["state"], row["source"]) for name, row in result["nodes"].items()} == {
+        "n1": ("native", "assigned", place()), "n2": ("checkpoint", "assigned", reference()), "n3": ("checkpoint", "assigned", reference())}
+    assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
+    assert result["diff"][1]["after"] == "the annotation kubelet-config.livenodes.io/source: kube-system/config-a key kubelet\n"
+
+
+def test_a_checkpoint_that_is_assigned_is_carried_again_but_not_written_again() -> None:
+    with Calls(listed(node("n1", marked=reference())), get()) as session:
+        result = assign.assign(session, options(sources={"n1": place()}), False)
+    assert (result["changed"], result["nodes"]["n1"]["state"], list(result["configmaps"])) == (False, "unchanged", ["kube-system/config-a"])
+
+
+def test_a_configmap_of_the_same_name_made_anew_is_another_checkpoint() -> None:
+    with Calls(listed(node("n1", marked=reference(revision="6"))), get(), mark("n1", reference())) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), False)["changed"]
+
+
+def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
+    """It has no uid yet."""
+    with Calls(listed(node("n1")), get(answer=GONE), mark("n1", place(), dry_run=True)) as session:
+        result = assign.assign(session, options(sources={"n1": place()}), True)
+    assert (result["changed"], result["configmaps"]) == (True, {"kube-system/config-a": {}})
+
+
+@pytest.mark.parametrize(("found", "delivery", "message"), [
+    (node("n1", place("other"), LISTENS), "checkpoint", "follows spec.configSource, which names kube-system/other .* with the playbook migrate"),
+    (node("n1", marked=reference("other"), config=LISTENS), "native", "runs a checkpoint, of kube-system/other .* with the playbook migrate"),
+])
+def test_one_delivery_does_not_work_against_the_other(found: dict[str, t.Any], delivery: str, message: str) -> None:
+    with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
+        assign.assign(session, options(sources={"n1": place()}, delivery=delivery), False)
+
+
+def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
+    with Calls(listed(node("n1", place(), LISTENS)), get(), mark("n1", reference(), node("n1", place(), LISTENS, marked=reference()))) as session:
+        assert assign.assign(session, options(sources={"n1": place()}, delivery="checkpoint"), False)["changed"]
+    with Calls(listed(node("n1", config=LISTENS, marked=reference())), get(), patch("n1", place())) as session:
+        assert assign.assign(session, options(sources={"n1": {**place(), "delivery": "native"}}), False)["changed"]
+
+
+def test_a_source_is_taken_away_wherever_it_stands() -> None:
+    """One side only where one is named."""
+    both = node("n1", place(), LISTENS, marked=reference())
+    with Calls(listed(both), mark("n1", None, node("n1", config=LISTENS), spec={"configSource": None})) as session:
+        row = assign.assign(session, options(state="absent", nodes=["n1"]), False)["nodes"]["n1"]
+    assert (row["state"], row["delivery"]) == ("reset", "checkpoint")
+    with Calls(listed(both), patch("n1", None, node("n1", None, LISTENS, marked=reference()))) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
+    with Calls(listed(both), mark("n1", None, node("n1", place(), LISTENS))) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"], delivery="checkpoint"), False)["changed"]
+
+
+def test_an_annotation_that_is_not_kept() -> None:
+    with Calls(listed(node("n1")), get(), mark("n1", reference(), node("n1"))) as session, pytest.raises(NodesFailed, match="admission webhook"):
+        assign.assign(session, options(sources={"n1": place()}), False)

@@ -9,6 +9,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import info, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import annotation
 from tests.support.calls import NODES, PAGE, Call, Calls
 from tests.support.objects import items, node, place, reference, status
 
@@ -20,14 +21,14 @@ def row(**fields: t.Any) -> dict[str, t.Any]:
 def test_row() -> None:
     config = status(reference("b"), reference("a"), reference("a"), "some error")
     assert row(source=place("b"), config=config, unschedulable=True) == {
-        "delivery": "native", "kubelet_version": "v1.20.2", "source": place("b"), "assigned": reference("b"), "active": reference("a"),
-        "lastKnownGood": reference("a"), "error": "some error", "settled": False, "ready": True, "ready_reason": "KubeletReady: posting",
+        "delivery": "native", "listening": True, "kubelet_version": "v1.20.2", "source": place("b"), "assigned": reference("b"), "active": reference("a"),
+        "lastKnownGood": reference("a"), "error": "some error", "reason": "", "settled": False, "ready": True, "ready_reason": "KubeletReady: posting",
         "heartbeat": "2026-01-01T00:00:00Z", "schedulable": False,
     }
 
 
 @pytest.mark.parametrize(("version", "config", "delivery"), [
-    ("v1.10.13", {}, "none"), ("v1.11.0", {}, "native"), ("v1.23.17", {}, "native"), ("v1.24.0", {}, "none"), ("v1.20.2", None, "none"), ("", {}, "none"),
+    ("v1.10.13", {}, "none"), ("v1.11.0", {}, "native"), ("v1.23.17", {}, "native"), ("v1.24.0", {}, "none"), ("v1.20.2", None, "none"), ("", {}, "native"),
 ])
 def test_delivery(version: str, config: dict[str, t.Any] | None, delivery: str) -> None:
     assert row(version=version, config=config)["delivery"] == delivery
@@ -58,4 +59,22 @@ def test_counts() -> None:
         result = info.info(session, {"nodes": None, "label_selectors": None}, True)
     assert (result["changed"], list(result["nodes"])) == (False, ["n1", "n2", "n3", "n4", "a5"])
     assert result["summary"] == {
-        "nodes": 5, "ready": 3, "unschedulable": 2, "unavailable": 3, "native": 3, "settled": 3, "failed": ["a5", "n2"]}
+        "nodes": 5, "ready": 3, "unschedulable": 2, "unavailable": 3, "native": 3, "checkpoint": 0, "settled": 3, "failed": ["a5", "n2"]}
+
+
+def test_both_deliveries_read_alike() -> None:
+    """Whatever the kubelet itself says of Node.spec.configSource, once this collection wrote a checkpoint."""
+    config = {**status(reference(), reference(), error="some error"), "reason": "went back", "started": "2026-01-01T00:00:00Z"}
+    for kubelet in (None, {}):
+        native = row(source=place(), config=status(reference(), reference(), error="some error"))
+        mine = row(marked=reference(), told=config, config=kubelet)
+        assert mine == {**native, "delivery": "checkpoint", "listening": kubelet is not None, "source": reference(), "reason": "went back"}
+    assert row(marked=reference())["delivery"] == row(told={})["delivery"] == "checkpoint"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"a"', '{"configMap": "a"}', '{"configMap": {"name": "a"}}'])
+def test_annotations_that_somebody_broke(text: str) -> None:
+    broken = node()
+    broken["metadata"]["annotations"] = {annotation.SOURCE: text, annotation.STATUS: text}
+    trimmed = nodes.trim(broken)
+    assert (trimmed.delivery, trimmed.source, trimmed.part("active"), trimmed.references) == ("checkpoint", None, None, [])

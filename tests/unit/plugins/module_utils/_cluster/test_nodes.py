@@ -29,8 +29,8 @@ def patch(answer: t.Any, source: dict[str, str] | None, revision: str = "1", que
 def test_trim() -> None:
     trimmed = one(source=place(), config=status(reference(), error="some error"), unschedulable=True, ready="False")
     assert trimmed == nodes.Node(
-        name="n1", resource_version="1", kubelet_version="v1.20.2", source=place(), status=status(reference(), error="some error"), ready="False",
-        ready_reason="KubeletReady: posting", heartbeat="2026-01-01T00:00:00Z", unschedulable=True)
+        name="n1", resource_version="1", kubelet_version="v1.20.2", native=nodes.Side(place(), status(reference(), error="some error")),
+        checkpoint=nodes.Side(), delivery="native", ready="False", ready_reason="KubeletReady: posting", heartbeat="2026-01-01T00:00:00Z", unschedulable=True)
     assert (trimmed.part("assigned"), trimmed.part("active"), trimmed.error, trimmed.minor) == (reference(), None, "some error", 20)
 
 

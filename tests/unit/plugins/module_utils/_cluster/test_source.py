@@ -31,7 +31,8 @@ def api() -> Cluster:
 
 
 def run(api: Cluster, check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
-    options = {"state": "present", "nodes": None, "source": None, "sources": None, "check_source": True, "wait": True, "wait_timeout": 60, "wait_sleep": 2}
+    options = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True, "wait": True,
+               "wait_timeout": 60, "wait_sleep": 2}
     return source.config_source(api, {**options, **given}, check_mode)
 
 

@@ -87,16 +87,16 @@ def test_not_ready_may_pass(ready: str) -> None:
 
 def test_at_timeout() -> None:
     pending = verdict.Verdict("pending", "waiting")
-    silent = verdict.at_timeout(pending, 90.4, 180)
+    silent = verdict.at_timeout(pending, "native", 90.4, 180)
     assert (silent.state, silent.final) == ("silent", True)
     assert "no heartbeat for 90 s" in silent.message and "Last seen: waiting" in silent.message
-    stuck = verdict.at_timeout(pending, 5.0, 180)
+    stuck = verdict.at_timeout(pending, "native", 5.0, 180)
     assert (stuck.state, stuck.final) == ("not_restarting", True)
     assert stuck.message.startswith("waiting. After 180 s its kubelet is alive but has not restarted")
-    unknown = verdict.at_timeout(pending, None, 180)
+    unknown = verdict.at_timeout(pending, "native", None, 180)
     assert unknown == verdict.Verdict("pending", "waiting (gave up after 180 s)", True)
-    assert verdict.at_timeout(verdict.Verdict("not_ready", "so"), 5.0, 60) == verdict.Verdict("not_ready", "so (gave up after 60 s)", True)
-    assert verdict.at_timeout(verdict.Verdict("not_ready", "so"), 41.0, 60).state == "silent"
+    assert verdict.at_timeout(verdict.Verdict("not_ready", "so"), "native", 5.0, 60) == verdict.Verdict("not_ready", "so (gave up after 60 s)", True)
+    assert verdict.at_timeout(verdict.Verdict("not_ready", "so"), "native", 41.0, 60).state == "silent"
 
 
 def test_counts() -> None:
@@ -124,7 +124,7 @@ def test_any_status_gets_a_sound_verdict(source: Reference | None, config: dict[
         assert ready == "True"
     if found.state == "local":
         assert expected is None and not set(config or {}) - {"error"}
-    late = verdict.at_timeout(found, silent, 60)
+    late = verdict.at_timeout(found, "native", silent, 60)
     assert late.final
     assert late.state in verdict.STATES
     assert found.message in late.message
@@ -136,3 +136,41 @@ def test_flaps_are_judged_by_what_is_now(seen: list[dict[str, t.Any] | None]) ->
     """Nothing is remembered: a status judged after any others gets the verdict it gets alone."""
     alone = [judge(place(), config, A) for config in seen]
     assert [judge(place(), config, A) for config in reversed(seen)] == alone[::-1]
+
+
+HEARTBEAT = "2026-01-01T00:00:00Z"
+
+
+def judge_checkpoint(told: dict[str, t.Any] | None, expected: Reference | None = A, marked: Reference | None = A, **fields: t.Any) -> verdict.Verdict:
+    return verdict.judge(nodes.trim(node("n1", marked=marked, told=told, **fields)), expected)
+
+
+@pytest.mark.parametrize(("told", "state", "words"), [
+    (None, "pending", "waiting for the guard on the node to report"),
+    ({}, "pending", "still reports the local config as assigned"),
+    (status(OLD, OLD), "pending", "an earlier revision of it"),
+    (status(A, B), "pending", "waiting for kube-system/config-a key kubelet to become active"),
+    (status(A, A), "active", "runs kube-system/config-a"),
+    ({**status(A, A), "started": HEARTBEAT}, "active", "runs kube-system/config-a"),
+    ({**status(A, A), "started": "2026-01-01T00:00:01Z"}, "not_ready", "no heartbeat since its kubelet started at 2026-01-01T00:00:01Z"),
+    (status(A, B, B, "the kubelet ended 2 times"), "fell_back", "went back to its last-known-good, kube-system/config-b key kubelet: `the kubelet ended 2 times`"),
+    (status(A, None, None, "the kubelet ended 2 times"), "fell_back", "went back to its local config: `the kubelet ended 2 times`"),
+    (status(A, A, A, "the kubelet ended 2 times"), "not_ready", "the guard on the node says: `the kubelet ended 2 times`"),
+])
+def test_a_checkpoint(told: dict[str, t.Any] | None, state: str, words: str) -> None:
+    found = judge_checkpoint(told)
+    assert (found.state, words in found.message) == (state, True), found
+
+
+def test_a_checkpoint_of_an_unready_node_and_of_another_source() -> None:
+    assert judge_checkpoint(status(A, A), ready="False").state == "not_ready"
+    found = judge_checkpoint(status(A, A), marked=B)
+    assert found.message.startswith("its annotation kubelet-config.livenodes.io/source names kube-system/config-b")
+    assert judge_checkpoint({}, None, None).state == "local"
+    assert judge_checkpoint(status(A, A), None, None).state == "pending"
+
+
+def test_a_silent_node_with_a_checkpoint_has_a_guard() -> None:
+    late = verdict.at_timeout(verdict.Verdict("pending", "waiting"), "checkpoint", 90.0, 180)
+    assert late.state == "silent" and "Its guard takes the configuration back" in late.message and "--dynamic-config-dir" not in late.message
+    assert verdict.at_timeout(verdict.Verdict("pending", "waiting"), "checkpoint", 5.0, 180).message == "waiting (gave up after 180 s)"

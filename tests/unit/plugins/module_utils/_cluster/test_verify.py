@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import verdict, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import sources, verdict, verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import LEASES, REVIEWS, Clock, Cluster
@@ -50,7 +50,8 @@ def turn(api: Cluster, *nodes: dict[str, t.Any]) -> t.Callable[[], None]:
 
 
 def run(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> dict[str, t.Any]:
-    return verify.verify(api, {"nodes": None, "wait_timeout": 60, "wait_sleep": 2, **options}, wanted)
+    given = {name: sources.Wanted(source) for name, source in wanted.items()} if wanted is not None else None
+    return verify.verify(api, {"nodes": None, "delivery": "auto", "wait_timeout": 60, "wait_sleep": 2, **options}, given)
 
 
 def fail(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> NodesFailed:
@@ -351,3 +352,41 @@ def test_node_that_goes_away_while_waiting(clock: Clock) -> None:
 def test_unknown_nodes(clock: Clock) -> None:
     with pytest.raises(ClusterError, match="no node named n8, n9"):
         run(cluster(done()), dict.fromkeys(["n1", "n8", "n9"], place()))
+
+
+def switched(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
+    """A node on which config-a, as it was then, was carried and taken up."""
+    return node(name, marked=A, told={**status(A, A), "reason": "on trial", **more})
+
+
+def test_a_checkpoint_and_a_native_node(clock: Clock) -> None:
+    """One LIST a poll and one ConfigMap for both; each is judged by its own delivery."""
+    api = cluster(done("n1"), node("n2", marked=A))
+    clock.at(4, turn(api, switched("n2")))
+    result = run(api, dict.fromkeys(["n1", "n2"], place()))
+    assert {name: (row["delivery"], row["state"], row["reason"]) for name, row in result["nodes"].items()} == {
+        "n1": ("native", "active", ""), "n2": ("checkpoint", "active", "on trial")}
+    assert (api.count("GET", NODES), api.count("GET", f"{CONFIGMAPS}/config-a")) == (3, 1)
+
+
+def test_a_configmap_edited_after_it_was_carried(clock: Clock) -> None:
+    """Nobody follows the edit; what is live is held against what the cluster shows now."""
+    api = cluster(switched())
+    api.configmaps["config-a"] = configmap("config-a", text(maxPods=70), revision="9")
+    failed = fail(api, {"n1": place()})
+    assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("differs", [])
+
+
+def test_a_configmap_removed_after_it_was_carried(clock: Clock) -> None:
+    """The node needs it no more, and nobody can say any more what it should run."""
+    failed = fail(Cluster(switched(), live={"n1": LIVE}), {"n1": place()})
+    assert "its config is active but cannot be compared with what is live: there is no such ConfigMap" in failed.failures["n1"]
+
+
+def test_a_delivery_that_is_named(clock: Clock) -> None:
+    """A node that is being moved has both."""
+    api = cluster(node("n1", place(), status(), marked=A, told=status(A, A)))
+    assert run(api, nodes=["n1"])["nodes"]["n1"]["delivery"] == "checkpoint"
+    clock.at(4, turn(api, node("n1", place(), status(A, A), marked=A, told=status(A, A))))
+    assert run(api, nodes=["n1"], delivery="native")["nodes"]["n1"]["delivery"] == "native"
+    assert clock.slept == [2, 2]
