@@ -9,9 +9,17 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 
+# What else is collected of the hosts that have it, and the variable it stands in.
+KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure"}
+
+
 def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
-    """Return by node name: the inventory host, its overrides in the order they apply, and its kubelet's flags where the inventory knows them."""
-    table: dict[str, dict[str, t.Any]] = {"hosts": {}, "configs": {}, "flags": {}}
+    """Return by node name what Ansible knows of each host.
+
+    C(hosts): the inventory host. C(configs): its overrides in the order they apply. C(flags): its kubelet's flags, C(deliveries): its delivery, where
+    the inventory names them. C(failures): why the role assign could not switch it.
+    """
+    table: dict[str, dict[str, t.Any]] = {"hosts": {}, "configs": {}, **{kind: {} for kind in KINDS}}
     for host in hosts:
         variables = hostvars[host]
         name = variables.get("kubelet_config_node_name", host)
@@ -21,16 +29,24 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
         layers = [variables[key] for key in ("kubelet_config", "kubelet_config_host") if variables.get(key)]
         if layers:
             table["configs"][name] = layers
-        if variables.get("kubelet_config_flags"):
-            table["flags"][name] = variables["kubelet_config_flags"]
+        for kind, variable in KINDS.items():
+            if variables.get(variable):
+                table[kind][name] = variables[variable]
     return table
 
 
-def plan_sources(plan: t.Mapping[str, t.Any], purpose: str) -> dict[str, t.Any]:
-    """Return the config source of every node that a plan wants to V(assign), or to V(verify): those, and those that are not as they should be."""
+def plan_sources(plan: t.Mapping[str, t.Any], purpose: str, table: t.Mapping[str, t.Mapping[str, t.Any]] | None = None) -> dict[str, t.Any]:
+    """Return the config source of every node that a plan wants to V(assign), or to V(verify): those, and those that are not as they should be.
+
+    With the delivery that the node_table of the hosts has for it, C(auto) by default. Nodes that failed there already are not verified.
+    """
     if purpose not in ("assign", "verify"):
         raise AnsibleFilterError(f"plan_sources: the purpose is assign or verify, not {purpose!r}")
-    return {name: row["source"] for name, row in plan["nodes"].items() if row["action"] == "assign" or (purpose == "verify" and row["changes"])}
+    deliveries, failures = (table["deliveries"], table["failures"]) if table else ({}, {})
+    return {
+        name: {**row["source"], "delivery": deliveries.get(name, "auto")} for name, row in plan["nodes"].items()
+        if row["action"] == "assign" or (purpose == "verify" and row["changes"])
+        if purpose == "assign" or name not in failures}
 
 
 class FilterModule:

@@ -114,6 +114,11 @@ options:
       - Why, for O(state=rolled_back). It becomes the error of the node's status.
     type: str
     default: taken back by a run of Ansible
+  unconfirmed_only:
+    description:
+      - Whether O(state=rolled_back) leaves a configuration alone that was confirmed.
+    type: bool
+    default: false
   collect:
     description:
       - Whether O(state=assigned) and O(state=reset) remove the checkpoints that are neither assigned nor active nor last-known-good nor on trial.
@@ -261,6 +266,7 @@ def main() -> None:
             "was_healthy": {"type": "bool"},
             "state_files": {"type": "list", "elements": "path"},
             "reason": {"type": "str", "default": "taken back by a run of Ansible"},
+            "unconfirmed_only": {"type": "bool", "default": False},
             "collect": {"type": "bool", "default": True},
             "remove": {"type": "bool", "default": False},
             "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},

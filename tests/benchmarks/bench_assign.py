@@ -50,7 +50,7 @@ def bare_loop(lab: Lab, names: list[str], source: dict[str, str]) -> float:
 
 def module(lab: Lab, names: list[str], source: dict[str, str]) -> dict[str, float]:
     """What the module's code takes for the same: it also lists, checks the ConfigMap, refuses the unfit and reads back."""
-    options = {"state": "present", "nodes": names, "source": source, "sources": None, "check_source": True, "wait": False}
+    options = {"state": "present", "nodes": names, "source": source, "sources": None, "delivery": "auto", "check_source": True, "wait": False}
     done = subprocess.run([sys.executable, "-c", MODULE], input=json.dumps({"auth": {"kubeconfig": str(lab.kubeconfig)}, "options": options}),
                           text=True, capture_output=True, check=True, cwd=Path(__file__).resolve().parents[2])
     return t.cast("dict[str, float]", json.loads(done.stdout))

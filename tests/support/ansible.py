@@ -49,11 +49,18 @@ class Ansible:
 
     def variables(self, **groups: dict[str, t.Any]) -> None:
         """Write group_vars, in the place of those written before."""
-        folder = self.inventory / "group_vars"
+        self._write("group_vars", groups)
+
+    def host_variables(self, **hosts: dict[str, t.Any]) -> None:
+        """Write host_vars, in the place of those written before."""
+        self._write("host_vars", hosts)
+
+    def _write(self, kind: str, variables: dict[str, dict[str, t.Any]]) -> None:
+        folder = self.inventory / kind
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        for group, values in groups.items():
-            (folder / f"{group}.yml").write_text(json.dumps(values))
+        for name, values in variables.items():
+            (folder / f"{name}.yml").write_text(json.dumps(values))
 
     def start(self, name: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start a playbook of the collection (its short name) or a file, without waiting."""

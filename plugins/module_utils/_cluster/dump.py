@@ -36,6 +36,7 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
             "kubelet_version": node.kubelet_version,
             "machine_specific": pure_configz.machine_specific(config),
             "restored": pure_configz.restored(live),
+            "delivery": node.delivery,
             "source": node.source,
             "status": node.status,
         }

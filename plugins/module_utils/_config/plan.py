@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping, Sequence
 
-from . import plan_node, plan_text
+from . import annotation, plan_node, plan_text
 from .document import API_VERSION, KIND, accept, parse
 from .field import EFFECTS, FORBIDDEN
 from .identity import configmap_name as name_of
@@ -102,6 +102,9 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
         return "assign" if changed else "none"
     active, assigned = _reference(status.get("active")), _reference(status.get("assigned"))
     if status.get("error") or not active or active != assigned or not same_place(active, _reference(source)):
+        return "assign"
+    if status.get("reason") == annotation.ON_TRIAL:
+        # A run was cut off before it confirmed: without one that does, the node goes back.
         return "assign"
     return "none" if not changed or same_place(active, reference) else "assign"
 

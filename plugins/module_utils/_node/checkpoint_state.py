@@ -107,6 +107,8 @@ class _Run:
         assigned, good, armed = quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial)
         if armed is not None and armed.to != assigned:
             armed = None
+        if self.options["unconfirmed_only"] and (armed is None or armed.confirmed):
+            return
         if assigned is None or (armed is None and assigned == good) or (armed is not None and armed.failed):
             # Nothing is there to be taken back; but `active` may not be what it should be.
             found = store.resolve()

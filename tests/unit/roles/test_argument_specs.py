@@ -40,14 +40,26 @@ def test_readme_has_each_variable_with_its_type_default_and_meaning(role: str) -
     assert rows == expected
 
 
+def tasks(role: str, name: str) -> tuple[str, set[str]]:
+    """The text of a tasks file with those it imports or includes, and the variables it hands on to others by name."""
+    text = (ROOT / "roles" / role / "tasks" / f"{name}.yml").read_text()
+    handed = set(re.findall(r"^ +(kubelet_config_\w+): ", text, re.MULTILINE))
+    for other in re.findall(r"(?:import|include)_tasks: (\w+)\.yml", text):
+        more, further = tasks(role, other)
+        text, handed = text + more, handed | further
+    return text, handed
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_each_tasks_file_uses_what_its_spec_has_and_nothing_else(role: str) -> None:
     for name, options in specs(role).items():
-        text = (ROOT / "roles" / role / "tasks" / f"{name}.yml").read_text()
-        used = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", text))
+        text, handed = tasks(role, name)
+        used = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", text)) - handed
         named = set(re.findall(r"livenodes\.kubelet\.(\w+):", text))
         if "node_table" in text:
             used |= OF_THE_FILTER
+        if "plan_sources" in text:
+            used.add("kubelet_config_delivery")
         if role == "edit":
             # Its filter reads these as well.
             used |= {"kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
@@ -57,7 +69,7 @@ def test_each_tasks_file_uses_what_its_spec_has_and_nothing_else(role: str) -> N
 @pytest.mark.parametrize("role", ROLES)
 def test_defaults_in_tasks_are_those_of_the_spec(role: str) -> None:
     for name, options in specs(role).items():
-        text = (ROOT / "roles" / role / "tasks" / f"{name}.yml").read_text()
+        text = tasks(role, name)[0]
         found = {option: yaml.safe_load(value) for option, value in re.findall(r"(kubelet_config_\w+) \| default\(('[^']*'|\d+|true|false)\)", text)}
         assert found == {option: spec["default"] for option, spec in options.items() if "default" in spec}, f"{role}/tasks/{name}.yml"
 

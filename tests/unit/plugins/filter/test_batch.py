@@ -16,7 +16,7 @@ def test_node_table() -> None:
     hostvars = {
         "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": "maxPods: 2", "kubelet_config_flags": ["--v=2"]},
         "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
-        "h3": {"kubelet_config": {}, "kubelet_config_flags": []},
+        "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native", "assign_failure": "unreachable"},
         "elsewhere": {"kubelet_config_node_name": "n2"},
     }
     table = batch.node_table(["h1", "h2", "h3"], hostvars)
@@ -24,6 +24,8 @@ def test_node_table() -> None:
         "hosts": {"h1": "h1", "n2": "h2", "h3": "h3"},
         "configs": {"h1": [{"maxPods": 1}, "maxPods: 2"], "n2": [{"maxPods": 3}]},
         "flags": {"h1": ["--v=2"]},
+        "deliveries": {"h3": "native"},
+        "failures": {"h3": "unreachable"},
     }
     assert list(table["hosts"]) == ["h1", "n2", "h3"]
 
@@ -44,10 +46,14 @@ def test_plan_sources() -> None:
         "failed before": {"source": place("c"), "action": "none", "changes": [{}]},
         "as it should be": {"source": place("d"), "action": "none", "changes": []},
     }}
-    assert batch.plan_sources(plan, "assign") == {"changes": place("a"), "renamed": place("b")}
-    assert batch.plan_sources(plan, "verify") == {"changes": place("a"), "renamed": place("b"), "failed before": place("c")}
+    table = {"deliveries": {"renamed": "native"}, "failures": {"changes": "unreachable"}}
+    a, b, c = ({**place(name), "delivery": delivery} for name, delivery in (("a", "auto"), ("b", "native"), ("c", "auto")))
+    assert batch.plan_sources(plan, "assign", table) == {"changes": a, "renamed": b}
+    assert batch.plan_sources(plan, "verify", table) == {"renamed": b, "failed before": c}
+    assert batch.plan_sources(plan, "verify", {**table, "failures": {}}) == {"changes": a, "renamed": b, "failed before": c}
+    assert batch.plan_sources(plan, "assign") == {"changes": a, "renamed": {**b, "delivery": "auto"}}
     with pytest.raises(AnsibleFilterError, match="the purpose is assign or verify, not 'push'"):
-        batch.plan_sources(plan, "push")
+        batch.plan_sources(plan, "push", table)
 
 
 def test_names_as_playbooks_use_them() -> None:

@@ -1,0 +1,140 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Groups whose nodes are not alike: n1 and n2 follow Node.spec.configSource, n3 has a kubelet that knows nothing of it."""
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from tests.e2e.test_rollout import ALL, GROUP_A, configmaps, views
+from tests.lab.lab import Lab
+from tests.lab.node import LabNode
+from tests.support.ansible import Ansible
+from tests.support.calls import MERGE, NODES
+from tests.support.views import View, eventually
+
+LAYOUT = ("find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config "
+          "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort; systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")
+SOURCE, STATUS = "kubelet-config.livenodes.io/source", "kubelet-config.livenodes.io/status"
+TOGETHER, TWO_THEN_ONE = (("-e", json.dumps({"kubelet_config_serial": serial})) for serial in (3, [2, 1]))
+# It passes every check that knows nothing of the node's files, and the kubelet dies of it.
+DEADLY = {"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/pki/nobody-made-this.crt"}}}
+
+
+@pytest.fixture
+def modern(lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible) -> t.Iterator[LabNode]:
+    """n3 as a node of a current cluster: nobody listens, and nobody ever did."""
+    node = lab.node("n3")
+    node.set_dynamic(False)
+    eventually(lambda: views(lab, ("n3",)) != {}, 60, "n3 answers")
+    session.request("PATCH", f"{NODES}/n3/status", [], {"status": {"config": None}}, MERGE)
+    try:
+        yield node
+    finally:
+        ansible.variables()
+        back = ansible.playbook("reset", *ALL, *TOGETHER)
+        node.set_dynamic(True)
+        lab.wait_listening()
+        assert back.code == 0, back.output
+
+
+def notes(lab: Lab, name: str) -> dict[str, t.Any]:
+    """The annotations that stand in for spec.configSource and status.config."""
+    found = json.loads(lab.kubectl("get", "node", name, "-o", "json"))["metadata"].get("annotations", {})
+    return {key.partition("/")[2]: json.loads(found[key]) for key in (SOURCE, STATUS) if key in found}
+
+
+def rows(ansible: Ansible) -> dict[str, t.Any]:
+    """What node_config_info says."""
+    return t.cast("dict[str, t.Any]", ansible.module("node_config_info", {"nodes": ["n1", "n3"]})["nodes"])
+
+
+def test_one_workflow_for_both_deliveries(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode) -> None:
+    """Predicted, rolled out, found in place, taken back, to the byte."""
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
+    local, layout = views(lab, fleet), modern.run(LAYOUT)
+
+    checked = ansible.playbook("rollout", *ALL, *TOGETHER, "--check", "--diff")
+    assert checked.code == 0, checked.output
+    assert (views(lab, fleet), modern.run(LAYOUT), notes(lab, "n3"), configmaps(lab)) == (local, layout, {}, [])
+    assert f"+the annotation {SOURCE}: kube-system/livenodes-kubelet-" in checked.output
+
+    first = ansible.playbook("rollout", *ALL, *TOGETHER)
+    assert first.code == 0, first.output
+    now = views(lab, fleet)
+    assert now["n1"].configz["kubeAPIQPS"] == now["n3"].configz["kubeAPIQPS"] == 57
+    assert (now["n3"].spec, now["n3"].status) == (None, {})
+    assert now["n3"].invocation != local["n3"].invocation
+    marked = notes(lab, "n3")
+    reference = marked["source"]["configMap"]
+    assert marked["status"]["assigned"]["configMap"] == marked["status"]["active"]["configMap"] == reference
+    assert reference["name"] in configmaps(lab) and reference["uid"] and reference["resourceVersion"]
+    eventually(lambda: notes(lab, "n3")["status"]["reason"] == "on trial, confirmed", 30, "the confirmation is told", lambda: notes(lab, "n3"))
+
+    row = rows(ansible)
+    assert (row["n1"]["delivery"], row["n3"]["delivery"]) == ("native", "checkpoint")
+    for name in ("n1", "n3"):
+        assert row[name]["settled"] and not row[name]["error"] and row[name]["assigned"] == row[name]["active"]
+        assert set(row[name]["active"]) == {"namespace", "name", "uid", "resourceVersion", "kubeletConfigKey"}
+
+    again = ansible.playbook("rollout", *ALL, *TOGETHER)
+    assert again.code == 0, again.output
+    assert [again.recap(name)["changed"] for name in fleet] == [0, 0, 0]
+    assert views(lab, fleet) == now
+    assert ansible.playbook("prune").recap("localhost")["changed"] == 0
+
+    back = ansible.playbook("reset", *ALL, *TOGETHER)
+    assert back.code == 0, back.output
+    assert modern.run(LAYOUT) == layout and notes(lab, "n3") == {}
+    for name, view in views(lab, fleet).items():
+        assert (view.spec, view.status, view.configz) == (None, {}, local[name].configz)
+    assert ansible.playbook("reset", *ALL, *TOGETHER).recap("n3")["changed"] == 0
+
+
+def test_the_failed_node_goes_back_the_others_of_its_batch_stay(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode) -> None:
+    """One bad node of a batch: it is back and named with the cause, its neighbour is done, the next batch is not begun."""
+    exception = {"n3": {"kubelet_config_host": DEADLY}}
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
+    ansible.host_variables(**exception)
+    before = views(lab, fleet)
+    run = ansible.playbook("rollout", *ALL, *TWO_THEN_ONE)
+    assert run.code != 0
+    now = views(lab, fleet)
+    assert now["n1"].configz["kubeAPIQPS"] == 57
+    assert now["n3"].configz == before["n3"].configz
+    assert now["n2"] == before["n2"]
+    eventually(lambda: notes(lab, "n3")["status"].get("error", "") != "", 30, "the reason on the Node")
+    verdict = next(line for line in run.output.splitlines() if "Untouched hosts: n2" in line)
+    assert "Node n3" in verdict and "went back to its former configuration" in verdict and "Untouched hosts: n2" in verdict, verdict
+    assert run.recap("n3")["failed"] == 1 and run.recap("n1")["failed"] == 0
+
+    ansible.host_variables()
+    assert ansible.playbook("rollout", *GROUP_A).code == 0
+    assert views(lab, ("n3",))["n3"].configz["kubeAPIQPS"] == 57
+
+
+def test_a_node_that_cannot_be_reached(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode) -> None:
+    """By ssh, that is; the cluster knows it well."""
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
+    ansible.host_variables(n3={"ansible_port": 2})
+    before: dict[str, View] = views(lab, fleet)
+    run = ansible.playbook("rollout", *ALL, *TWO_THEN_ONE)
+    assert run.code != 0
+    assert "Node n3 cannot be reached" in run.output and "Nothing was changed on it" in run.output, run.output
+    now = views(lab, fleet)
+    assert (now["n3"], now["n2"], now["n1"].configz["kubeAPIQPS"]) == (before["n3"], before["n2"], 57)
+    ansible.host_variables()
+
+
+def test_a_stale_status_and_the_delivery_that_is_asked_for(lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible, modern: LabNode) -> None:
+    """Whoever took --dynamic-config-dir away left status.config behind: the delivery can be named."""
+    session.request("PATCH", f"{NODES}/n3/status", [], {"status": {"config": {}}}, MERGE)
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}, "kubelet_config_delivery": "checkpoint"})
+    run = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n3")
+    assert run.code == 0, run.output
+    assert views(lab, ("n3",))["n3"].configz["kubeAPIQPS"] == 57
+    assert rows(ansible)["n3"]["delivery"] == "checkpoint"
