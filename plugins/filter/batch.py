@@ -1,13 +1,14 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filters node_table and plan_sources: what the roles' bulk calls take, made from what Ansible knows a host."""
+"""The filters node_table, plan_sources and moving_sources: what the roles' bulk calls take."""
 from __future__ import annotations
 
 import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.annotation import ON_TRIAL
 
 # What else is collected of the hosts that have it, and the variable it stands in.
 KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure"}
@@ -49,9 +50,22 @@ def plan_sources(plan: t.Mapping[str, t.Any], purpose: str, table: t.Mapping[str
         if purpose == "assign" or name not in failures}
 
 
+def moving_sources(rows: t.Mapping[str, t.Mapping[str, t.Any]], delivery: str) -> dict[str, t.Any]:
+    """Return the config source of every node that a move to a delivery is about, by the rows of node_config_info.
+
+    Also of nodes on which an earlier move was cut off.
+    """
+    if delivery not in ("checkpoint", "native"):
+        raise AnsibleFilterError(f"moving_sources: the delivery is checkpoint or native, not {delivery!r}")
+    if delivery == "native":
+        return {name: row["source"] for name, row in rows.items() if row["delivery"] == "checkpoint" and row["source"]}
+    return {name: row["source"] for name, row in rows.items() if row["listening"] and row["source"]
+            and (row["config_source"] or not row["settled"] or row["reason"] == ON_TRIAL)}
+
+
 class FilterModule:
     """Ansible's entry point."""
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """Return the filters by name."""
-        return {"node_table": node_table, "plan_sources": plan_sources}
+        return {"node_table": node_table, "plan_sources": plan_sources, "moving_sources": moving_sources}

@@ -59,8 +59,8 @@ ansible_facts:
         nodes:
           description: >-
             One row for each node with its RV(ansible_facts.kubelet_configz.nodes.variant), C(kubelet_version), the paths that are
-            C(machine_specific), the fields that were C(restored), and its C(source) (Node.spec.configSource) and C(status)
-            (Node.status.config).
+            C(machine_specific), the fields that were C(restored), and its C(delivery), C(source) and C(status) as
+            M(livenodes.kubelet.node_config_info) tells them.
           type: dict
           contains:
             variant:

@@ -61,6 +61,9 @@ nodes:
     source:
       description: What Node.spec.configSource, or the annotation in its place, names; V(null) for the local config.
       type: dict
+    config_source:
+      description: What Node.spec.configSource names, also where that is not what counts.
+      type: dict
     assigned:
       description: Reference to the source the kubelet has been told to use, as its node reports it.
       type: dict

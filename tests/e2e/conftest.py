@@ -71,7 +71,8 @@ def fleet(lab: Lab, session: Session) -> t.Iterator[tuple[str, ...]]:
 def to_local(lab: Lab, session: Session) -> None:
     """Bring every node of the fleet back to its local config with an empty status, and remove the tests' ConfigMaps."""
     before = nodes.read(session, FLEET)
-    options = {"state": "absent", "nodes": list(FLEET), "sources": None, "delivery": "auto", "check_source": True, "wait": True, "wait_timeout": 90, "wait_sleep": 1}
+    options = {"state": "absent", "nodes": list(FLEET), "sources": None, "delivery": "auto", "check_source": True, "wait": True, "wait_timeout": 90,
+               "wait_sleep": 1}
     source.config_source(session, options, False)
     # A kubelet that had not taken up its source yet may still fail to fetch it, and says so until its next restart (status.go of 1.20).
     halfway = {node.name for node in before.values() if not same_place(node.source, node.part("assigned"))}

@@ -85,7 +85,7 @@ def _assign(session: Session, what: t.Any, state: str) -> dict[str, dict[str, t.
     if not what:
         return {}
     options = {"state": state, "nodes": what if state == "absent" else None, "sources": what if state == "present" else None, "source": None,
-               "check_source": False, "wait": True, "wait_timeout": 60, "wait_sleep": 1}
+               "delivery": "auto", "check_source": False, "wait": True, "wait_timeout": 60, "wait_sleep": 1}
     try:
         return t.cast("dict[str, dict[str, t.Any]]", source.config_source(session, options, False)["nodes"])
     except NodesFailed as error:

@@ -20,7 +20,8 @@ def test_dump_and_push_back(lab: Lab, fleet: tuple[str, ...], session: Session) 
     assert any("enforceNodeAllocatable" in row["restored"] for row in table["nodes"].values())
     pushed = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"]
     sources = {name: pushed[row["variant"]] for name, row in table["nodes"].items()}
-    options = {"state": "present", "sources": sources, "source": None, "nodes": None, "check_source": True, "wait": True, "wait_timeout": 90, "wait_sleep": 1}
+    options = {"state": "present", "sources": sources, "source": None, "nodes": None, "delivery": "auto", "check_source": True, "wait": True,
+               "wait_timeout": 90, "wait_sleep": 1}
     result = source.config_source(session, options, False)
     assert {row["state"] for row in result["nodes"].values()} == {"active"}
     for name in fleet:

@@ -15,7 +15,8 @@ from tests.lab.lab import Lab
 from tests.support.proxy import Fault, Proxy
 from tests.support.views import look
 
-OPTIONS = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True, "wait": False, "wait_timeout": 90, "wait_sleep": 2}
+OPTIONS = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True,
+           "wait": False, "wait_timeout": 90, "wait_sleep": 2}
 PUSH = {"state": "present", "src": None, "name": "count", "namespace": "kube-system", "key": "kubelet", "immutable": True}
 
 

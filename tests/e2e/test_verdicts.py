@@ -19,8 +19,8 @@ from tests.support.proxy import Fault, Proxy
 from tests.support.views import eventually, look
 
 META = "/var/lib/kubelet/dynamic-config/store/meta"
-OPTIONS: dict[str, t.Any] = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True, "wait": True, "wait_timeout": 90,
-                             "wait_sleep": 1}
+OPTIONS: dict[str, t.Any] = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True,
+           "wait": True, "wait_timeout": 90, "wait_sleep": 1}
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
         "listening": node.listening,
         "kubelet_version": node.kubelet_version,
         "source": node.source,
+        "config_source": node.native.source,
         "assigned": node.part("assigned"),
         "active": node.part("active"),
         "lastKnownGood": node.part("lastKnownGood"),

@@ -4,6 +4,8 @@
 """The filters that turn hosts into nodes and plans into sources."""
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from ansible.errors import AnsibleFilterError
 
@@ -56,5 +58,31 @@ def test_plan_sources() -> None:
         batch.plan_sources(plan, "push", table)
 
 
+def row(delivery: str, **more: Any) -> dict[str, Any]:
+    return {"delivery": delivery, "listening": True, "source": place(), "config_source": None, "settled": True, "reason": "", **more}
+
+
+ROWS = {
+    "native": row("native", config_source=place()),
+    "local": row("native", source=None),
+    "modern": row("none", listening=False, source=None),
+    "moved": row("checkpoint"),
+    "half moved": row("checkpoint", config_source=place()),
+    "not confirmed": row("checkpoint", reason="on trial"),
+    "gone back": row("checkpoint", settled=False),
+    "moved, flag taken away": row("checkpoint", listening=False),
+    "unfinished reset": row("checkpoint", source=None),
+}
+
+
+def test_moving_sources() -> None:
+    assert list(batch.moving_sources(ROWS, "checkpoint")) == ["native", "half moved", "not confirmed", "gone back"]
+    assert list(batch.moving_sources(ROWS, "native")) == ["moved", "half moved", "not confirmed", "gone back", "moved, flag taken away"]
+    assert batch.moving_sources(ROWS, "native")["moved"] == place()
+    with pytest.raises(AnsibleFilterError, match="the delivery is checkpoint or native, not 'auto'"):
+        batch.moving_sources(ROWS, "auto")
+
+
 def test_names_as_playbooks_use_them() -> None:
-    assert batch.FilterModule().filters() == {"node_table": batch.node_table, "plan_sources": batch.plan_sources}
+    assert batch.FilterModule().filters() == {
+        "node_table": batch.node_table, "plan_sources": batch.plan_sources, "moving_sources": batch.moving_sources}

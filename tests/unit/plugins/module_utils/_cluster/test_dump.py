@@ -36,7 +36,8 @@ def test_dump() -> None:
         assert HEADER.items() <= config.items()
     assert table["variants"][variants["n2"]]["maxPods"] == 50
     assert table["nodes"]["n1"] | {"restored": None} == {
-        "variant": variants["n1"], "kubelet_version": "v1.20.2", "machine_specific": [], "restored": None, "source": place(), "status": status(reference())}
+        "variant": variants["n1"], "kubelet_version": "v1.20.2", "machine_specific": [], "restored": None, "delivery": "native",
+        "source": place(), "status": status(reference())}
     assert (table["nodes"]["n2"]["kubelet_version"], table["nodes"]["n2"]["source"], table["nodes"]["n2"]["status"]) == ("v1.22.1", None, None)
 
 

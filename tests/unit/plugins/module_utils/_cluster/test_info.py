@@ -21,7 +21,8 @@ def row(**fields: t.Any) -> dict[str, t.Any]:
 def test_row() -> None:
     config = status(reference("b"), reference("a"), reference("a"), "some error")
     assert row(source=place("b"), config=config, unschedulable=True) == {
-        "delivery": "native", "listening": True, "kubelet_version": "v1.20.2", "source": place("b"), "assigned": reference("b"), "active": reference("a"),
+        "delivery": "native", "listening": True, "kubelet_version": "v1.20.2", "source": place("b"), "config_source": place("b"),
+        "assigned": reference("b"), "active": reference("a"),
         "lastKnownGood": reference("a"), "error": "some error", "reason": "", "settled": False, "ready": True, "ready_reason": "KubeletReady: posting",
         "heartbeat": "2026-01-01T00:00:00Z", "schedulable": False,
     }
@@ -68,7 +69,8 @@ def test_both_deliveries_read_alike() -> None:
     for kubelet in (None, {}):
         native = row(source=place(), config=status(reference(), reference(), error="some error"))
         mine = row(marked=reference(), told=config, config=kubelet)
-        assert mine == {**native, "delivery": "checkpoint", "listening": kubelet is not None, "source": reference(), "reason": "went back"}
+        assert mine == {**native, "delivery": "checkpoint", "listening": kubelet is not None, "source": reference(), "config_source": None,
+                        "reason": "went back"}
     assert row(marked=reference())["delivery"] == row(told={})["delivery"] == "checkpoint"
 
 

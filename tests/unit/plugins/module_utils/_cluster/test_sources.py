@@ -19,10 +19,12 @@ def wanted(**given: t.Any) -> dict[str, sources.Wanted]:
 
 
 @pytest.mark.parametrize(("given", "source", "delivery"), [
-    ({"nodes": ["n1"], "source": {"namespace": "s", "name": "a", "kubelet_config_key": "k"}}, {"namespace": "s", "name": "a", "kubeletConfigKey": "k"}, "auto"),
+    ({"nodes": ["n1"], "source": {"namespace": "s", "name": "a", "kubelet_config_key": "k"}},
+     {"namespace": "s", "name": "a", "kubeletConfigKey": "k"}, "auto"),
     ({"sources": {"n1": reference()}}, place(), "auto"),
     ({"sources": {"n1": {**reference(), "delivery": "native"}}, "delivery": "checkpoint"}, place(), "native"),
-    ({"sources": {"n1": {"namespace": "s", "name": "a"}}, "delivery": "checkpoint"}, {"namespace": "s", "name": "a", "kubeletConfigKey": "kubelet"}, "checkpoint"),
+    ({"sources": {"n1": {"namespace": "s", "name": "a"}}, "delivery": "checkpoint"},
+     {"namespace": "s", "name": "a", "kubeletConfigKey": "kubelet"}, "checkpoint"),
     ({"state": "absent", "nodes": ["n1"]}, None, "auto"),
     ({"state": "absent", "sources": {"n1": reference()}}, None, "auto"),
 ])

@@ -153,7 +153,8 @@ def judge_checkpoint(told: dict[str, t.Any] | None, expected: Reference | None =
     (status(A, A), "active", "runs kube-system/config-a"),
     ({**status(A, A), "started": HEARTBEAT}, "active", "runs kube-system/config-a"),
     ({**status(A, A), "started": "2026-01-01T00:00:01Z"}, "not_ready", "no heartbeat since its kubelet started at 2026-01-01T00:00:01Z"),
-    (status(A, B, B, "the kubelet ended 2 times"), "fell_back", "went back to its last-known-good, kube-system/config-b key kubelet: `the kubelet ended 2 times`"),
+    (status(A, B, B, "the kubelet ended 2 times"), "fell_back",
+     "went back to its last-known-good, kube-system/config-b key kubelet: `the kubelet ended 2 times`"),
     (status(A, None, None, "the kubelet ended 2 times"), "fell_back", "went back to its local config: `the kubelet ended 2 times`"),
     (status(A, A, A, "the kubelet ended 2 times"), "not_ready", "the guard on the node says: `the kubelet ended 2 times`"),
 ])

@@ -1,0 +1,119 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node with a native config source is moved over to checkpoint delivery and back, and runs its configuration all the time."""
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import typing as t
+
+import pytest
+
+from tests.e2e.test_mixed import LAYOUT, notes
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.views import eventually, look
+
+N1 = ("-e", "kubelet_config_hosts=n1")
+
+
+def to(delivery: str) -> tuple[str, ...]:
+    return (*N1, "-e", f"kubelet_config_delivery={delivery}")
+
+
+@pytest.fixture
+def assigned(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> t.Iterator[str]:
+    """n1 with a native config source; its files as they were before."""
+    layout = lab.node("n1").run(LAYOUT)
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
+    run = ansible.playbook("rollout", *N1)
+    assert run.code == 0, run.output
+    try:
+        yield layout
+    finally:
+        back = ansible.playbook("reset", *N1)
+        lab.node("n1").set_dynamic(True)
+        lab.wait_listening()
+        assert back.code == 0, back.output
+        assert lab.node("n1").run(LAYOUT) == layout
+
+
+@contextlib.contextmanager
+def always(lab: Lab, field: str, value: t.Any) -> t.Iterator[list[t.Any]]:
+    """Whenever the kubelet of n1 answers, it runs with this value."""
+    seen: list[t.Any] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.3):
+            with contextlib.suppress(Exception):
+                seen.append(json.loads(lab.kubectl("get", "--raw", "/api/v1/nodes/n1/proxy/configz"))["kubeletconfig"][field])
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        watcher.join()
+    assert len(seen) > 5 and set(seen) == {value}, seen
+
+
+def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
+    node, native = lab.node("n1"), look(lab, "n1")
+    checked = ansible.playbook("migrate", *to("checkpoint"), "--check")
+    assert checked.code == 0, checked.output
+    assert (look(lab, "n1"), notes(lab, "n1"), node.run(LAYOUT)) == (native, {}, assigned)
+
+    with always(lab, "kubeAPIQPS", 57):
+        there = ansible.playbook("migrate", *to("checkpoint"))
+        assert there.code == 0, there.output
+        moved = look(lab, "n1")
+        assert (moved.spec, moved.status, moved.configz) == (None, {}, native.configz)
+        assert notes(lab, "n1")["source"]["configMap"] == native.status["active"]["configMap"]
+        again = ansible.playbook("migrate", *to("checkpoint"))
+        assert (again.code, again.recap("n1")["changed"]) == (0, 0), again.output
+        assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
+
+        # What a cluster past 1.23 asks for: the kubelet without --dynamic-config-dir.
+        node.set_dynamic(False)
+        eventually(lambda: look(lab, "n1").invocation != moved.invocation, 30, "the kubelet without the flag")
+        assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
+
+        node.set_dynamic(True)
+        lab.wait_ready()
+        back = ansible.playbook("migrate", *to("native"))
+        assert back.code == 0, back.output
+    now = look(lab, "n1")
+    assert (now.spec, now.status["active"], now.configz) == (native.spec, native.status["active"], native.configz)
+    assert (notes(lab, "n1"), node.run(LAYOUT)) == ({}, assigned)
+    assert ansible.playbook("migrate", *to("native")).recap("n1")["changed"] == 0
+    assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
+
+
+def test_killed_half_way(lab: Lab, ansible: Ansible, assigned: str) -> None:
+    """After the checkpoint is there and before spec.configSource has gone: a second run completes it."""
+    with always(lab, "kubeAPIQPS", 57):
+        with ansible.start("migrate", *to("checkpoint")) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if "Take spec.configSource away" in line:
+                    process.kill()
+                    break
+        assert notes(lab, "n1")["source"]
+        run = ansible.playbook("migrate", *to("checkpoint"))
+        assert run.code == 0, run.output
+    assert (look(lab, "n1").spec, notes(lab, "n1")["status"]["active"]) == (None, notes(lab, "n1")["source"])
+
+
+def test_refusals(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """Nowhere to, and a config that the node did not take up."""
+    nowhere = ansible.playbook("migrate", *N1)
+    assert nowhere.code and "Say where to with kubelet_config_delivery, checkpoint or native. Nothing was changed." in nowhere.output
+    lab.kubectl("patch", "node", "n1", "-p", json.dumps({"spec": {"configSource": {"configMap": {
+        "namespace": "kube-system", "name": "nobody-made-this", "kubeletConfigKey": "kubelet"}}}}))
+    refused = ansible.playbook("migrate", *to("checkpoint"))
+    assert refused.code and "Node n1 does not run what its spec.configSource names" in refused.output, refused.output
+    assert notes(lab, "n1") == {}
