@@ -64,7 +64,7 @@ def test_the_api_servers_gate_is_off(lab: Lab, fleet: tuple[str, ...], session: 
 
 
 def test_nobody_is_listening(lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]) -> None:
-    """A kubelet without --dynamic-config-dir: a stale status is waited for in vain, and a Node without one is refused before anything is written."""
+    """A kubelet without --dynamic-config-dir: a stale status is waited for in vain, native delivery to a Node without one is refused before anything is written."""
     try:
         lab.node("n3").set_dynamic(False)
         lab.wait_ready()
@@ -74,7 +74,7 @@ def test_nobody_is_listening(lab: Lab, fleet: tuple[str, ...], session: Session,
         lab.kubectl("delete", "node", "n3")
         lab.node("n3").run("systemctl restart kubelet")
         lab.wait_ready()
-        refused = _failures(session, sources=good)
+        refused = _failures(session, sources=good, delivery="native")
         assert set(refused.failures) == {"n3"}
         assert "nobody is listening" in refused.message and "nothing was written to any node" in refused.message
         assert look(lab, "n1").spec is None

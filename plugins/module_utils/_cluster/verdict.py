@@ -108,7 +108,8 @@ def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, second
                                  f"{remedy}. Last seen: {verdict.message}", True)
     if verdict.state == "pending" and silent_for is not None and delivery != CHECKPOINT:
         return Verdict("not_restarting", f"{verdict.message}. After {seconds:.0f} s its kubelet is alive but has not restarted into it: is its unit "
-                                         "Restart=always, and is its status stale because --dynamic-config-dir was taken away?", True)
+                                         "Restart=always, and is its status stale because --dynamic-config-dir was taken away (then set "
+                                         "kubelet_config_delivery to checkpoint for it)?", True)
     return dataclasses.replace(verdict, message=f"{verdict.message} (gave up after {seconds:.0f} s)", final=True)
 
 
