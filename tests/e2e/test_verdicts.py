@@ -64,7 +64,7 @@ def test_the_api_servers_gate_is_off(lab: Lab, fleet: tuple[str, ...], session: 
 
 
 def test_nobody_is_listening(lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]) -> None:
-    """A kubelet without --dynamic-config-dir: a stale status is waited for in vain, native delivery to a Node without one is refused before anything is written."""
+    """Without --dynamic-config-dir: a stale status is waited for in vain, native delivery to a Node without one is refused before anything is written."""
     try:
         lab.node("n3").set_dynamic(False)
         lab.wait_ready()
