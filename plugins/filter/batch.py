@@ -10,8 +10,10 @@ from ansible.errors import AnsibleFilterError
 
 
 def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
-    """Return by node name: the inventory host, its overrides in the order they apply, and its kubelet's flags where the inventory knows them."""
-    table: dict[str, dict[str, t.Any]] = {"hosts": {}, "configs": {}, "flags": {}}
+    """Return by node name: the inventory host, its overrides in the order they apply, those of its group alone (of every host, also where there are none),
+    and its kubelet's flags where the inventory knows them.
+    """
+    table: dict[str, dict[str, t.Any]] = {"hosts": {}, "configs": {}, "group_configs": {}, "flags": {}}
     for host in hosts:
         variables = hostvars[host]
         name = variables.get("kubelet_config_node_name", host)
@@ -21,6 +23,7 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
         layers = [variables[key] for key in ("kubelet_config", "kubelet_config_host") if variables.get(key)]
         if layers:
             table["configs"][name] = layers
+        table["group_configs"][name] = variables.get("kubelet_config") or {}
         if variables.get("kubelet_config_flags"):
             table["flags"][name] = variables["kubelet_config_flags"]
     return table
