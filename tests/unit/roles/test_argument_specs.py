@@ -48,6 +48,8 @@ def test_each_tasks_file_uses_what_its_spec_has_and_nothing_else(role: str) -> N
         named = set(re.findall(r"livenodes\.kubelet\.(\w+):", text))
         if "node_table" in text:
             used |= OF_THE_FILTER
+        if "group_configs" in text:
+            used.add("kubelet_config")
         if role == "edit":
             # Its filter reads these as well.
             used |= {"kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
