@@ -157,8 +157,8 @@ def test_what_somebody_else_writes_meanwhile_is_not_lost(lab: Lab, proxy: Proxy,
     assert result["configmaps"][NAME]["changes"] == ["eventBurst"]
     assert config(lab) == {**before, "maxPods": 77, "eventBurst": 31}
     proxy.forget()
-    assert push.push(through, OPTIONS, False)["changed"] is False
-    assert (proxy.count("GET"), proxy.count()) == (2, 2)
+    assert [push.push(through, OPTIONS, check_mode)["changed"] for check_mode in (True, False)] == [False, False]
+    assert (proxy.count("GET"), proxy.count()) == (4, 4)
 
 
 @pytest.mark.parametrize("fault", [pytest.param(Fault(lose_answer=True), id="answer-lost"), pytest.param(Fault(status=503), id="unavailable")])
