@@ -93,7 +93,7 @@ def _bring(session: Session, configmap: dict[str, t.Any], overrides: Overrides, 
     for _try in range(TRIES):
         if current is None:
             raise ClusterError("somebody removed it meanwhile; run again")
-        if sent and current["data"].get(KEY) == sent:
+        if sent and (current.get("data") or {}).get(KEY) == sent:
             # Ours after all: the answer to an earlier try was lost on the way.
             return {**row, **configmaps.reference(current, KEY)}, difference
         before, after, changes = _decide(current, overrides, minor)
