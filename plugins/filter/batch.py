@@ -17,10 +17,11 @@ KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery
 def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
     """Return by node name what Ansible knows of each host.
 
-    C(hosts): the inventory host. C(configs): its overrides in the order they apply. C(flags): its kubelet's flags, C(deliveries): its delivery, where
-    the inventory names them. C(failures): why the role assign could not switch it.
+    C(hosts): the inventory host. C(configs): its overrides in the order they apply; C(group_configs): those of its group alone, of every host, also where
+    there are none. C(flags): its kubelet's flags, C(deliveries): its delivery, where the inventory names them. C(failures): why the role assign could not
+    switch it.
     """
-    table: dict[str, dict[str, t.Any]] = {"hosts": {}, "configs": {}, **{kind: {} for kind in KINDS}}
+    table: dict[str, dict[str, t.Any]] = {"hosts": {}, "configs": {}, "group_configs": {}, **{kind: {} for kind in KINDS}}
     for host in hosts:
         variables = hostvars[host]
         name = variables.get("kubelet_config_node_name", host)
@@ -30,6 +31,7 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
         layers = [variables[key] for key in ("kubelet_config", "kubelet_config_host") if variables.get(key)]
         if layers:
             table["configs"][name] = layers
+        table["group_configs"][name] = variables.get("kubelet_config") or {}
         for kind, variable in KINDS.items():
             if variables.get(variable):
                 table[kind][name] = variables[variable]

@@ -13,6 +13,8 @@ description:
   - Makes sure that each configuration exists as a ConfigMap whose name ends in the hash of its content, the one
     C(kubectl create configmap --append-hash) gives. The same content pushed twice is one object.
   - With O(state=pruned), removes those that no node uses.
+  - With O(state=kubeadm), keeps kubeadm's own ConfigMap in step, so that new nodes join with the configuration the others have, and
+    C(kubeadm upgrade node) does not undo it.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.configmap
@@ -21,7 +23,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: By a dry run of the API server.
+    details: By a dry run of the API server. With O(state=kubeadm) a difference is also shown as a warning.
   diff_mode:
     support: full
   idempotent:
@@ -32,8 +34,11 @@ options:
       - V(present) pushes O(variants) and O(src).
       - V(pruned) removes the ConfigMaps that this collection made under O(name) and that no node of the cluster has in its spec, or reports as
         assigned, active or last-known-good. What it did not make, it never removes.
+      - V(kubeadm) lays what O(node_configs) have in common over the configuration in C(kube-system/kubelet-config), which is
+        C(kubelet-config-1.X) up to Kubernetes 1.22, and either or both in 1.23. The version is the one in C(kube-system/kubeadm-config).
+        Everything else in that ConfigMap stays as it is. O(name), O(namespace) and O(key) have no part in it.
     type: str
-    choices: [present, pruned]
+    choices: [present, pruned, kubeadm]
     default: present
   variants:
     description:
@@ -50,6 +55,12 @@ options:
       - Has no part in the name. API servers before 1.19 ignore it.
     type: bool
     default: true
+  node_configs:
+    description:
+      - With O(state=kubeadm), overrides by node name, as a mapping, YAML text, or a list of these that are applied in order.
+      - Only what all of them say counts, so name the nodes without overrides too (with V(null)), and leave out what is meant for single nodes. Maps are
+        compared key by key, except those that a kubelet replaces whole. Fields that belong to one machine, such as C(resolvConf), are left alone.
+    type: dict
 seealso:
   - module: livenodes.kubelet.node_config_source
 """
@@ -74,11 +85,22 @@ EXAMPLES = r"""
     state: pruned
   delegate_to: localhost
   run_once: true
+
+- name: Let new nodes join with what the group has
+  livenodes.kubelet.kubelet_configmap:
+    state: kubeadm
+    node_configs:
+      n1: {maxPods: 80}
+      n2: {maxPods: 80}
+  delegate_to: localhost
+  run_once: true
 """
 
 RETURN = r"""
 configmaps:
-  description: One row for each of O(variants), by its hash, and each of O(src), by its path, with the five fields of a config source reference.
+  description:
+    - One row for each of O(variants), by its hash, and each of O(src), by its path, with the five fields of a config source reference.
+    - With O(state=kubeadm), one row for each of kubeadm's ConfigMaps, by its name, which also has the list of paths that change, C(changes).
   returned: always
   type: dict
   sample:
@@ -101,7 +123,7 @@ kept:
   type: list
   elements: str
 summary:
-  description: Counts.
+  description: Counts, C(configmaps) and C(created); with O(state=pruned) C(pruned) and C(kept), with O(state=kubeadm) C(configmaps) and C(updated).
   returned: always
   type: dict
   sample: {configmaps: 2, created: 1}
@@ -114,17 +136,18 @@ def main() -> None:
     """Run the module."""
     module.run(
         {
-            "state": {"type": "str", "choices": ["present", "pruned"], "default": "present"},
+            "state": {"type": "str", "choices": ["present", "pruned", "kubeadm"], "default": "present"},
             "variants": {"type": "dict"},
             "src": {"type": "list", "elements": "path"},
             "name": {"type": "str", "default": "livenodes-kubelet"},
             "namespace": {"type": "str", "default": "kube-system"},
             "key": {"type": "str", "default": "kubelet", "no_log": False},
             "immutable": {"type": "bool", "default": True},
+            "node_configs": {"type": "dict"},
         },
         push.push,
         patient=True,
-        required_if=[("state", "present", ("variants", "src"), True)],
+        required_if=[("state", "present", ("variants", "src"), True), ("state", "kubeadm", ("node_configs",))],
     )
 
 

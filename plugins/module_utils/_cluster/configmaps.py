@@ -49,6 +49,17 @@ def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str,
         return there
 
 
+def write_key(session: Session, configmap: dict[str, t.Any], key: str, text: str, dry_run: bool) -> dict[str, t.Any]:
+    """Replace the text under one key of a ConfigMap and nothing else of it.
+
+    The patch carries the resourceVersion that was read: raises ApiError 409 when somebody else changed the object since.
+    """
+    meta = configmap["metadata"]
+    body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "data": {key: text}}
+    query = [("dryRun", "All")] if dry_run else []
+    return t.cast("dict[str, t.Any]", session.request("PATCH", path(meta["namespace"], meta["name"]), query, body, "application/merge-patch+json"))
+
+
 def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None:
     """Remove exactly the object that was read; it is no error when it is gone already."""
     meta = configmap["metadata"]

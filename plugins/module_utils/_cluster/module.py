@@ -20,7 +20,7 @@ def run(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits: t
 
     `patient` stages sit out an API server that is away when they begin; the others soon tell a wrong address.
     `limits` are AnsibleModule's own (required_one_of, mutually_exclusive, required_if). A `diff` in the result is kept only where
-    the user asked for one. Failures carry the result so far, so that it is known where every node stands.
+    the user asked for one, `warnings` are shown. Failures carry the result so far, so that it is known where every node stands.
     """
     module = AnsibleModule(argument_spec={**auth.argument_spec(), **spec}, supports_check_mode=True, **limits)
     module.no_log_values |= auth.secrets(module.params["kubeconfig"])
@@ -31,9 +31,9 @@ def run(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits: t
     except MissingLibrary as error:
         module.fail_json(msg=f"{error.message}. {missing_required_lib('kubernetes')}", **error.result)
     except ClusterError as error:
-        _pass_on_warnings(module, session)
+        _pass_on_warnings(module, session, error.result)
         module.fail_json(msg=error.message, **_visible(module, error.result))
-    _pass_on_warnings(module, session)
+    _pass_on_warnings(module, session, result)
     module.exit_json(**_visible(module, result))
     raise AssertionError("exit_json ends the process")
 
@@ -42,6 +42,6 @@ def _visible(module: AnsibleModule, result: dict[str, t.Any]) -> dict[str, t.Any
     return result if module._diff else {key: value for key, value in result.items() if key != "diff"}  # pylint: disable=protected-access
 
 
-def _pass_on_warnings(module: AnsibleModule, session: Session | None) -> None:
-    for text in session.warnings if session else []:
-        module.warn(f"API server: {text}")
+def _pass_on_warnings(module: AnsibleModule, session: Session | None, result: dict[str, t.Any]) -> None:
+    for text in [*(f"API server: {text}" for text in (session.warnings if session else [])), *result.pop("warnings", ())]:
+        module.warn(text)

@@ -8,15 +8,17 @@ import re
 import typing as t
 
 from .._config import difftext, document, identity
-from . import bulk, configmaps, nodes
+from . import bulk, configmaps, kubeadm, nodes
 from .errors import ClusterError
 from .session import Session
 
 
 def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Make sure that every variant exists as a ConfigMap, or with state `pruned` that only those in use do."""
+    """Make sure that every variant exists as a ConfigMap; with state `pruned` that only those in use do, with `kubeadm` that its own is in step."""
     if options["state"] == "pruned":
         return _prune(session, options, check_mode)
+    if options["state"] == "kubeadm":
+        return kubeadm.keep_in_step(session, options, check_mode)
     wanted = _wanted(options)
     names = {label: identity.configmap_name(options["name"], text, options["key"]) for label, (_variant, text) in wanted.items()}
     outcomes = bulk.each(list(wanted), lambda label: _ensure(session, options, names[label], *wanted[label], check_mode), session.concurrency)

@@ -24,6 +24,12 @@ def merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any
     return _merge(base, override, ())
 
 
+def is_whole(path: paths.Path) -> bool:
+    """Return whether the kubelet replaces the map at this path as a whole."""
+    field = fields.lookup(path)
+    return field is not None and field.whole
+
+
 def _merge(base: Mapping[str, Any], override: Mapping[str, Any], at: paths.Path) -> dict[str, Any]:
     result = {key: copy.deepcopy(value) for key, value in base.items() if key not in override}
     for key, value in override.items():
@@ -34,15 +40,10 @@ def _merge(base: Mapping[str, Any], override: Mapping[str, Any], at: paths.Path)
         if old is not None and isinstance(old, Mapping) != isinstance(value, Mapping):
             raise OverlayError(_clash(path, old, value))
         if isinstance(value, Mapping):
-            result[key] = _whole(value, path) if _is_whole(path) else _merge(old or {}, value, path)
+            result[key] = _whole(value, path) if is_whole(path) else _merge(old or {}, value, path)
         else:
             result[key] = copy.deepcopy(value)
     return result
-
-
-def _is_whole(path: paths.Path) -> bool:
-    field = fields.lookup(path)
-    return field is not None and field.whole
 
 
 def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:

@@ -8,13 +8,13 @@ a group take well under a second and 1,000 nodes of which no two are alike some 
 """
 from __future__ import annotations
 
-import json
 from typing import Any, Mapping, Sequence
 
 from . import annotation, plan_node, plan_text
-from .document import API_VERSION, KIND, accept, parse
+from .document import API_VERSION, KIND
 from .field import EFFECTS, FORBIDDEN
 from .identity import configmap_name as name_of
+from .layers import Layers
 from .problem import REFUSAL, Problem
 from .reference import same_place
 from .version import minor_of
@@ -39,7 +39,7 @@ def make_plan(current: Mapping[str, Any], config: Any = None, node_configs: Mapp
     """
     if allow_effect not in EFFECTS or allow_effect == FORBIDDEN:
         raise ValueError(f"allow_effect is {allow_effect!r}: use one of {', '.join(EFFECTS[:-1])}")
-    layers = _Layers()
+    layers = Layers()
     for_all = layers.read(config, "the configuration for all nodes")
     for_node = {name: layers.read(given, f"the configuration of node {name}") for name, given in (node_configs or {}).items()}
     planner = plan_node.Planner(current["variants"], allow_effect, shared=for_all if len(current["nodes"]) > 1 else ())
@@ -71,25 +71,6 @@ def make_plan(current: Mapping[str, Any], config: Any = None, node_configs: Mapp
     plan["summary"] = plan_text.summary(plan)
     plan["text"] = plan_text.lines(plan)
     return plan
-
-
-class _Layers:
-    """Reads layers; equal ones become one object, so that nodes with equal layers are recognised by identity."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, dict[str, Any]] = {}
-
-    def read(self, given: Any, origin: str) -> tuple[dict[str, Any], ...]:
-        """Return the layers of one option value: none, one or a list of mappings or texts."""
-        if given is None:
-            return ()
-        if isinstance(given, (list, tuple)):
-            return tuple(layer for position, one in enumerate(given, 1) for layer in self.read(one, f"{origin} (layer {position})"))
-        layer = None if isinstance(given, str) else accept(given, origin)
-        text = given if layer is None else json.dumps(layer, sort_keys=True)
-        if text not in self._known:
-            self._known[text] = parse(text, origin) if layer is None else layer
-        return (self._known[text],)
 
 
 def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool) -> str:

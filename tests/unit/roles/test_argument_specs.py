@@ -60,6 +60,8 @@ def test_each_tasks_file_uses_what_its_spec_has_and_nothing_else(role: str) -> N
             used |= OF_THE_FILTER
         if "plan_sources" in text:
             used.add("kubelet_config_delivery")
+        if "group_configs" in text:
+            used.add("kubelet_config")
         if role == "edit":
             # Its filter reads these as well.
             used |= {"kubelet_config", "kubelet_config_host", "kubelet_config_flags"}

@@ -25,6 +25,7 @@ def test_node_table() -> None:
     assert table == {
         "hosts": {"h1": "h1", "n2": "h2", "h3": "h3"},
         "configs": {"h1": [{"maxPods": 1}, "maxPods: 2"], "n2": [{"maxPods": 3}]},
+        "group_configs": {"h1": {"maxPods": 1}, "n2": {}, "h3": {}},
         "flags": {"h1": ["--v=2"]},
         "deliveries": {"h3": "native"},
         "failures": {"h3": "unreachable"},

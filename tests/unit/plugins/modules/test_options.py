@@ -42,7 +42,8 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
 
 @pytest.mark.parametrize(("name", "options"), [
     ("kubelet_configz_facts", {}), ("node_config_info", {"nodes": ["n1"]}), ("kubelet_configmap", {"variants": {}}), ("kubelet_configmap", {"src": ["a"]}),
-    ("kubelet_configmap", {"state": "pruned"}), ("node_config_source", NAMED), ("node_config_source", {"sources": {"n1": place()}}),
+    ("kubelet_configmap", {"state": "pruned"}), ("kubelet_configmap", {"state": "kubeadm", "node_configs": {"n1": None}}),
+    ("node_config_source", NAMED), ("node_config_source", {"sources": {"n1": place()}}),
     ("node_config_source", {"state": "absent", "nodes": ["n1"]}), ("node_config_source", {"state": "verified", "nodes": ["n1"]}),
     ("node_config_source", {"state": "verified", "sources": {}}), ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
 ])
@@ -52,7 +53,8 @@ def test_options_that_go_together(run: Run, name: str, options: dict[str, t.Any]
 
 @pytest.mark.parametrize(("name", "options", "text"), [
     ("kubelet_configmap", {}, "state is present but any of the following are missing: variants, src"),
-    ("kubelet_configmap", {"state": "gone"}, "value of state must be one of: present, pruned"),
+    ("kubelet_configmap", {"state": "gone"}, "value of state must be one of: present, pruned, kubeadm"),
+    ("kubelet_configmap", {"state": "kubeadm"}, "state is kubeadm but all of the following are missing: node_configs"),
     ("node_config_source", {}, "one of the following is required: nodes, sources"),
     ("node_config_source", {"nodes": ["n1"]}, "state is present but any of the following are missing: source, sources"),
     ("node_config_source", {"source": {"name": "a"}}, "one of the following is required: nodes, sources"),

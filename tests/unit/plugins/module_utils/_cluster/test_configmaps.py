@@ -8,7 +8,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import configmaps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError
-from tests.support.calls import CONFIGMAPS, DRY, Call, Calls
+from tests.support.calls import CONFIGMAPS, DRY, MERGE, Call, Calls
 from tests.support.objects import configmap, items, reference
 
 GONE = ApiError(404, 'configmaps "config-a" not found', "NotFound")
@@ -85,3 +85,15 @@ def test_reference() -> None:
     dry = configmap()
     del dry["metadata"]["resourceVersion"]
     assert configmaps.reference(dry, "kubelet") == reference(revision="")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_write_key(dry_run: bool) -> None:
+    """Only what was read is written over, and only the one key."""
+    body = {"metadata": {"resourceVersion": "7"}, "data": {"kubelet": "x"}}
+    stored = configmap(content="x", revision="8")
+    calls = [Call("PATCH", f"{CONFIGMAPS}/config-a", answer, DRY if dry_run else (), body, MERGE) for answer in (stored, CONFLICT)]
+    with Calls(*calls) as session:
+        assert configmaps.write_key(session, configmap(), "kubelet", "x", dry_run) == stored
+        with pytest.raises(ApiError, match="already exists"):
+            configmaps.write_key(session, configmap(), "kubelet", "x", dry_run)

@@ -105,6 +105,22 @@ def test_warnings_of_the_api_server(run: Run, monkeypatch: pytest.MonkeyPatch, f
     assert warned == ["API server: spec.configSource: deprecated"]
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_warnings_of_the_stage(run: Run, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+    """Shown as Ansible shows warnings, and no part of the result."""
+    warned: list[str] = []
+    monkeypatch.setattr(module.AnsibleModule, "warn", lambda _module, text: warned.append(text))
+    result = {"changed": True, "warnings": ["not in step"]}
+
+    def stage(*_given: t.Any) -> dict[str, t.Any]:
+        if fails:
+            raise ClusterError("nothing else", result)
+        return result
+
+    assert run(stage).get("failed", False) is fails
+    assert warned == ["not in step"]
+
+
 def test_secrets_are_in_no_output(run: Run) -> None:
     """Neither those of the options nor those in a kubeconfig given as a mapping."""
     def stage(*_given: t.Any) -> dict[str, t.Any]:

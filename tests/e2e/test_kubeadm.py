@@ -1,0 +1,191 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kubeadm's own ConfigMap, by the real API server and the real kubeadm: what nodes to come, and nodes it upgrades, start with."""
+from __future__ import annotations
+
+import hashlib
+import json
+import typing as t
+
+import pytest
+import yaml
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from tests.lab.lab import Lab
+from tests.lab.node import LabNode
+from tests.support.ansible import Ansible
+from tests.support.proxy import Fault, Proxy
+from tests.support.views import look
+
+NAME, CLUSTER, LATER = "kubelet-config-1.20", "kubeadm-config", "kubelet-config"
+HASH = "kubeadm.kubernetes.io/component-config.hash"
+FILE = "/var/lib/kubelet/config.yaml"
+PHASE = "kubeadm upgrade node phase kubelet-config"
+HOSTS = ("-e", "kubelet_config_hosts=n1:n2", "-e", "kubelet_config_serial=2")
+COMMON = {"eventBurst": 31, "eventRecordQPS": 7, "kubeReserved": {"memory": "64Mi"}}
+# Belongs to one machine, even where a group sets it.
+OWN = {"staticPodPath": "/etc/kubernetes/more-manifests"}
+OPTIONS = {"state": "kubeadm", "node_configs": {"n1": {"eventBurst": 31}, "n2": {"eventBurst": 31, "maxPods": 50}}}
+
+
+def mode(word: str) -> tuple[str, str]:
+    """The option of a playbook."""
+    return "-e", f"kubelet_config_kubeadm={word}"
+
+
+def read(lab: Lab, name: str = NAME) -> dict[str, t.Any]:
+    """A ConfigMap."""
+    return dict(json.loads(lab.kubectl("get", "configmap", "-n", "kube-system", name, "-o", "json")))
+
+
+def config(lab: Lab, name: str = NAME) -> dict[str, t.Any]:
+    """The configuration in kubeadm's ConfigMap."""
+    return dict(yaml.safe_load(read(lab, name)["data"]["kubelet"]))
+
+
+def put(lab: Lab, name: str, key: str, text: str) -> str:
+    """Change a ConfigMap as somebody else would."""
+    return lab.kubectl("patch", "configmap", "-n", "kube-system", name, "--type=merge", "-p", json.dumps({"data": {key: text}}))
+
+
+def squeezed(text: str) -> str:
+    """A text without white space: Ansible breaks the lines of its warnings, in the midst of names too."""
+    return "".join(text.split())
+
+
+@pytest.fixture
+def maps(lab: Lab) -> t.Iterator[dict[str, t.Any]]:
+    """kubeadm's ConfigMap with the hash that `kubeadm init` gives it and a label of somebody's; in the end both ConfigMaps are as they were."""
+    before = [read(lab, name) for name in (CLUSTER, NAME)]
+    try:
+        digest = hashlib.sha256(before[1]["data"]["kubelet"].encode()).hexdigest()
+        lab.kubectl("annotate", "configmap", "-n", "kube-system", NAME, f"{HASH}=sha256:{digest}")
+        lab.kubectl("label", "configmap", "-n", "kube-system", NAME, "whose=somebody")
+        yield read(lab)
+    finally:
+        lab.kubectl("delete", "configmap", "-n", "kube-system", CLUSTER, NAME, LATER, "--ignore-not-found")
+        for item in before:
+            item["metadata"] = {key: value for key, value in item["metadata"].items() if key in ("name", "namespace", "labels", "annotations")}
+            lab.kubectl("create", "-f", "-", stdin=json.dumps(item))
+
+
+@pytest.fixture
+def n1(lab: Lab) -> t.Iterator[LabNode]:
+    """A node whose configuration file is put back, byte for byte."""
+    node = lab.node("n1")
+    stamp = node.run(f"stat -c '%a %u:%g %Y' {FILE}; sha256sum {FILE}")
+    node.run(f"cp -a {FILE} /root/kubelet-config-before")
+    try:
+        yield node
+    finally:
+        node.run(f"mv /root/kubelet-config-before {FILE}; rm -rf /etc/kubernetes/tmp")
+    assert node.run(f"stat -c '%a %u:%g %Y' {FILE}; sha256sum {FILE}") == stamp
+
+
+def foretold(node: LabNode) -> dict[str, t.Any]:
+    """What kubeadm would write on a node."""
+    lines = node.run(f"{PHASE} --dry-run").split(f'Would write file "{FILE}" with content:\n')[1].splitlines()
+    return dict(yaml.safe_load("\n".join(line[1:] for line in lines if line.startswith("\t"))))
+
+
+def test_nodes_to_come_get_what_all_nodes_of_the_group_have(
+        lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any], n1: LabNode) -> None:
+    """Left alone, kubeadm would undo a rollout; in step, its upgrade writes the group's values, and the node's live configuration is as before."""
+    before = config(lab)
+    ansible.variables(all={"kubelet_config": {**COMMON, **OWN}}, workers_b={"kubelet_config_host": {"eventRecordQPS": 9, "registryBurst": 21}})
+    rolled = ansible.playbook("rollout", *HOSTS)
+    assert rolled.code == 0, rolled.output
+    live = {name: look(lab, name) for name in ("n1", "n2")}
+    assert [(view.configz["eventBurst"], view.configz["eventRecordQPS"], view.configz["staticPodPath"]) for view in live.values()] \
+        == [(31, 7, OWN["staticPodPath"]), (31, 9, OWN["staticPodPath"])]
+    assert read(lab) == maps
+    assert [foretold(n1).get(field) for field in COMMON] == [None, None, None]
+
+    checked = ansible.playbook("rollout", *HOSTS, *mode("check"))
+    assert (checked.code, checked.recap("n1")["changed"]) == (0, 0), checked.output
+    assert squeezed(f"ConfigMap kube-system/{NAME} is not in step with the nodes: eventBurst, eventRecordQPS, kubeReserved.memory.") in squeezed(checked.output)
+    assert read(lab) == maps
+
+    updated = ansible.playbook("rollout", *HOSTS, *mode("update"))
+    assert (updated.code, updated.recap("n1")["changed"], updated.recap("n2")["changed"]) == (0, 1, 0), updated.output
+    now = read(lab)
+    assert config(lab) == {**before, **COMMON}
+    assert [now["metadata"][part] for part in ("uid", "labels", "annotations")] == [maps["metadata"][part] for part in ("uid", "labels", "annotations")]
+    again = ansible.playbook("rollout", *HOSTS, *mode("update"))
+    assert (again.code, again.recap("n1")["changed"]) == (0, 0), again.output
+    assert read(lab) == now
+
+    n1.run(PHASE)
+    written = yaml.safe_load(n1.run(f"cat {FILE}"))
+    assert {field: written[field] for field in COMMON} == COMMON
+    assert (written["staticPodPath"], "registryBurst" in written) == ("/etc/kubernetes/manifests", False)
+    assert {name: look(lab, name) for name in live} == live
+
+
+def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]) -> None:
+    """Every host of the pattern counts, also under --limit."""
+    ansible.variables(workers_a={"kubelet_config": {"eventBurst": 31, "registryBurst": 21}}, workers_b={"kubelet_config": {"eventBurst": 31}})
+    for name, *arguments in (("plan", "--limit=n1", *mode("update")), ("rollout", "--check", *mode("update"))):
+        run = ansible.playbook(name, *HOSTS, *arguments)
+        assert run.code == 0, run.output
+        assert squeezed(f"{NAME} is not in step with the nodes: eventBurst. kubeadm gives") in squeezed(run.output), run.output
+        assert read(lab) == maps
+    ansible.variables(all={"kubelet_config": {"maxPodz": 31}})
+    run = ansible.playbook("rollout", *HOSTS, *mode("update"))
+    assert run.code != 0
+    assert "Keep kubeadm's ConfigMap in step" not in run.output
+    assert read(lab) == maps
+
+
+def test_what_somebody_else_writes_meanwhile_is_not_lost(lab: Lab, proxy: Proxy, maps: dict[str, t.Any]) -> None:
+    """A change between our read and our write; then as few requests as there can be."""
+    before = config(lab)
+    done: list[str] = []
+
+    def interfere(method: str, path: str, _count: int) -> Fault | None:
+        if method == "PATCH" and path.endswith(NAME) and not done:
+            done.append(put(lab, NAME, "kubelet", yaml.safe_dump({**before, "maxPods": 77})))
+        return None
+
+    proxy.fault = interfere
+    through = Session({"host": proxy.url})
+    result = push.push(through, OPTIONS, False)
+    assert (len(done), proxy.count("PATCH"), proxy.count()) == (1, 2, 5)
+    assert result["configmaps"][NAME]["changes"] == ["eventBurst"]
+    assert config(lab) == {**before, "maxPods": 77, "eventBurst": 31}
+    proxy.forget()
+    assert [push.push(through, OPTIONS, check_mode)["changed"] for check_mode in (True, False)] == [False, False]
+    assert (proxy.count("GET"), proxy.count()) == (4, 4)
+
+
+@pytest.mark.parametrize("fault", [pytest.param(Fault(lose_answer=True), id="answer-lost"), pytest.param(Fault(status=503), id="unavailable")])
+def test_passing_faults_are_sat_out(lab: Lab, proxy: Proxy, maps: dict[str, t.Any], fault: Fault) -> None:
+    """The change is made, once, and counts as ours also where we were not told."""
+    before = config(lab)
+    proxy.fault = lambda method, _path, count: fault if method == "PATCH" and count == 1 else None
+    result = push.push(Session({"host": proxy.url}), OPTIONS, False)
+    assert (result["changed"], config(lab)) == (True, {**before, "eventBurst": 31})
+    assert result["configmaps"][NAME]["resourceVersion"] == read(lab)["metadata"]["resourceVersion"]
+
+
+def test_from_1_24_on_it_has_no_version_in_its_name(lab: Lab, session: Session, maps: dict[str, t.Any]) -> None:
+    """The version is the one that kubeadm has for the cluster, not the kubelets'."""
+    before = config(lab)
+    put(lab, CLUSTER, "ClusterConfiguration", read(lab, CLUSTER)["data"]["ClusterConfiguration"].replace("v1.20.2", "v1.24.0"))
+    lab.kubectl("create", "configmap", "-n", "kube-system", LATER, f"--from-literal=kubelet={maps['data']['kubelet']}")
+    assert list(push.push(session, OPTIONS, True)["configmaps"]) == [LATER]
+    assert config(lab, LATER) == before
+    assert push.push(session, OPTIONS, False)["changed"]
+    assert config(lab, LATER) == {**before, "eventBurst": 31}
+    assert read(lab) == maps
+
+
+def test_a_cluster_without_it_is_told_what_to_do(lab: Lab, session: Session, maps: dict[str, t.Any]) -> None:
+    """A mistake in the settings, or a cluster of another maker."""
+    lab.kubectl("delete", "configmap", "-n", "kube-system", NAME)
+    with pytest.raises(ClusterError, match=f"no ConfigMap kube-system/{NAME}.*set kubelet_config_kubeadm to ignore"):
+        push.push(session, OPTIONS, False)
+    assert NAME not in lab.kubectl("get", "configmaps", "-n", "kube-system", "-o", "name")
