@@ -19,6 +19,7 @@ from tools import gates
 
 ROOT = Path(__file__).resolve().parents[3]
 
+
 @pytest.fixture(autouse=True)
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the reports of the run that runs these tests."""
