@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every gate of this repository, declared once. `make test` runs them all, `.venv/bin/nox -s NAME` one, `.venv/bin/nox -l` lists them.
 
-The tags say when a gate runs: `quick` and `slow` anywhere, `lab` only where the lab is up (see tools/gates.py).
+The tags say when a gate runs: `quick` and `slow` anywhere, `lab` and `lab_static` only where their lab is up (see tools/gates.py, which brings both up).
+By hand, a gate uses the lab that LIVENODES_LAB_* names (see tests/lab/README.md).
 Environments are made once and kept under .nox; several gates share one. Remove .nox to get the newest releases of what is not pinned.
 """
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -21,7 +23,7 @@ import nox
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from collection_tree import copy, link  # noqa: E402
+from collection_tree import copy, link  # noqa: E402  # found only after the line above
 
 # One environment serves many gates, which nox itself cannot do: see Tools.
 nox.options.default_venv_backend = "none"
@@ -60,8 +62,13 @@ class Tools:
         lists = [(ROOT / word).read_text(encoding="utf-8") for word in wanted if word.endswith(".txt")]
         text = "\n".join([python, *wanted, *lists])
         done = self.place / "installed"
-        # Asking pip whether all is there costs seconds a gate; the same list needs no asking.
-        if not done.exists() or done.read_text(encoding="utf-8") != text:
+        KEPT.mkdir(exist_ok=True)
+        with (KEPT / f"{name}.lock").open("w") as lock:
+            # Gates run side by side.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Asking pip whether all is there costs seconds a gate; the same list needs no asking.
+            if done.exists() and done.read_text(encoding="utf-8") == text:
+                return
             session.run(sys.executable, "-m", "virtualenv", "--quiet", "--clear", "--python", python, str(self.place), external=True)
             session.run(str(self.place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted, external=True, silent=True)
             done.write_text(text, encoding="utf-8")
@@ -179,7 +186,7 @@ def ansible_lint(session: nox.Session) -> None:
 @nox.session(tags=["quick"])
 def molecule(session: nox.Session) -> None:
     """Roles that need no cluster: converge, again without a change, verify."""
-    newest(session).run("molecule", "test", "--all", *session.posargs)
+    newest(session).run("molecule", "test", "--all", "--exclude", "lab/*", *session.posargs)
 
 
 @nox.session(tags=["slow"])
@@ -220,13 +227,22 @@ def e2e_lowest(session: nox.Session) -> None:
     Tools(session, "lowest", LOWEST).pytest("tests/e2e/test_rollout.py", "-k", "two_groups or bad_value")
 
 
-@nox.session(default=False)
+@nox.session(tags=["lab_static"])
 def e2e_node(session: nox.Session) -> None:
-    """Not a gate yet: the node side (store, preflight, guard, role checkpoint) on kubelets that know nothing of dynamic configuration."""
+    """The node side (store, preflight, guard, role checkpoint) on kubelets that know nothing of dynamic configuration."""
     newest(session).pytest("tests/e2e_node")
 
 
-@nox.session(tags=["lab"])
+@nox.session(tags=["lab_static"])
+def molecule_lab(session: nox.Session) -> None:
+    """Roles on real nodes: check mode, converge, again without a change or a restart, verify, reset."""
+    tools = newest(session)
+    # Says how to get one when there is none.
+    tools.run("python", "-m", "tests.lab", "status")
+    tools.run("molecule", "test", *(session.posargs or ["--scenario-name", "lab/*"]))
+
+
+@nox.session(tags=["lab", "alone"])
 def benchmarks(session: nox.Session) -> None:
     """Speed and memory on 1,000 nodes in the lab's API server, beside a bare loop of the same requests."""
     tools = newest(session)

@@ -24,8 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.lab.console import LabError  # noqa: E402
-from tests.lab.lab import Lab  # noqa: E402
+from tests.lab.console import LabError  # noqa: E402  # found only after the line above
+from tests.lab.lab import Lab  # noqa: E402  # likewise
 
 GROUP = "workers_a"
 NODES = ("n1", "n3")

@@ -1,12 +1,18 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the gates that noxfile.py declares, one after the other, and say how each went.
+"""Run the gates that noxfile.py declares and say how each went.
 
 Usage: python tools/gates.py [GATE ...]      without names: all gates
 
-A failing gate does not stop the others. Gates with the tag `lab` need the lab of tests/lab, which is brought up before the first of them and taken
-down at the end if this run brought it up. Every gate has a time limit, and what it leaves running is ended with it.
+A failing gate does not stop the others. Gates run one after the other, those that need a lab of tests/lab at the end and in two lanes side by side: they
+mostly wait for kubelets. The tag says which lane, and so which lab; `alone` says to wait until both lanes are empty.
+
+lab         the lab that LIVENODES_LAB_* names, three nodes whose kubelets have dynamic configuration
+lab_static  the lab that LIVENODES_LAB2_DIR, LIVENODES_LAB2_BRIDGE and LIVENODES_LAB2_SUBNET name, two nodes whose kubelets read a file only
+
+A lab is brought up before its first gate and taken down after its last if this run brought it up. Every gate has a time limit, and what it leaves running
+is ended with it.
 
 LAB=require  leaving the lab gates out is a failure
 LAB=skip     leave them out
@@ -25,8 +31,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,6 +47,13 @@ LAB_UP = 1500
 LAB_DOWN = 180
 ALL = 75 * 60
 HEARTBEAT = 30
+
+INTERRUPTED = threading.Event()
+_PRINTING = threading.Lock()
+
+
+class Interrupted(Exception):
+    """Somebody wants this to end; what ran has been ended."""
 
 
 @dataclasses.dataclass
@@ -61,8 +76,9 @@ class Outcome:
 
 
 def say(text: str) -> None:
-    """Print a line at once, also into a pipe."""
-    print(text, flush=True)
+    """Print a line, or some that belong together, at once, also into a pipe; never into a line of the other lane."""
+    with _PRINTING:
+        print(text, flush=True)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
@@ -81,23 +97,27 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.1)
 
 
-def run(name: str, command: list[str], limit: float, leave: bool = False) -> tuple[int | None, float, Path]:
+def run(name: str, command: list[str], limit: float, leave: bool = False, environment: dict[str, str] | None = None) -> tuple[int | None, float, Path]:
     """Run a command quietly in a process group of its own; return its exit status (None: out of time), its seconds and its log.
 
-    What it started and left running is ended too, unless it is to `leave` that.
+    What it started and left running is ended too, unless it is to `leave` that. `environment` comes on top of this process's own. Raises Interrupted.
     """
     log = REPORTS / f"{name}.log"
-    started = time.monotonic()
+    started = told = time.monotonic()
     with log.open("w") as sink:
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True,
+                                   env={**os.environ, **(environment or {})})
     status: int | None = None
     try:
-        while time.monotonic() - started < limit:
-            try:
-                status = process.wait(timeout=max(0.1, min(HEARTBEAT, limit - (time.monotonic() - started))))
-                break
-            except subprocess.TimeoutExpired:
-                say(f"   ...    {name:<18} {time.monotonic() - started:6.0f} s  {last_line(log)}")
+        while status is None and time.monotonic() - started < limit:
+            # Short, so that an interrupt is heard: only the main thread gets the signal itself.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                status = process.wait(timeout=0.5)
+            if INTERRUPTED.is_set():
+                raise Interrupted
+            if status is None and time.monotonic() - told >= HEARTBEAT:
+                told = time.monotonic()
+                say(f"   ...    {name:<18} {told - started:6.0f} s  {last_line(log)}")
     finally:
         if status is None or not leave:
             end_group(process)
@@ -114,10 +134,8 @@ def last_line(log: Path) -> str:
 def show(log: Path, lines: int = 60) -> None:
     """Print the end of a failed gate's log."""
     text = log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
-    for line in text[-lines:]:
-        say(f"    | {line}")
-    if len(text) > lines:
-        say(f"    the whole output is in {log.relative_to(ROOT)}")
+    more = [f"    the whole output is in {log.relative_to(ROOT)}"] if len(text) > lines else []
+    say("\n".join([f"    | {line}" for line in text[-lines:]] + more))
 
 
 def count(name: str) -> tuple[int, int, int]:
@@ -133,13 +151,13 @@ def count(name: str) -> tuple[int, int, int]:
     return max(0, total - failed - skipped), failed, skipped
 
 
-def gate(name: str, limit: float) -> Outcome:
+def gate(name: str, limit: float, environment: dict[str, str] | None = None) -> Outcome:
     """Run one gate through nox."""
     report = REPORTS / f"{name}.json"
     for old in (report, REPORTS / f"{name}.xml"):
         old.unlink(missing_ok=True)
     command = [sys.executable, "-m", "nox", "--report", str(report), "--session", name]
-    status, seconds, log = run(name, command, limit)
+    status, seconds, log = run(name, command, limit, environment=environment)
     told = json.loads(report.read_text(encoding="utf-8"))["sessions"][0] if report.exists() else {}
     if status == 0 and told.get("result") == "skipped":
         return Outcome(name, "left out", seconds, str(told.get("reason") or "no reason given"), skipped=1)
@@ -165,32 +183,47 @@ def no_lab_here() -> str:
 
 
 class Lab:
-    """The lab around the gates that need it."""
+    """A lab around the gates that need it: what it is called here, how it is brought up, and the names it goes by in the environment."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, options: list[str], environment: dict[str, str]) -> None:
+        self.name = name
+        self.options = options
+        self.environment = environment
         self.ours = False
+        # Why no gate can run on it: not known before the first one wants to, empty when all is well.
+        self.trouble: str | None = None
 
     def up(self, limit: float) -> Outcome:
         """Bring the lab up, unless it is up."""
-        if subprocess.run([*LAB, "status"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0:
-            return Outcome("lab up", "passed", reason="was up, stays up", passed=1)
+        title = f"{self.name} up"
+        if subprocess.run([*LAB, "status"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                          env={**os.environ, **self.environment}).returncode == 0:
+            return Outcome(title, "passed", reason="was up, stays up", passed=1)
         self.ours = True
-        status, seconds, log = run("lab up", [*LAB, "up"], limit, leave=True)
+        status, seconds, log = run(title, [*LAB, "up", *self.options], limit, leave=True, environment=self.environment)
         if status == 0:
-            return Outcome("lab up", "passed", seconds, passed=1)
+            return Outcome(title, "passed", seconds, passed=1)
         show(log)
-        return Outcome("lab up", "failed", seconds, "not up in time" if status is None else f"exit status {status}", failed=1)
+        return Outcome(title, "failed", seconds, "not up in time" if status is None else f"exit status {status}", failed=1)
 
     def down(self) -> Outcome | None:
         """Take the lab down if this run brought it up."""
         if not self.ours:
             return None
-        status, seconds, log = run("lab down", [*LAB, "down"], LAB_DOWN)
+        status, seconds, log = run(f"{self.name} down", [*LAB, "down"], LAB_DOWN, environment=self.environment)
         self.ours = False
         if status == 0:
-            return Outcome("lab down", "passed", seconds, passed=1)
+            return Outcome(f"{self.name} down", "passed", seconds, passed=1)
         show(log)
-        return Outcome("lab down", "failed", seconds, "something of the lab may be left: `make lab-down`", failed=1)
+        names = " ".join(f"{name}={value}" for name, value in self.environment.items())
+        return Outcome(f"{self.name} down", "failed", seconds, f"something of the lab may be left: `{f'{names} make lab-down'.strip()}`", failed=1)
+
+
+def labs() -> dict[str, Lab]:
+    """Return the labs by the tag of the gates that need them."""
+    second = {"DIR": "/var/lib/livenodes-kubelet-lab2", "BRIDGE": "lnk-br1", "SUBNET": "10.212.0.0/24"}
+    environment = {f"LIVENODES_LAB_{part}": os.environ.get(f"LIVENODES_LAB2_{part}", default) for part, default in second.items()}
+    return {"lab": Lab("lab", ["--nodes", "3"], {}), "lab_static": Lab("static lab", ["--nodes", "2", "--no-dynamic"], environment)}
 
 
 def declared() -> dict[str, list[str]]:
@@ -201,29 +234,61 @@ def declared() -> dict[str, list[str]]:
     return {one["session"]: one["tags"] for one in json.loads(done.stdout)}
 
 
-def run_all(wanted: dict[str, list[str]], lab: Lab, outcomes: list[Outcome]) -> None:
-    """Run the gates, the lab's last; each outcome is told and noted as it comes."""
-    deadline = time.monotonic() + ALL
+class Run:
+    """One run of the gates; each outcome is told and noted as it comes."""
 
-    def note(outcome: Outcome) -> Outcome:
-        outcomes.append(outcome)
+    def __init__(self, wanted: dict[str, list[str]]) -> None:
+        self.wanted = wanted
+        self.labs = labs()
+        self.outcomes: list[Outcome] = []
+        self.deadline = time.monotonic() + ALL
+
+    def note(self, outcome: Outcome) -> Outcome:
+        """Tell and keep an outcome."""
+        self.outcomes.append(outcome)
         say(outcome.line())
         return outcome
 
-    for name, tags in wanted.items():
-        if "lab" not in tags:
-            limit = next((LIMITS[tag] for tag in tags if tag in LIMITS), LIMITS["quick"])
-            note(gate(name, min(limit, deadline - time.monotonic())))
-    in_lab = [name for name, tags in wanted.items() if "lab" in tags]
-    reason = no_lab_here()
-    if in_lab and not reason and note(lab.up(min(LAB_UP, deadline - time.monotonic()))).verdict == "failed":
-        reason = "the lab did not come up"
-    for name in in_lab:
-        if reason:
-            required = os.environ.get("LAB") == "require"
-            note(Outcome(name, "failed" if required else "left out", 0, reason, failed=int(required), skipped=int(not required)))
-        else:
-            note(gate(name, min(LIMITS["lab"], deadline - time.monotonic())))
+    def left(self, limit: float) -> float:
+        """Return the seconds that a step with this limit may take."""
+        return min(limit, self.deadline - time.monotonic())
+
+    def all(self) -> None:
+        """Run the gates: what needs no lab, the two lanes, what has to be alone. Raises Interrupted."""
+        for name, tags in self.wanted.items():
+            if not self.labs.keys() & set(tags):
+                self.note(gate(name, self.left(next((LIMITS[tag] for tag in tags if tag in LIMITS), LIMITS["quick"]))))
+        with ThreadPoolExecutor(len(self.labs)) as pool:
+            for lane in [pool.submit(self.lane, tag, False) for tag in self.labs]:
+                lane.result()
+        for tag in self.labs:
+            self.lane(tag, True)
+
+    def names(self, tag: str, alone: bool) -> list[str]:
+        """Return the gates of a lane, without or only those that have to be alone."""
+        return [name for name, tags in self.wanted.items() if tag in tags and ("alone" in tags) == alone]
+
+    def lane(self, tag: str, alone: bool) -> None:
+        """Run gates on a lab, one after the other, and take it down when no gate needs it any more. Raises Interrupted."""
+        lab, names = self.labs[tag], self.names(tag, alone)
+        if names and lab.trouble is None:
+            lab.trouble = no_lab_here()
+            if not lab.trouble and self.note(lab.up(self.left(LAB_UP))).verdict == "failed":
+                lab.trouble = f"the {lab.name} did not come up"
+        for name in names:
+            if lab.trouble:
+                required = os.environ.get("LAB") == "require"
+                self.note(Outcome(name, "failed" if required else "left out", 0, lab.trouble, failed=int(required), skipped=int(not required)))
+            else:
+                self.note(gate(name, self.left(LIMITS["lab"]), lab.environment))
+        if alone or not self.names(tag, True):
+            self.close(lab)
+
+    def close(self, lab: Lab) -> None:
+        """Take a lab down if this run brought it up."""
+        closing = lab.down()
+        if closing:
+            self.note(closing)
 
 
 def main(names: list[str]) -> int:
@@ -234,23 +299,23 @@ def main(names: list[str]) -> int:
         raise SystemExit(f"no such gate: {', '.join(unknown)}; there are {', '.join(known)}")
     REPORTS.mkdir(parents=True, exist_ok=True)
     # Also SIGINT: a shell starts what runs in its background with that ignored, and the gates would inherit it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    lab, outcomes, interrupted = Lab(), [], False
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_signal: INTERRUPTED.set())
+    work, interrupted = Run({name: known[name] for name in names} if names else known), False
     started = time.monotonic()
     try:
-        run_all({name: known[name] for name in names} if names else known, lab, outcomes)
-    except KeyboardInterrupt:
+        work.all()
+    except Interrupted:
         interrupted = True
-        outcomes.append(Outcome("(interrupted)", "failed", time.monotonic() - started, "the gates after this did not run", failed=1))
+        work.outcomes.append(Outcome("(interrupted)", "failed", time.monotonic() - started, "the gates after this did not run", failed=1))
     finally:
         # A second interrupt must not leave half a lab behind.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        closing = lab.down()
-        if closing:
-            outcomes.append(closing)
-            say(closing.line())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        INTERRUPTED.clear()
+        for lab in work.labs.values():
+            work.close(lab)
+    outcomes = work.outcomes
     say(f"\nSummary ({time.monotonic() - started:.0f} s)")
     for outcome in outcomes:
         say(f"  {outcome.line()}")

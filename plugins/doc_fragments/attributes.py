@@ -19,6 +19,19 @@ attributes:
     description: When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
 """
 
+    READ_ONLY = r"""
+options: {}
+attributes:
+  check_mode:
+    support: full
+    details: This module changes nothing.
+  diff_mode:
+    support: N/A
+    details: This module changes nothing.
+  idempotent:
+    support: full
+"""
+
     ACTIONGROUP_CLUSTER = r"""
 options: {}
 attributes:

@@ -27,15 +27,7 @@ options:
     type: json
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
-attributes:
-  check_mode:
-    support: full
-    details: This module changes nothing.
-  diff_mode:
-    support: N/A
-    details: This module changes nothing.
-  idempotent:
-    support: full
+  - livenodes.kubelet.attributes.read_only
 """
 
 EXAMPLES = r"""

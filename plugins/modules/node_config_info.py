@@ -16,16 +16,8 @@ extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.selection
   - livenodes.kubelet.attributes
+  - livenodes.kubelet.attributes.read_only
   - livenodes.kubelet.attributes.actiongroup_cluster
-attributes:
-  check_mode:
-    support: full
-    details: This module changes nothing.
-  diff_mode:
-    support: N/A
-    details: This module changes nothing.
-  idempotent:
-    support: full
 seealso:
   - module: livenodes.kubelet.node_config_source
 """

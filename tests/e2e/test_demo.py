@@ -48,7 +48,7 @@ def test_demo_notices_what_goes_other_than_it_should(lab: Lab, tmp_path: Path, a
         demo.playbook("plan", "-e", "kubelet_config_hosts=nobody")
 
 
-# The demo with a lab that it believes to have brought up itself. A second lab beside the tests' own would need more inotify instances than a machine has.
+# The demo with a lab that it believes to have brought up itself: the tests' own, so that this takes seconds.
 OWN = """
 import os, sys
 sys.path.insert(0, os.getcwd())

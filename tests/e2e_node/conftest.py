@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab whose kubelets know nothing of dynamic configuration."""
+"""A lab whose kubelets know nothing of dynamic configuration, for a test session."""
 from __future__ import annotations
 
 import os
@@ -9,14 +9,14 @@ import typing as t
 
 import pytest
 
-from tests.e2e.conftest import ansible, lab  # noqa: F401  # pylint: disable=unused-import  # fixtures
+from tests.e2e.conftest import ansible  # noqa: F401  # pylint: disable=unused-import  # a fixture
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def static_lab() -> t.Iterator[Lab]:
-    """A lab whose kubelets read a file only, as modern ones do; a lab that runs is used and left as it was."""
+    """A lab of two nodes whose kubelets read a file only, as modern ones do; a lab that runs is used and left as it was."""
     try:
         before: bool | None = Lab.attach().state.data.get("dynamic")
     except LabError:
@@ -32,3 +32,9 @@ def static_lab() -> t.Iterator[Lab]:
             Lab.down()
         elif before:
             Lab.up(nodes=2, dynamic=True)
+
+
+@pytest.fixture(scope="session")
+def lab(static_lab: Lab) -> Lab:
+    """What the fixture `ansible` runs against."""
+    return static_lab

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import tarfile
 import time
 import typing as t
@@ -76,24 +75,6 @@ text = open(STORE + "/active/kubelet").read()
 print(json.dumps({"exit": done.returncode, "calls": done.stdout.decode(), "resolved": found.source and found.source["name"], "active": store.running(),
                   "maxPods": json.loads(text)["maxPods"], "seconds": time.monotonic() - began}))
 """
-
-
-@pytest.fixture(scope="module")
-def lab() -> t.Iterator[Lab]:
-    """Any lab will do; one that runs is left as it was."""
-    try:
-        before: bool | None = Lab.attach().state.data.get("dynamic")
-    except LabError:
-        before = None
-    try:
-        yield Lab.up(nodes=1, dynamic=bool(before))
-    except LabError as error:
-        if os.environ.get("LAB") == "require":
-            raise
-        pytest.skip(f"no lab here: {error}")
-    finally:
-        if before is None:
-            Lab.down()
 
 
 @pytest.fixture

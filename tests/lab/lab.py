@@ -4,14 +4,13 @@
 """The whole lab: bring it up, take it down, and what tests do with it."""
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import build, cgroups, network, objects, processes
+from . import build, cgroups, machine, network, objects, processes
 from .api import Api
 from .console import LabError, run, say
 from .controlplane import ControlPlane
@@ -53,6 +52,7 @@ class Lab:
             state = State(settings.folder)
             count = max(nodes, state.data.get("nodes", 0))
             state.record(nodes=count, dynamic=dynamic, cache=str(cache.root))
+            machine.enter(settings.folder, count)
             lab = cls(settings, state, cache)
             lab._make_ssh_key()
             network.raise_bridge(settings, state)
@@ -89,9 +89,7 @@ class Lab:
             processes.stop(settings, patience=0)
             network.remove(settings, state)
             cgroups.remove(settings)
-            with contextlib.suppress(OSError):
-                # Made for a mount point by node.sh; nspawn containers of others keep it.
-                Path("/run/systemd/nspawn").rmdir()
+            machine.leave(settings.folder)
             if settings.folder.exists():
                 if not is_lab(settings.folder) and any(settings.folder.iterdir()):
                     raise LabError(f"{settings.folder} holds something that is not a lab and stays as it is")

@@ -39,7 +39,8 @@ def run(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits: t
 
 
 def _visible(module: AnsibleModule, result: dict[str, t.Any]) -> dict[str, t.Any]:
-    return result if module._diff else {key: value for key, value in result.items() if key != "diff"}  # pylint: disable=protected-access
+    asked = module._diff  # pylint: disable=protected-access  # there is no public way to ask for --diff
+    return result if asked else {key: value for key, value in result.items() if key != "diff"}
 
 
 def _pass_on_warnings(module: AnsibleModule, session: Session | None, result: dict[str, t.Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 try:
     import yaml
 except ImportError:  # nodes and the import test of ansible-test have no PyYAML
-    yaml = None  # type: ignore[assignment]
+    yaml = None  # type: ignore[assignment]  # a module to mypy
 
 
 class Problem(Exception):

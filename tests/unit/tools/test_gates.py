@@ -4,14 +4,20 @@
 """The runner of the gates: what it must not get wrong is the verdict."""
 from __future__ import annotations
 
+import io
 import os
+import signal
+import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tools import gates
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -46,23 +52,138 @@ def test_cases_are_counted_and_an_absent_report_counts_none(reports: Path) -> No
     assert gates.count("ruff") == (0, 0, 0)
 
 
+def verdicts(work: gates.Run) -> list[tuple[str, str]]:
+    return [(one.name, one.verdict) for one in work.outcomes]
+
+
 def test_a_lab_that_is_required_and_cannot_be_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     for required, verdict in (("require", "failed"), ("", "left out")):
         monkeypatch.setenv("LAB", required)
-        outcomes: list[gates.Outcome] = []
-        gates.run_all({"e2e": ["lab"]}, gates.Lab(), outcomes)
-        assert [(one.name, one.verdict) for one in outcomes] == [("e2e", verdict)]
-        assert outcomes[0].reason
+        work = gates.Run({"e2e": ["lab"]})
+        work.all()
+        assert verdicts(work) == [("e2e", verdict)]
+        assert work.outcomes[0].reason
 
 
 def test_a_lab_that_does_not_come_up_fails_once_and_is_taken_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "no_lab_here", lambda: "")
     monkeypatch.setattr(gates, "LAB", [sys.executable, "-c", "import sys; sys.exit(sys.argv[1] != 'down')"])
-    lab, outcomes = gates.Lab(), []
-    gates.run_all({"e2e": ["lab"], "benchmarks": ["lab"]}, lab, outcomes)
-    assert [(one.name, one.verdict) for one in outcomes] == [("lab up", "failed"), ("e2e", "left out"), ("benchmarks", "left out")]
-    down = lab.down()
-    assert down is not None
-    assert down.verdict == "passed"
-    assert lab.down() is None
+    work = gates.Run({"e2e": ["lab"], "benchmarks": ["lab", "alone"]})
+    work.all()
+    assert verdicts(work) == [("lab up", "failed"), ("e2e", "left out"), ("benchmarks", "left out"), ("lab down", "passed")]
+    assert work.labs["lab"].down() is None
+
+
+# Stands in for tests.lab: a folder is the lab. `status` is 3 without it, and up and down write into it what they were told.
+LAB = """
+import os, pathlib, shutil, sys
+place = pathlib.Path(os.environ["LIVENODES_LAB_DIR"])
+if sys.argv[1] == "status":
+    sys.exit(0 if place.exists() else 3)
+if sys.argv[1] == "up":
+    place.mkdir()
+    (place / "options").write_text(" ".join(sys.argv[2:]))
+else:
+    shutil.rmtree(place)
+"""
+# Stands in for nox: a gate appends its name, its lab and the moments of its begin and its end to a list.
+NOX = """
+import os, sys, time
+begin = time.monotonic()
+time.sleep(float(os.environ["SECONDS"]))
+with open(os.environ["DIARY"], "a") as diary:
+    diary.write(f"{sys.argv[-1]} {os.environ['LIVENODES_LAB_DIR']} {begin} {time.monotonic()}\\n")
+"""
+WANTED = {"unit": ["quick"], "e2e": ["lab"], "e2e_node": ["lab_static"], "molecule_lab": ["lab_static"], "benchmarks": ["lab", "alone"]}
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """The folders of two labs, and the list that the gates write."""
+    found = {"lab": tmp_path / "one", "lab_static": tmp_path / "two", "diary": tmp_path / "diary"}
+    monkeypatch.setattr(gates, "no_lab_here", lambda: "")
+    monkeypatch.setattr(gates, "LAB", [sys.executable, "-c", LAB])
+    (tmp_path / "nox.py").write_text(NOX, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("LIVENODES_LAB_DIR", str(found["lab"]))
+    monkeypatch.setenv("LIVENODES_LAB2_DIR", str(found["lab_static"]))
+    monkeypatch.setenv("DIARY", str(found["diary"]))
+    return found
+
+
+def test_two_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECONDS", "1")
+    work = gates.Run(WANTED)
+    work.all()
+    diary = {line[0]: (line[1], float(line[2]), float(line[3])) for line in map(str.split, places["diary"].read_text(encoding="utf-8").splitlines())}
+    assert {name: place for name, (place, _begin, _end) in diary.items()} == {
+        name: str(places["lab_static" if "lab_static" in tags else "lab"]) for name, tags in WANTED.items()}
+    begin, end = ({name: row[index] for name, row in diary.items()} for index in (1, 2))
+    assert end["unit"] < min(begin["e2e"], begin["e2e_node"])
+    assert max(begin["e2e"], begin["e2e_node"]) < min(end["e2e"], end["e2e_node"])
+    assert end["e2e_node"] < begin["molecule_lab"]
+    assert begin["benchmarks"] > max(end["e2e"], end["molecule_lab"])
+    names = [one.name for one in work.outcomes if one.verdict == "passed"]
+    assert sorted(names) == sorted([*WANTED, "lab up", "lab down", "static lab up", "static lab down"])
+    assert names.index("static lab down") < names.index("benchmarks") < names.index("lab down")
+    assert not places["lab"].exists() and not places["lab_static"].exists()
+
+
+def test_a_lab_that_was_up_stays_up(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECONDS", "0")
+    places["lab"].mkdir()
+    work = gates.Run(WANTED)
+    work.all()
+    assert [one.reason for one in work.outcomes if one.name == "lab up"] == ["was up, stays up"]
+    assert places["lab"].exists() and not places["lab_static"].exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_both_lanes_and_takes_both_labs_down(places: dict[str, Path], tmp_path: Path, number: signal.Signals) -> None:
+    program = f"""
+import json, sys
+sys.path.insert(0, {str(ROOT)!r})
+from pathlib import Path
+from tools import gates
+gates.REPORTS = gates.ROOT = Path({str(tmp_path)!r})
+gates.LAB = [sys.executable, "-c", {LAB!r}]
+gates.no_lab_here = lambda: ""
+gates.declared = lambda: {WANTED!r}
+sys.exit(gates.main(["e2e", "e2e_node", "molecule_lab", "benchmarks"]))
+"""
+    with subprocess.Popen([sys.executable, "-c", program], text=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "SECONDS": "600"}) as process:
+        until = time.monotonic() + 20
+        while not all((place / "options").exists() for place in (places["lab"], places["lab_static"])):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert (places["lab"] / "options").read_text(encoding="utf-8") == "--nodes 3"
+        assert (places["lab_static"] / "options").read_text(encoding="utf-8") == "--nodes 2 --no-dynamic"
+        time.sleep(1)
+        process.send_signal(number)
+        # A person's second and third Ctrl-C.
+        time.sleep(0.2)
+        process.send_signal(number)
+        said = process.communicate(timeout=30)[0].splitlines()
+    assert process.returncode == 130
+    assert not places["lab"].exists() and not places["lab_static"].exists() and not places["diary"].exists()
+    assert said[-1] == "4 passed, 1 failed"
+    assert any("(interrupted)" in line for line in said)
+
+
+class SlowSink(io.StringIO):
+    """Lets other threads in between two writes."""
+
+    def write(self, text: str) -> int:
+        time.sleep(0.001)
+        return super().write(text)
+
+
+def test_lines_of_two_lanes_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = SlowSink()
+    monkeypatch.setattr(sys, "stdout", sink)
+    with ThreadPoolExecutor(2) as pool:
+        for letter in "ab":
+            pool.submit(lambda letter=letter: [gates.say(letter * 9) for _turn in range(20)])
+    assert sorted(sink.getvalue().splitlines()) == ["a" * 9] * 20 + ["b" * 9] * 20

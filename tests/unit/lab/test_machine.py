@@ -1,0 +1,124 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The machine's limit of inotify instances: raised for the nodes of all labs, and as before when the last lab has gone."""
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.lab import machine
+from tests.lab.settings import claim
+
+
+class Machine:
+    """A machine of files: its limit, and labs that are folders."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.limit = 128
+
+    @property
+    def limit(self) -> int:
+        return int(machine.LIMIT.read_text())
+
+    @limit.setter
+    def limit(self, value: int) -> None:
+        machine.LIMIT.write_text(f"{value}\n")
+
+    def up(self, name: str, nodes: int) -> int:
+        claim(self.home / name)
+        machine.enter(self.home / name, nodes)
+        return self.limit
+
+    def down(self, name: str) -> int:
+        machine.leave(self.home / name)
+        return self.limit
+
+
+@pytest.fixture
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    monkeypatch.setattr(machine, "LIMIT", tmp_path / "limit")
+    monkeypatch.setattr(machine, "RECORD", tmp_path / "record.json")
+    monkeypatch.setattr(machine, "NSPAWN", tmp_path / "nspawn")
+    # The real one writes to /run, for which these tests need not be root.
+    monkeypatch.setattr(machine, "locked", lambda *_arguments, **_options: contextlib.nullcontext())
+    return Machine(tmp_path)
+
+
+def test_few_nodes_need_nothing(box: Machine) -> None:
+    assert (box.up("one", 5), box.down("one")) == (128, 128)
+    assert not machine.RECORD.exists()
+
+
+def test_many_nodes_and_as_before(box: Machine) -> None:
+    assert (box.up("one", 7), box.down("one")) == (168, 128)
+    assert not machine.RECORD.exists()
+
+
+def test_a_lab_that_grows(box: Machine) -> None:
+    assert [box.up("one", nodes) for nodes in (3, 6, 6, 8)] == [128, 148, 148, 188]
+    assert box.down("one") == 128
+
+
+@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
+def test_two_labs_do_not_undo_each_other(box: Machine, order: tuple[str, str]) -> None:
+    assert (box.up("one", 3), box.up("two", 4)) == (128, 168)
+    machine.NSPAWN.mkdir()
+    assert box.down(order[0]) == 168
+    assert machine.NSPAWN.exists()
+    assert box.down(order[1]) == 128
+    assert not machine.NSPAWN.exists()
+
+
+def test_a_limit_that_is_high_enough_or_changed_meanwhile_is_left_alone(box: Machine) -> None:
+    box.limit = 1024
+    assert (box.up("one", 7), box.down("one")) == (1024, 1024)
+    box.limit = 128
+    box.up("one", 7)
+    box.limit = 300
+    assert box.down("one") == 300
+    box.limit = 128
+    box.up("one", 7)
+    box.limit = 140
+    assert box.up("one", 7) == 168
+    assert box.down("one") == 140
+
+
+def test_killed_before_and_after_the_limit_was_raised(box: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(*_arguments: t.Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(machine, "say", killed)
+        with pytest.raises(Killed):
+            box.up("one", 7)
+    assert box.limit == 128
+    assert (box.up("one", 7), box.up("one", 7), box.down("one")) == (168, 168, 128)
+
+
+def test_a_lab_removed_by_hand_counts_no_more(box: Machine) -> None:
+    box.up("one", 7)
+    (box.home / "one" / ".livenodes-kubelet-lab").unlink()
+    assert (box.up("two", 1), box.down("two")) == (168, 128)
+
+
+def test_where_the_limit_cannot_be_raised_it_is_said(box: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    class ReadOnly:
+        def read_text(self) -> str:
+            return "128\n"
+
+        def write_text(self, _text: str) -> t.NoReturn:
+            raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(machine, "LIMIT", ReadOnly())
+    claim(box.home / "one")
+    machine.enter(box.home / "one", 7)
+    assert "is 128, the nodes need 168, and it cannot be raised" in capsys.readouterr().err
+    machine.leave(box.home / "one")
