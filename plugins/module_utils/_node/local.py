@@ -8,7 +8,6 @@ the kubelet's former config file under the name the kubelet is told to look for,
 """
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -142,4 +141,4 @@ def take(path: str) -> File:
 
 
 def _sha(data: bytes | None) -> str | None:
-    return None if data is None else hashlib.sha256(data).hexdigest()
+    return None if data is None else files.sha256(data)

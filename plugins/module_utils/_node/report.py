@@ -8,8 +8,8 @@ kubelet with dynamic configuration raised (pkg/kubelet/kubeletconfig/configsync.
 """
 from __future__ import annotations
 
-import datetime
 import json
+import time
 from typing import Any, Mapping, NamedTuple
 
 ANNOTATION = "kubelet-config.livenodes.io/status"
@@ -46,7 +46,7 @@ def status(assigned: Mapping[str, Any] | None, active: Mapping[str, Any] | None,
 
 def stamp(seconds: float) -> str:
     """Return a time as Kubernetes writes it."""
-    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def restarting(source: Mapping[str, Any] | None) -> str:
