@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the node tells the cluster: the status annotation of its Node, and an Event.
 
-The annotation has the shape of `Node.status.config` (assigned, active, lastKnownGood, error) and two fields more, `reason` and `time`. The Event is the one a
-kubelet with dynamic configuration raised (pkg/kubelet/kubeletconfig/configsync.go): reason, source, involved object and message alike.
+The annotation has the shape of `Node.status.config` (assigned, active, lastKnownGood, error) and three fields more: `reason`, `time`, and `started`, when
+the kubelet that runs was started: a heartbeat of its Node since then is this kubelet's. The Event is the one a kubelet with dynamic configuration raised
+(pkg/kubelet/kubeletconfig/configsync.go): reason, source, involved object and message alike.
 """
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ MERGE_PATCH = "application/merge-patch+json"
 class Report(NamedTuple):
     """One thing to tell, kept on disk until the API server has taken both parts.
 
-    `status`: the annotation's object. `message`, `warning`: the Event's; no Event for an empty message. `name_suffix`: makes the Event's name one's own,
-    so that telling it twice makes one Event. `time` in seconds since the epoch.
+    `status`: the annotation's object, as told if `annotated`: without `started` as long as no kubelet runs. `message`, `warning`: the Event's; an empty
+    message: none, or told already. `name_suffix`: makes the Event's name one's own, so that telling it twice makes one Event. `time` in seconds since the
+    epoch.
     """
 
     status: Mapping[str, Any]

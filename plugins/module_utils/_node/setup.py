@@ -22,13 +22,13 @@ HEALTHY_TIMES = 3
 
 def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any]:
     """Install the guard and the drop-in; also tell which kubelet runs and whether it is healthy. Raises UnitError for a unit that is refused, StoreError."""
-    settings = {"unit": unit.name, "argv": unit.argv()}
+    settings = {"unit": unit.name, "argv": unit.argv(), "config": unit.form().config, "key": key}
     path, extra = f"{config_dir}/active/{key}", (install.prestart(config_dir),)
     text = unit.dropin(path, extra)
     diff = [_diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
     # The command line is written down for the time when no kubelet runs; only what the guard needs of it makes it another one.
     known = _known(config_dir)
-    if known.get("unit") == unit.name and _needed(known.get("argv", [])) == _needed(settings["argv"]):
+    if {**known, "argv": ()} == {**settings, "argv": ()} and _needed(known.get("argv", [])) == _needed(settings["argv"]):
         settings = known
     changes = install.changes(config_dir, settings) if check else install.present(config_dir, unit, settings)
     pid = unit.pid()
@@ -65,7 +65,7 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
 def _withdraw(argv: Sequence[str]) -> list[str]:
     """Take the status annotation off the Node; return why it could not be done."""
     try:
-        api = kubeconfig.Kubeconfig(tell.kubeconfig_of(list(argv)), timeout=5)
+        api = tell.api_of(argv, timeout=5)
         node = api.node_name(health.flag(argv, "hostname-override") or "")
         api.call("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {report.ANNOTATION: None}}}, report.MERGE_PATCH)
     except tell.NoCluster:

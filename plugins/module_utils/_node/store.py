@@ -229,6 +229,18 @@ class Store:
         """Point `active` at what the kubelet should run, if it is not; return that. For the start of a kubelet. Raises StoreError."""
         return self._settle(self.resolve())
 
+    def renew_local(self, config: str, key: str) -> Resolution:
+        """Settle on the local config when nothing else is whole: what is remembered of it, else the node's own config file as it is now, under `key`.
+
+        Raises StoreError when that is not there or could not be run from here.
+        """
+        try:
+            self._local.offer()
+        except StoreError:
+            files.make_folder(self.folder, self.fs)
+            self._local.renew({config: take(config)}, config, key)
+        return self.settle()
+
     def roll_back(self, reason: str) -> Resolution:
         """Take the assigned config back: note why, and point `active` at the way back. `assigned` goes on naming it, as in a node's status.
 
