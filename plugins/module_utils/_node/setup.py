@@ -18,6 +18,7 @@ from .unit import Unit, UnitError
 # They travel with the guard although it loads them only when they are needed.
 CARRIED = (binary, kubeconfig, tell)
 HEALTHY_TIMES = 3
+PAUSE = 0.1
 
 
 def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def restarted(unit: Unit, seconds: float, check: bool) -> dict[str, Any]:
         if time.monotonic() - begun > seconds:
             raise UnitError(f"{unit.name}: the kubelet runs, and healthz on {place.address}:{place.port} did not answer {HEALTHY_TIMES} times in a row within "
                             f"{seconds:g} s. The guard takes the configuration back unless it gets well. See `journalctl -u {unit.name}`.")
-        time.sleep(0.25)
+        time.sleep(PAUSE)
 
 
 def _known(config_dir: str) -> dict[str, Any]:

@@ -249,8 +249,8 @@ class Unit:
         return identity
 
     def holds(self, identity: str, seconds: float, sleep: Callable[[float], Any] = time.sleep) -> None:
-        """See for `seconds` that this invocation of the kubelet is the one that runs; UnitError as soon as it is not."""
-        steps = max(1, int(seconds / 0.25))
+        """See for `seconds` (0: once) that this invocation of the kubelet is the one that runs; UnitError as soon as it is not."""
+        steps = max(1, int(seconds / 0.25)) if seconds else 0
         for step in range(steps + 1):
             now = self.show(fresh=True)
             if now.get("InvocationID") != identity or now.get("ActiveState") != "active" or now.get("MainPID") in ("0", "", None):
