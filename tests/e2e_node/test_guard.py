@@ -78,10 +78,10 @@ done"""
 
 def graduated(bench: Bench, **options: t.Any) -> dict[str, str]:
     """A last-known-good of its own."""
-    source = bench.assign({"maxPods": 55}, deadline=3, **options)
+    source = bench.assign({"maxPods": 55}, deadline=3, confirm=60, **options)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
-    bench.wait(lambda: last_known_good(bench), 20, "graduation")
+    bench.wait(lambda: last_known_good(bench), 40, "graduation")
     return source
 
 
