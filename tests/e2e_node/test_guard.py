@@ -116,7 +116,7 @@ def test_a_kubelet_that_runs_without_healthz(bench: Bench) -> None:
 
 
 def test_healthz_is_looked_for_where_the_new_configuration_put_it(bench: Bench) -> None:
-    source = bench.assign({**GOOD, "healthzPort": 10348}, deadline=8, unhealthy=4)
+    source = bench.assign({**GOOD, "healthzPort": 10348}, deadline=8, confirm=60, unhealthy=4)
     bench.wait(lambda: bench.healthy(10348), 30, "healthz on the new port")
     bench.confirm()
     bench.wait(lambda: source["uid"] in last_known_good(bench), 30, "graduation")
@@ -145,7 +145,7 @@ def test_rebooted_in_the_middle(bench: Bench) -> None:
 
 
 def test_a_reboot_after_the_confirmation_goes_on(bench: Bench) -> None:
-    source = bench.assign(GOOD, deadline=8)
+    source = bench.assign(GOOD, deadline=8, confirm=60)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
     bench.node.kill()

@@ -80,10 +80,13 @@ def tell(guard: Guard) -> int:
     """Tell the API server what is yet to be told, as the kubelet."""
     from . import tell as telling  # pylint: disable=import-outside-toplevel
 
-    words, started = _kubelet(guard)
-    # A kubelet that is about to be restarted is not the one to tell of.
-    started = None if guard.records.progress().verdict else started
-    failure = telling.tell(guard.records, lambda: telling.api_of(words), health.flag(words, "hostname-override") or "", started)
+    words, _started = _kubelet(guard)
+
+    def since() -> float | None:
+        # A kubelet that is about to be restarted is not the one to tell of.
+        return None if guard.records.progress().verdict else _kubelet(guard)[1]
+
+    failure = telling.tell(guard.records, lambda: telling.api_of(words), since, health.flag(words, "hostname-override") or "")
     if failure:
         sys.stderr.write(f"not told yet: {failure}\n")
     return 1 if failure else 0

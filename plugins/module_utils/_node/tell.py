@@ -18,14 +18,16 @@ class NoCluster(Exception):
     """The kubelet runs without --kubeconfig: there is no API server to tell."""
 
 
-def tell(records: Records, open_api: Callable[[], Kubeconfig], override: str = "", started: float | None = None) -> str:
+def tell(records: Records, open_api: Callable[[], Kubeconfig], since: Callable[[], float | None], override: str = "") -> str:
     """Tell what is yet to be told; return why it could not be, empty when that was done.
 
-    `started`: when the kubelet that runs was started, in seconds since the epoch. Without one the report is kept, to tell that as well.
+    `since` looks when the kubelet that runs was started (seconds since the epoch). While none runs the report is kept, to tell that as well.
     """
     pending = records.report()
     if pending is None:
         return ""
+    # Looked at after the report was read: one of a kubelet's start is written when the former kubelet has ended.
+    started = since()
     try:
         api = open_api()
         node = api.node_name(override)

@@ -52,7 +52,7 @@ def records(tmp_path: Path) -> Records:
 
 
 def told(records: Records, api: Api, started: float | None = 7.9) -> str:
-    return tell.tell(records, lambda: t.cast(Kubeconfig, api), started=started)
+    return tell.tell(records, lambda: t.cast(Kubeconfig, api), lambda: started)
 
 
 def test_status_has_the_shape_of_the_api() -> None:
@@ -82,6 +82,18 @@ def test_since_when_the_kubelet_runs_is_told_as_soon_as_one_does(records: Record
     assert api.annotation() == STATUS and [call[0] for call in api.calls] == ["PATCH", "POST"]
     assert told(records, api) == "" and records.report() is None
     assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"} and [call[0] for call in api.calls] == ["PATCH", "POST", "PATCH"]
+
+
+def test_the_start_told_with_a_report_is_never_that_of_the_kubelet_before(records: Records) -> None:
+    """A kubelet that is started anew while the last one's status is being told."""
+    newer, api = PENDING._replace(status={**STATUS, "reason": "on trial"}, name_suffix="other"), Api()
+
+    def since() -> float:
+        records.tell(newer)
+        return 99.0
+
+    tell.tell(records, lambda: t.cast(Kubeconfig, api), since)
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:01:39Z"} and records.report() == newer
 
 
 @pytest.mark.parametrize(("ready", "wrong"), [
@@ -123,7 +135,7 @@ def test_an_event_that_is_there_already_is_told(records: Records) -> None:
 
 
 def test_a_kubelet_without_a_cluster_has_nobody_to_tell(records: Records) -> None:
-    assert tell.tell(records, lambda: tell.api_of(["kubelet"])) == "" and records.report() is None
+    assert tell.tell(records, lambda: tell.api_of(["kubelet"]), lambda: None) == "" and records.report() is None
 
 
 def test_a_report_that_came_meanwhile_stays(records: Records) -> None:
