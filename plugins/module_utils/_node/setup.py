@@ -9,14 +9,12 @@ import os
 import time
 from typing import Any, Sequence
 
-from . import binary, files, health, install, kubeconfig, observe, report, tell
+from . import files, health, install, observe, report
 from .errors import StoreError
 from .lock import locked
 from .store import Store
 from .unit import Unit, UnitError
 
-# They travel with the guard although it loads them only when they are needed.
-CARRIED = (binary, kubeconfig, tell)
 HEALTHY_TIMES = 3
 PAUSE = 0.1
 
@@ -65,6 +63,8 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
 
 def _withdraw(argv: Sequence[str]) -> list[str]:
     """Take the status annotation off the Node; return why it could not be done."""
+    from . import kubeconfig, tell  # pylint: disable=import-outside-toplevel
+
     try:
         api = tell.api_of(argv, timeout=5)
         node = api.node_name(health.flag(argv, "hostname-override") or "")
@@ -96,7 +96,6 @@ def restarted(unit: Unit, seconds: float, check: bool) -> dict[str, Any]:
 
 
 def _known(config_dir: str) -> dict[str, Any]:
-
     try:
         found = json.loads((files.read(os.path.join(config_dir, "guard", "settings.json")) or b"{}").decode())
     except (ValueError, files.FileError):

@@ -9,7 +9,6 @@ import os
 import time
 from typing import Any, Callable, NamedTuple
 
-from .._config import shadow
 from . import files, form, resolve
 from .command import Run, execute
 from .commandline import CommandLine
@@ -133,6 +132,9 @@ class Unit:
 
         Raises UnitError.
         """
+        # Its table of all fields is the largest module there is, and a restart does not need it.
+        from .._config import shadow  # pylint: disable=import-outside-toplevel
+
         running = self.argv() if argv is None else argv
         words = [word for word in self.command_line().words() if word.text in running]
         result = {}
