@@ -244,7 +244,7 @@ def molecule_lab(session: nox.Session) -> None:
 
 @nox.session(tags=["lab", "alone"])
 def benchmarks(session: nox.Session) -> None:
-    """Speed and memory on 1,000 nodes in the lab's API server, beside a bare loop of the same requests."""
+    """Speed and memory: 1,000 nodes in the lab's API server beside a bare loop of the same requests; a switch on a node beside a bare restart."""
     tools = newest(session)
     for script in sorted(ROOT.glob("tests/benchmarks/bench_*.py")):
         tools.run("python", "-m", f"tests.benchmarks.{script.stem}", *session.posargs)

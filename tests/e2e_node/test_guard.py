@@ -4,6 +4,7 @@
 """The guard on a real node, alone: no Ansible, no ssh. Each case ends with the kubelet on its old configuration, said so on its Node."""
 from __future__ import annotations
 
+import calendar
 import time
 import typing as t
 
@@ -46,7 +47,19 @@ def returned(bench: Bench, source: dict[str, str], reason: str, seconds: float, 
     told = bench.events()[-1]
     assert told["type"] == "Warning" and reason in told["message"] and told["message"].startswith("Kubelet restarting to use ")
     bench.wait(lambda: bench.configz()["maxPods"] != 77, 20, "configz with the old value")
+    bench.wait(lambda: same_start(bench), 20, "start of the kubelet in the annotation")
     bench.wait(lambda: bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "inactive", 20, "end of the guard")
+
+
+def same_start(bench: Bench) -> bool:
+    """Whether the annotation tells when the kubelet was started that now runs. What falls between two seconds may be told as either."""
+    told = [calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ")) for text in (bench.status().get("started"), bench.start()) if text]
+    return len(told) == 2 and abs(told[0] - told[1]) <= 1
+
+
+def last_known_good(bench: Bench) -> str:
+    """What the store has as last-known-good; empty for the local configuration."""
+    return bench.node.run(f"cat {STORE}/store/meta/last-known-good")
 
 
 def harm(bench: Bench, what: str) -> None:
@@ -65,10 +78,10 @@ done"""
 
 def graduated(bench: Bench, **options: t.Any) -> dict[str, str]:
     """A last-known-good of its own."""
-    source = bench.assign({"maxPods": 55}, deadline=3, **options)
+    source = bench.assign({"maxPods": 55}, deadline=3, confirm=60, **options)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
-    bench.wait(lambda: bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 20, "graduation")
+    bench.wait(lambda: last_known_good(bench), 40, "graduation")
     return source
 
 
@@ -103,10 +116,10 @@ def test_a_kubelet_that_runs_without_healthz(bench: Bench) -> None:
 
 
 def test_healthz_is_looked_for_where_the_new_configuration_put_it(bench: Bench) -> None:
-    source = bench.assign({**GOOD, "healthzPort": 10348}, deadline=8, unhealthy=4)
+    source = bench.assign({**GOOD, "healthzPort": 10348}, deadline=8, confirm=60, unhealthy=4)
     bench.wait(lambda: bench.healthy(10348), 30, "healthz on the new port")
     bench.confirm()
-    bench.wait(lambda: source["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 30, "graduation")
+    bench.wait(lambda: source["uid"] in last_known_good(bench), 30, "graduation")
 
 
 def test_a_healthz_address_that_does_not_exist(bench: Bench) -> None:
@@ -132,12 +145,12 @@ def test_rebooted_in_the_middle(bench: Bench) -> None:
 
 
 def test_a_reboot_after_the_confirmation_goes_on(bench: Bench) -> None:
-    source = bench.assign(GOOD, deadline=8)
+    source = bench.assign(GOOD, deadline=8, confirm=60)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
     bench.node.kill()
     bench.node.start()
-    bench.wait(lambda: source["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation")
+    bench.wait(lambda: source["uid"] in last_known_good(bench), 60, "graduation")
     assert bench.configz()["maxPods"] == 77
 
 
@@ -168,6 +181,51 @@ def test_without_an_api_server(bench: Bench) -> None:
     returned(bench, source, "ended 2 times", 30)
 
 
+def test_nothing_graduates_while_the_api_server_does_not_answer(bench: Bench) -> None:
+    source = bench.assign(GOOD, deadline=15)
+    bench.wait(lambda: bench.status().get("reason") == "on trial" and same_start(bench), 30, "status of the trial with the start of its kubelet")
+    bench.confirm()
+    bench.lab.apiserver.stop()
+    try:
+        time.sleep(32)
+        assert last_known_good(bench) == "" and source["uid"] in bench.active() and bench.healthy()
+    finally:
+        bench.lab.apiserver.start()
+    bench.wait(lambda: source["uid"] in last_known_good(bench), 60, "graduation")
+    bench.wait(lambda: bench.status().get("reason") == "passed its trial" and same_start(bench), 30, "annotation")
+    status, beat = bench.heartbeat()
+    assert status == "True" and beat >= bench.start()
+
+
+def test_nothing_graduates_while_the_node_is_not_ready(bench: Bench) -> None:
+    source = bench.assign(GOOD, deadline=40)
+    bench.wait(bench.healthy, 30, "healthz")
+    bench.confirm()
+    bench.node.run("systemctl stop containerd")
+    try:
+        bench.wait(lambda: bench.heartbeat()[0] == "False", 35, "a Node that is not Ready")
+        bench.wait(lambda: "is not Ready" in bench.status().get("reason", ""), 60, "annotation")
+        assert bench.healthy() and last_known_good(bench) == "" and source["uid"] in bench.active() and "error" not in bench.status()
+    finally:
+        bench.node.run("systemctl start containerd")
+    bench.wait(lambda: source["uid"] in last_known_good(bench), 60, "graduation")
+
+
+def test_with_a_damaged_local_configuration_the_units_own_file_is_run(bench: Bench) -> None:
+    source = bench.assign(BAD, restart=False)
+    bench.node.run(f"echo torn > {STORE}/store/local/files/0; systemctl restart kubelet", check=False)
+    returned(bench, source, "ended 2 times", 30)
+
+
+def test_with_nothing_whole_in_the_store_the_units_own_file_is_run(bench: Bench) -> None:
+    good = graduated(bench)
+    bench.node.run(f"echo torn > {STORE}/store/checkpoints/{good['uid']}/1/kubelet; rm -r {STORE}/store/local; systemctl restart kubelet", check=False)
+    bench.wait(bench.healthy, 30, "healthz")
+    assert bench.active() == LOCAL and bench.configz()["maxPods"] != 55
+    bench.wait(lambda: "/var/lib/kubelet/config.yaml" in bench.status().get("reason", "") and same_start(bench), 20, "annotation")
+    assert "does not match" in bench.status()["error"]
+
+
 def test_graduation_and_what_it_costs_to_wait_for_it(bench: Bench) -> None:
     source = bench.assign(GOOD, deadline=25)
     bench.wait(bench.healthy, 30, "healthz")
@@ -179,7 +237,7 @@ def test_graduation_and_what_it_costs_to_wait_for_it(bench: Bench) -> None:
     ticks = sum(int(field) for field in fields[13:17])
     print(f"\nguard: {memory / 1024:.1f} MB, {ticks / 100:.2f} s of CPU with its children")
     assert memory < 20 * 1024
-    bench.wait(lambda: source["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 40, "graduation")
+    bench.wait(lambda: source["uid"] in last_known_good(bench), 40, "graduation")
     bench.wait(lambda: bench.status().get("lastKnownGood", {}).get("configMap") == source, 20, "annotation")
     status = bench.status()
     assert status["active"] == status["assigned"] == status["lastKnownGood"] and "error" not in status

@@ -41,6 +41,15 @@ class Bench:
 
     def open(self) -> None:
         """Put the code on the node, remember its local configuration, install the guard."""
+        self.bring()
+        self.python("""
+store.remember_local({"/var/lib/kubelet/config.yaml": local.take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
+store.settle()
+setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
+""")
+
+    def bring(self) -> None:
+        """Put the code on the node, nothing else."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             for part in ("_node", "_config"):
@@ -49,11 +58,6 @@ class Bench:
         self.node.run(f"mkdir -p {PLACE}")
         self._put(f"{PLACE}.b64", buffer.getvalue())
         self.node.run(f"base64 -d {PLACE}.b64 | tar -x -C {PLACE}")
-        self.python("""
-store.remember_local({"/var/lib/kubelet/config.yaml": local.take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
-store.settle()
-setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
-""")
 
     def _put(self, path: str, data: bytes) -> None:
         self.node.run(f"cat > {path}", stdin=base64.b64encode(data).decode())
@@ -118,6 +122,16 @@ store.switch(source)
         """The annotation on the Node, empty when there is none."""
         node = json.loads(self.lab.kubectl("get", "node", self.node.name, "-o", "json"))
         return t.cast("dict[str, t.Any]", json.loads(node["metadata"]["annotations"].get("kubelet-config.livenodes.io/status", "{}")))
+
+    def start(self) -> str:
+        """When the kubelet that runs was started, as Kubernetes writes times; by systemd's own wall clock."""
+        said = self.node.run("systemctl show --timestamp=unix --property=ExecMainStartTimestamp --value kubelet").strip()
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(said.lstrip("@"))))
+
+    def heartbeat(self) -> tuple[str, str]:
+        """Status and last heartbeat of the Node's condition Ready."""
+        node = json.loads(self.lab.kubectl("get", "node", self.node.name, "-o", "json"))
+        return next((item["status"], item["lastHeartbeatTime"]) for item in node["status"]["conditions"] if item["type"] == "Ready")
 
     def events(self) -> list[dict[str, t.Any]]:
         """The Events of a changed configuration, oldest first."""

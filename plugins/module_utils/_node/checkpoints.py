@@ -8,7 +8,6 @@ a checkpoint without it, or one that does not match it, is damaged. (`cd <resour
 """
 from __future__ import annotations
 
-import hashlib
 import os
 import typing as t
 
@@ -80,7 +79,7 @@ class Checkpoints:
         sums = self._verified(path)
         if f"  {whole['kubeletConfigKey']}\n".encode() not in sums:
             raise CheckpointError(f"{path} has no file {whole['kubeletConfigKey']}: name another kubeletConfigKey")
-        return hashlib.sha256(sums).hexdigest()
+        return files.sha256(sums)
 
     def whole(self, path: str) -> list[str]:
         """Return the names of the files in a checkpoint's folder that matches its digest. Raises StoreError."""
@@ -177,4 +176,4 @@ def _checked(source: t.Mapping[str, str], data: t.Mapping[str, str]) -> dict[str
 
 
 def _sums(content: t.Mapping[str, bytes]) -> bytes:
-    return "".join(f"{hashlib.sha256(content[name]).hexdigest()}  {name}\n" for name in sorted(content)).encode()
+    return "".join(f"{files.sha256(content[name])}  {name}\n" for name in sorted(content)).encode()

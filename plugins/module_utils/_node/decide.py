@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 WAIT = "wait"
 GO_BACK = "go back"
+ASK = "ask"
 GRADUATE = "graduate"
 LEAVE = "leave alone"
 
@@ -47,12 +48,17 @@ class Unit(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is seen in one moment. `now` in seconds of CLOCK_BOOTTIME; `healthy` None: healthz was not asked."""
+    """What is seen in one moment.
+
+    `now` in seconds of CLOCK_BOOTTIME; `healthy` None: healthz was not asked; `node` None: the API server was not asked whether the Node is Ready with a
+    heartbeat of the kubelet that runs, empty: it is (or the kubelet has no API server), else why that is not known.
+    """
 
     boot: str
     now: float
     unit: Unit
     healthy: bool | None = None
+    node: str | None = None
 
 
 class Terms(NamedTuple):
@@ -129,7 +135,8 @@ def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
 def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
     """Return the action for a trial, after `observe`.
 
-    WAIT: look again. GO_BACK: run what was good. GRADUATE: the trial is passed. LEAVE: the trial is over, nothing is changed, the reason is reported.
+    WAIT: look again. GO_BACK: run what was good. ASK: look again with `Facts.node`. GRADUATE: the trial is passed. LEAVE: the trial is over, nothing is
+    changed, the reason is reported.
     """
     if progress.verdict:
         return Action(GO_BACK, progress.verdict)
@@ -145,7 +152,11 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
     if reason:
         return Action(WAIT, f"{reason}, as before the configuration was changed")
     if terms.confirmed and progress.healthy_since is not None and facts.now - progress.healthy_since >= terms.hold_seconds:
-        return Action(GRADUATE, f"confirmed, and healthy for {terms.hold_seconds:.0f} s without a break")
+        held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without a break"
+        if facts.node is None:
+            return Action(ASK, held)
+        # An API server that is away, or a runtime that is, says nothing against the configuration: it is a reason to wait, none to go back.
+        return Action(WAIT, f"{held}; waits for the proof of its Node: {facts.node}") if facts.node else Action(GRADUATE, held)
     return Action(WAIT)
 
 

@@ -283,6 +283,14 @@ def check_folder(path: str, fs: OS) -> bool:
     return True
 
 
+def sha256(data: bytes) -> str:
+    """Return the digest in hexadecimal."""
+    # It comes with OpenSSL, a quarter of the guard's memory: a guard that only waits does without.
+    import hashlib  # pylint: disable=import-outside-toplevel
+
+    return hashlib.sha256(data).hexdigest()
+
+
 def check_owner(path: str, fs: OS) -> None:
     """Raise FileError when somebody else than root and we could have written this; OSError when it cannot be told."""
     found = fs.lstat(path)

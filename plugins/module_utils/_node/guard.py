@@ -9,16 +9,18 @@ and struck out after the last, so that a guard that is killed anywhere, or a nod
 """
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any, Callable, NamedTuple, Sequence
 
+from .._config import annotation
 from . import command, decide, health, observe, report, statefiles
 from .decide import Action, Facts, Progress, Terms, Unit
 from .errors import StoreError
 from .lock import locked
 from .record import Records
-from .store import Store
+from .store import DEFAULT_KEY, Store
 from .trial import Moment, Trial
 
 LOCK_SECONDS = 5.0
@@ -32,32 +34,42 @@ PRESTART = Unit(active="activating", sub="start-pre")
 
 
 class Settings(NamedTuple):
-    """What the guard was installed for: the kubelet's unit, and its command line at that time, for when no kubelet runs."""
+    """What the guard was installed for: the kubelet's unit, and for when no kubelet runs, or has no configuration, how it was then.
+
+    `argv`: the kubelet's command line; `config`: the config file that the unit names without our drop-in; `key`: the name of the file it is pointed at.
+    """
 
     unit: str = "kubelet.service"
     argv: Sequence[str] = ()
+    config: str = ""
+    key: str = DEFAULT_KEY
     lock_seconds: float = LOCK_SECONDS
 
 
 class Guard:
-    """One node's guard. `run` runs commands, `now` tells the time, `ask` asks healthz, `refuse` forgets a last-known-good that is none any more."""
+    """One node's guard. `run` runs commands, `now` tells the time, `ask` asks healthz, `refuse` forgets a last-known-good that is none any more,
+    `prove` asks the API server for the Node: it returns why that is no proof of the kubelet that runs, empty when it is.
+    """
 
     def __init__(self, store: Store, settings: Settings, run: command.Run = command.execute, now: Callable[[], Moment] = Moment.now,
-                 ask: Callable[[int, str], str] = health.healthz, refuse: Callable[[Store, Settings, command.Run], None] | None = None) -> None:
+                 ask: Callable[[int, str], str] = health.healthz, refuse: Callable[[Store, Settings, command.Run], None] | None = None,
+                 prove: Callable[[], str] | None = None) -> None:
         self.store = store
         self.settings = settings
         self.run = run
         self.now = now
         self.ask = ask
         self.refuse = refuse or refuse_outdated
+        self.prove = prove or self._prove
+        self.seen: observe.Kubelet | None = None
         self.records = Records(store.config_dir, store.fs)
 
     # -- the two ways in -------------------------------------------------------------------------------------------------
 
     def prestart(self) -> bool:
         """Count this start, and run what was good if it is one too many; return whether the watching service has something to do."""
-        seen = observe.unit(self.settings.unit, self.run)
-        unit = seen[0]._replace(active=PRESTART.active, sub=PRESTART.sub) if seen else PRESTART
+        seen = observe.kubelet(self.settings.unit, self.run)
+        unit = seen.unit._replace(active=PRESTART.active, sub=PRESTART.sub) if seen else PRESTART
         with locked(self.store.config_dir, self.settings.lock_seconds):
             trial = self._trial()
             if trial is None or trial.failed:
@@ -67,39 +79,64 @@ class Guard:
                     self._remember(Progress(verdict=trial.failed))
                     self._tell_back(trial.failed)
                 self._finish(trial)
-                self._mend()
+                self._keep(self._mend)
                 return self._crashing(unit) or self.records.report() is not None
             self._judge(trial, Facts(*self._when(), unit=unit), starting=True)
         return True
 
     def tick(self) -> float | None:
         """Look once and act; return the seconds until it is worth to look again, None when there is nothing to wait for."""
-        seen = observe.unit(self.settings.unit, self.run)
-        if seen is None:
-            return FAST_SECONDS
-        unit, pid = seen
+        wait, asks = self._look(None)
+        if asks:
+            # Without the lock: an API server may take its time to answer, and the kubelet's prestart step has none.
+            wait = self._look(self.prove())[0]
+        return wait
+
+    def _look(self, node: str | None) -> tuple[float | None, bool]:
+        """Look and act, with what is known of the Node; return as `tick` does, and whether to look again with an answer of the API server."""
+        self.seen = observe.kubelet(self.settings.unit, self.run, self.seen)
+        if self.seen is None:
+            return FAST_SECONDS, False
+        unit, pid = self.seen.unit, self.seen.pid
         healthy = self._healthy(pid) if unit.running and pid else None
         wait = FAST_SECONDS
         with locked(self.store.config_dir, self.settings.lock_seconds):
-            facts = Facts(*self._when(), unit=unit, healthy=healthy)
+            if observe.kubelet(self.settings.unit, self.run, self.seen) != self.seen:
+                # While the lock was not to be had the kubelet was started anew: what was seen is of the one before.
+                return FAST_SECONDS, False
+            facts = Facts(*self._when(), unit=unit, healthy=healthy, node=node)
             trial = self._trial()
             progress = self.records.progress()
             if trial is not None and not trial.failed:
-                restart = self._judge(trial, facts, starting=False)
+                action = self._judge(trial, facts, starting=False)
+                if action == decide.ASK:
+                    return CALM_SECONDS, True
+                restart = action == decide.GO_BACK
                 since = self.records.progress().healthy_since
-                if since is not None and facts.now - since > CALM_AFTER_SECONDS:
+                if node or (since is not None and facts.now - since > CALM_AFTER_SECONDS):
                     wait = CALM_SECONDS
             elif progress.verdict:
                 restart = self._walk_back(progress.verdict, facts)
             elif progress.told == CRASHED:
                 self._watch_recovery(progress, facts)
-                return CALM_SECONDS
+                return CALM_SECONDS, False
             else:
-                return None
+                return None, False
         # Without the lock: the kubelet's prestart step takes it.
         if restart:
             self._restart()
-        return wait
+        return wait, False
+
+    def tellable(self) -> bool:
+        """Whether there is something to tell that can be told now: since when the kubelet runs only while it does, and is not about to be restarted."""
+        report = self.records.report()
+        if report is None or not report.annotated or report.message:
+            return report is not None
+        return bool(self.seen and self.seen.since() and not self.records.progress().verdict)
+
+    def _prove(self) -> str:
+        done = self.run([sys.executable, "-I", os.path.join(self.store.config_dir, "guard"), "prove"])
+        return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"it could not be asked for (exit {done.returncode})"])[-1]
 
     # -- looking ---------------------------------------------------------------------------------------------------------
 
@@ -123,8 +160,8 @@ class Guard:
 
     # -- judging ---------------------------------------------------------------------------------------------------------
 
-    def _judge(self, trial: Trial, facts: Facts, starting: bool) -> bool:
-        """Look, decide, act; return whether the kubelet is to be restarted."""
+    def _judge(self, trial: Trial, facts: Facts, starting: bool) -> str:
+        """Look, decide, act; return what is left to do without the lock: GO_BACK, to restart the kubelet; ASK, for its Node; else WAIT."""
         terms = terms_of(trial)
         former = self.records.progress()
         progress = decide.observe(terms, former, facts)
@@ -135,19 +172,22 @@ class Guard:
             # Armed, and whoever armed it was cut off before the switch: there is nothing to go back from.
             self.store.disarm()
             self._remember(Progress())
-            return False
+            return decide.WAIT
         if action.what == decide.GO_BACK and not progress.verdict and self._running() != self.store.target(trial.to):
             # It went back already, and only the note of that could not be written: one restart was enough.
             self._keep(lambda: self.store.roll_back(action.reason))
-            return False
+            return decide.WAIT
         if action.what == decide.GO_BACK:
             self._remember(progress._replace(verdict=action.reason))
             restart = self._walk_back(action.reason, facts)
             if starting or (facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id):
                 # This very start runs what was good; or the kubelet never stopped running it.
                 self._finish(trial if starting else None)
-                return False
-            return restart
+                return decide.WAIT
+            return decide.GO_BACK if restart else decide.WAIT
+        if action.what == decide.ASK:
+            self._remember(progress)
+            return decide.ASK
         if action.what == decide.GRADUATE:
             self.store.graduate(trial.to, trial.kubelet_version)
             self._tell("passed its trial")
@@ -159,11 +199,11 @@ class Guard:
         else:
             progress = self._tell_stage(terms, progress, facts, action)
         self._remember(progress)
-        return False
+        return decide.WAIT
 
     def _tell_stage(self, terms: Terms, progress: Progress, facts: Facts, action: Action) -> Progress:
         """Tell the cluster once of each stage of a trial: begun (as a kubelet told of its restart), confirmed, in trouble."""
-        stage = action.reason or ("on trial, confirmed" if terms.confirmed else "on trial")
+        stage = action.reason or (annotation.CONFIRMED if terms.confirmed else annotation.ON_TRIAL)
         if stage == progress.told or (facts.unit.invocation == terms.invocation and facts.boot == terms.boot):
             return progress
         self._tell(stage, event="" if progress.told else report.restarting(self._active()))
@@ -173,7 +213,8 @@ class Guard:
         """Point `active` to what was good; return whether the kubelet is to be restarted. Taken twice, the second time changes nothing."""
         try:
             self.refuse(self.store, self.settings, self.run)
-            self.store.roll_back(reason)
+            if self.store.roll_back(reason).target is None:
+                self.store.renew_local(self.settings.config, self.settings.key)
         except StoreError as error:
             # Of a full disk: the note of it could not be written, the way back is taken all the same.
             sys.stderr.write(f"{error}\n")
@@ -216,10 +257,13 @@ class Guard:
 
     def _mend(self) -> None:
         """See to it that the kubelet has a configuration to start with, whatever happened to the one it ran."""
-        if not self.store.usable():
-            target = self._running()
-            if self.store.settle().target not in (None, target):
-                self._tell("went back to what is whole", error=self.store.error(), event=report.restarting(self._active()))
+        target, found = self._running(), self.store.resolve()
+        if found.target is None:
+            # Never a dead kubelet: the file that it would read without us is on the node still.
+            self.store.renew_local(self.settings.config, self.settings.key)
+            self._tell(f"went back to {self.settings.config}", error="; ".join(found.reasons), event=report.restarting(None))
+        elif not self.store.usable() and self.store.settle().target != target:
+            self._tell("went back to what is whole", error=self.store.error(), event=report.restarting(self._active()))
 
     # -- a kubelet that fails without a trial ----------------------------------------------------------------------------
 
@@ -249,7 +293,7 @@ class Guard:
         status = report.status(_or_none(self.store.assigned), self._active(), _or_none(self.store.last_known_good), error, reason, wall)
         before = self.records.report()
         told = report.Report(status, event, bool(error), wall, report.suffix(wall))
-        if before and ((before.message and not event) or before.message == event):
+        if before and before.message and event in ("", before.message):
             # The Event that could not be told yet is told with the newer status, and once.
             told = told._replace(message=before.message, warning=before.warning, time=before.time, name_suffix=before.name_suffix)
         self._keep(lambda: self.records.tell(told))

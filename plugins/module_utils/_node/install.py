@@ -38,6 +38,9 @@ class Change(NamedTuple):
 
 def program() -> dict[str, bytes]:
     """Return the guard's files by their path below its folder."""
+    # They travel with the guard, which loads them only when they are needed; so does the module, whose restart of the kubelet is waited for.
+    from . import binary, kubeconfig, tell  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
+
     above = __name__.rsplit(".", 2)[0]
     found = {"__main__.py": MAIN.encode(), f"{PACKAGE}/__init__.py": b"", f"{PACKAGE}/_node/__init__.py": b"", f"{PACKAGE}/_config/__init__.py": b""}
     for name in sorted(sys.modules):

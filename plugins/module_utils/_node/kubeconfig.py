@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 import base64
-import http.client
 import json
 import os
 import socket
-import ssl
 import tempfile
-from typing import Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 from urllib.parse import urlsplit
 
 from . import blockyaml
+
+if TYPE_CHECKING:
+    import ssl
 
 
 class ApiError(Exception):
@@ -48,6 +49,8 @@ class Kubeconfig:
         return os.path.join(os.path.dirname(self.path), path)
 
     def _context(self) -> ssl.SSLContext:
+        import ssl  # pylint: disable=import-outside-toplevel
+
         authority = self.cluster.get("certificate-authority")
         data = self.cluster.get("certificate-authority-data")
         context = ssl.create_default_context(cafile=self._path(authority) if authority and not data else None,
@@ -68,6 +71,9 @@ class Kubeconfig:
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json") -> Any:
         """Return the decoded answer of one request. Raises ApiError. The files are read anew: the kubelet rotates its certificate."""
+        # A tenth of a second, which each call of the module that installs the guard, and seldom asks anything, would take for nothing.
+        import http.client  # pylint: disable=import-outside-toplevel
+
         parts = urlsplit(self.server)
         headers = {"Content-Type": content_type, "Accept": "application/json", "User-Agent": "livenodes.kubelet-guard"}
         try:
@@ -111,6 +117,8 @@ def _entry(document: Mapping[str, Any], kind: str, name: str) -> Mapping[str, An
 
 def _subject(path: str) -> str:
     """Return the common name of a PEM file's first certificate."""
+    import ssl  # pylint: disable=import-outside-toplevel
+
     with open(path, encoding="ascii", errors="replace") as stream:
         der = ssl.PEM_cert_to_DER_cert(_first_certificate(stream.read()))
     # The last commonName of the names in front of the key is the subject's: issuer, validity and subject come in this order.

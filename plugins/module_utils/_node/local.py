@@ -8,7 +8,6 @@ the kubelet's former config file under the name the kubelet is told to look for,
 """
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -60,14 +59,7 @@ class LocalStore:
         """
         if self.exists():
             return False
-        data = content[config].data if config in content else None
-        if data is None or not data.strip():
-            raise LocalError(f"{config}: there is no kubelet config file to come back to. The kubelet has to run with a config file of its own first")
-        found = _RELATIVE.search(data)
-        if found and found.group(2) not in (b"null", b"|", b">"):
-            raise LocalError(f"{config}: {found.group(1).decode()} is the relative path {found.group(2).decode('utf-8', 'replace')!r}, which means another "
-                             "file when the config lies elsewhere: make it absolute first")
-        meta.check_key(key)
+        data = _fit(content, config, key)
         if pretend:
             return True
         names = sorted(content)
@@ -81,6 +73,12 @@ class LocalStore:
         made[f"config/{key}"] = (data, 0o600)
         files.write_folder(self.folder, made, self.fs)
         return True
+
+    def renew(self, content: t.Mapping[str, File], config: str, key: str) -> None:
+        """Remember other files in the place of what is damaged. Raises as `remember`, with nothing changed when the files are unfit."""
+        _fit(content, config, key)
+        files.remove_any(self.folder, self.fs)
+        self.remember(content, config, key)
 
     def exists(self) -> bool:
         """Whether anything is remembered. Raises FileError."""
@@ -129,6 +127,19 @@ class LocalStore:
         return known
 
 
+def _fit(content: t.Mapping[str, File], config: str, key: str) -> bytes:
+    """Return the config file's bytes. Raises LocalError unless they can be run from here."""
+    data = content[config].data if config in content else None
+    if data is None or not data.strip():
+        raise LocalError(f"{config}: there is no kubelet config file to come back to. The kubelet has to run with a config file of its own first")
+    found = _RELATIVE.search(data)
+    if found and found.group(2) not in (b"null", b"|", b">"):
+        raise LocalError(f"{config}: {found.group(1).decode()} is the relative path {found.group(2).decode('utf-8', 'replace')!r}, which means another "
+                         "file when the config lies elsewhere: make it absolute first")
+    meta.check_key(key)
+    return data
+
+
 def take(path: str) -> File:
     """Return a file as it is on this node, following links (config files are linked now and then). Raises FileError."""
     try:
@@ -142,4 +153,4 @@ def take(path: str) -> File:
 
 
 def _sha(data: bytes | None) -> str | None:
-    return None if data is None else hashlib.sha256(data).hexdigest()
+    return None if data is None else files.sha256(data)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's program: `prestart`, `watch`, `tick`, `tell`, `status`. See guard.py."""
+"""The guard's program: `prestart`, `watch`, `tick`, `tell`, `prove`, `status`. See guard.py."""
 from __future__ import annotations
 
 import json
@@ -13,9 +13,9 @@ import time
 from . import command, health, observe, report
 from .decide import Progress
 from .errors import StoreError
-from .guard import Guard, Settings
+from .guard import FAST_SECONDS, Guard, Settings
 from .lock import LockError
-from .store import Store
+from .store import DEFAULT_KEY, Store
 
 SERVICE = "livenodes-kubelet-guard.service"
 LONGEST_PAUSE = 60.0
@@ -25,7 +25,7 @@ def main(folder: str, words: list[str]) -> int:
     """Run one of the program's commands; `folder` is the guard's own, which lies in the config folder and holds `settings.json`."""
     with open(os.path.join(folder, "settings.json"), encoding="utf-8") as stream:
         known = json.load(stream)
-    settings = Settings(known["unit"], tuple(known["argv"]))
+    settings = Settings(known["unit"], tuple(known["argv"]), known.get("config", ""), known.get("key", DEFAULT_KEY))
     guard = Guard(Store(os.path.dirname(folder)), settings)
     what = words[0] if words else ""
     if what == "prestart":
@@ -37,9 +37,11 @@ def main(folder: str, words: list[str]) -> int:
         return 0
     if what == "tell":
         return tell(guard)
+    if what == "prove":
+        return prove(guard)
     if what == "status":
         return status(guard)
-    sys.stderr.write(f"usage: {folder} prestart | watch | tick | tell | status\n")
+    sys.stderr.write(f"usage: {folder} prestart | watch | tick | tell | prove | status\n")
     return 2
 
 
@@ -63,10 +65,10 @@ def watch(guard: Guard, folder: str) -> int:
             sys.stderr.write(f"{error}\n")
             wait = LONGEST_PAUSE / 6
         if guard.records.report() is not None:
-            if time.monotonic() >= next_telling:
+            if guard.tellable() and time.monotonic() >= next_telling:
                 told = subprocess.run([sys.executable, "-I", folder, "tell"], check=False, stdin=subprocess.DEVNULL).returncode == 0
                 pause = 5.0 if told else min(pause * 1.5, LONGEST_PAUSE)
-                next_telling = time.monotonic() + (0 if told else pause)
+                next_telling = time.monotonic() + (FAST_SECONDS if told else pause)
                 continue
             wait = pause if wait is None else min(wait, pause)
         if wait is None:
@@ -76,16 +78,36 @@ def watch(guard: Guard, folder: str) -> int:
 
 def tell(guard: Guard) -> int:
     """Tell the API server what is yet to be told, as the kubelet."""
-    from . import kubeconfig  # pylint: disable=import-outside-toplevel
-    from . import tell as telling
+    from . import tell as telling  # pylint: disable=import-outside-toplevel
 
-    seen = observe.unit(guard.settings.unit)
-    words = observe.argv(seen[1]) if seen and seen[1] else []
-    words = words or list(guard.settings.argv)
-    failure = telling.tell(guard.records, lambda: kubeconfig.Kubeconfig(telling.kubeconfig_of(words)), health.flag(words, "hostname-override") or "")
+    words, _started = _kubelet(guard)
+
+    def since() -> float | None:
+        # A kubelet that is about to be restarted is not the one to tell of.
+        return None if guard.records.progress().verdict else _kubelet(guard)[1]
+
+    failure = telling.tell(guard.records, lambda: telling.api_of(words), since, health.flag(words, "hostname-override") or "")
     if failure:
         sys.stderr.write(f"not told yet: {failure}\n")
     return 1 if failure else 0
+
+
+def prove(guard: Guard) -> int:
+    """Ask the API server, as the kubelet, whether the Node is a proof of the kubelet that runs; the last line of standard error says why not."""
+    from . import tell as telling  # pylint: disable=import-outside-toplevel
+
+    words, started = _kubelet(guard)
+    wrong = telling.unproven(lambda: telling.api_of(words), health.flag(words, "hostname-override") or "", started)
+    if wrong:
+        sys.stderr.write(" ".join(wrong.split()) + "\n")
+    return 1 if wrong else 0
+
+
+def _kubelet(guard: Guard) -> tuple[list[str], float | None]:
+    """Return the command line of the kubelet, and when the one that runs was started (seconds since the epoch)."""
+    seen = observe.kubelet(guard.settings.unit)
+    words = observe.argv(seen.pid) if seen and seen.pid else []
+    return words or list(guard.settings.argv), seen.since() if seen else None
 
 
 def status(guard: Guard) -> int:
@@ -93,5 +115,8 @@ def status(guard: Guard) -> int:
     pending = guard.records.report()
     progress = guard.records.progress()
     shown = report.status(guard.store.assigned(), guard.store.active_source(), guard.store.last_known_good(), guard.store.error(), "", time.time())
+    started = _kubelet(guard)[1]
+    if started is not None:
+        shown["started"] = report.stamp(started)
     sys.stdout.write(json.dumps({**shown, "told": pending is None, "progress": progress._asdict() if progress != Progress() else None}, indent=2) + "\n")
     return 0

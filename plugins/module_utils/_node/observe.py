@@ -8,23 +8,51 @@ Kept apart from unit.py, which reads and understands unit files: the guard lives
 from __future__ import annotations
 
 import re
-from typing import Any, Mapping, Sequence
+import time
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from . import blockyaml, command
 from .decide import Unit
 from .health import Endpoint, endpoint, flag
 
-_PROPERTIES = {"ActiveState": "active", "SubState": "sub", "Result": "result", "InvocationID": "invocation", "NRestarts": "restarts", "MainPID": "pid"}
+_PROPERTIES = "ActiveState,SubState,Result,InvocationID,NRestarts,MainPID,ExecMainStartTimestampMonotonic"
 
 
-def unit(name: str, run: command.Run = command.execute) -> tuple[Unit, int] | None:
-    """Return the unit's state and the kubelet's pid (0: none), or None when systemd does not answer."""
-    done = run(["systemctl", "show", f"--property={','.join(_PROPERTIES)}", name])
+class Kubelet(NamedTuple):
+    """The kubelet's unit and process: `pid` 0: none; `started` in seconds of CLOCK_MONOTONIC; `birth`: tells the process from a later one of its pid."""
+
+    unit: Unit
+    pid: int = 0
+    started: float = 0.0
+    birth: str = ""
+
+    def since(self) -> float | None:
+        """Return when the process that runs was started, in seconds since the epoch by the clock as it is now; None when none runs."""
+        return time.time() - (time.clock_gettime(time.CLOCK_MONOTONIC) - self.started) if self.unit.running and self.pid and self.started else None
+
+
+def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | None = None) -> Kubelet | None:
+    """Return what is seen of the kubelet, or None when systemd does not answer. systemd is not asked while the process seen `before` runs on."""
+    if before and before.birth and before.birth == _birth(before.pid):
+        return before
+    done = run(["systemctl", "show", f"--property={_PROPERTIES}", name])
     found = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
     if done.returncode or "ActiveState" not in found:
         return None
-    return Unit(found["ActiveState"], found.get("SubState", ""), found.get("Result", ""), found.get("InvocationID", ""),
-                int(found.get("NRestarts") or 0)), int(found.get("MainPID") or 0)
+    state = Unit(found["ActiveState"], found.get("SubState", ""), found.get("Result", ""), found.get("InvocationID", ""), int(found.get("NRestarts") or 0))
+    pid = int(found.get("MainPID") or 0)
+    steady = (state.active, state.sub) == ("active", "running")
+    return Kubelet(state, pid, int(found.get("ExecMainStartTimestampMonotonic") or 0) / 1e6, _birth(pid) if steady and pid else "")
+
+
+def _birth(pid: int) -> str:
+    """Return when a process began, in the kernel's own count; empty when it has gone or is ending."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
+            fields = stream.read().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
 
 
 def argv(pid: int) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Mapping
 
 from . import files
 from .decide import Progress
+from .lock import locked
 from .report import Report
 
 
@@ -17,6 +18,7 @@ class Records:
     """`store/progress` and `store/report` below a config folder. Reading never raises: what cannot be read is not there."""
 
     def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
+        self.config_dir = config_dir
         self.fs = fs or files.OS()
         self.progress_path = os.path.join(config_dir, "store", "progress")
         self.report_path = os.path.join(config_dir, "store", "report")
@@ -46,11 +48,18 @@ class Records:
         """Put a report in the place of any older one: the cluster needs to know how things are, not how they were. Raises files.FileError."""
         self._save(self.report_path, report._asdict())
 
-    def forget(self, told: Report) -> None:
-        """Remove the report unless another took its place meanwhile."""
-        now = self.report()
-        if now and now.name_suffix == told.name_suffix:
-            files.remove(self.report_path, self.fs)
+    def progressed(self, before: Report, after: Report | None) -> Report:
+        """Put what is left to tell (None: nothing) in the place of a report, unless another one took that meanwhile; return what is there now or was last.
+
+        Raises files.FileError, LockError.
+        """
+        with locked(self.config_dir):
+            now = self.report()
+            if now == before and after is None:
+                files.remove(self.report_path, self.fs)
+            elif now == before and after is not None:
+                self.tell(after)
+        return after or before
 
     def _load(self, path: str) -> dict[str, Any]:
         try:

@@ -3,16 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the node tells the cluster: the status annotation of its Node, and an Event.
 
-The annotation has the shape of `Node.status.config` (assigned, active, lastKnownGood, error) and two fields more, `reason` and `time`. The Event is the one a
-kubelet with dynamic configuration raised (pkg/kubelet/kubeletconfig/configsync.go): reason, source, involved object and message alike.
+The annotation has the shape of `Node.status.config` (assigned, active, lastKnownGood, error) and three fields more: `reason`, `time`, and `started`, when
+the kubelet that runs was started: a heartbeat of its Node since then is this kubelet's. The Event is the one a kubelet with dynamic configuration raised
+(pkg/kubelet/kubeletconfig/configsync.go): reason, source, involved object and message alike.
 """
 from __future__ import annotations
 
-import datetime
-import json
+import time
 from typing import Any, Mapping, NamedTuple
 
-ANNOTATION = "kubelet-config.livenodes.io/status"
 EVENT_REASON = "KubeletConfigChanged"
 MERGE_PATCH = "application/merge-patch+json"
 
@@ -20,8 +19,9 @@ MERGE_PATCH = "application/merge-patch+json"
 class Report(NamedTuple):
     """One thing to tell, kept on disk until the API server has taken both parts.
 
-    `status`: the annotation's object. `message`, `warning`: the Event's; no Event for an empty message. `name_suffix`: makes the Event's name one's own,
-    so that telling it twice makes one Event. `time` in seconds since the epoch.
+    `status`: the annotation's object, as told if `annotated`: without `started` as long as no kubelet runs. `message`, `warning`: the Event's; an empty
+    message: none, or told already. `name_suffix`: makes the Event's name one's own, so that telling it twice makes one Event. `time` in seconds since the
+    epoch.
     """
 
     status: Mapping[str, Any]
@@ -46,7 +46,7 @@ def status(assigned: Mapping[str, Any] | None, active: Mapping[str, Any] | None,
 
 def stamp(seconds: float) -> str:
     """Return a time as Kubernetes writes it."""
-    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def restarting(source: Mapping[str, Any] | None) -> str:
@@ -71,8 +71,3 @@ def event(node: str, report: Report) -> dict[str, Any]:
 def suffix(now: float) -> str:
     """Return the end of an Event's name as the kubelet makes it: nanoseconds in hexadecimal."""
     return f"{int(now * 1e9):x}"
-
-
-def text(value: Mapping[str, Any]) -> str:
-    """Return the annotation's value: JSON in one line, keys sorted, so that equal states are equal texts."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -9,26 +9,26 @@ import os
 import time
 from typing import Any, Sequence
 
-from . import binary, files, health, install, kubeconfig, observe, report, tell
+from .._config import annotation
+from . import files, health, install, observe, report
 from .errors import StoreError
 from .lock import locked
 from .store import Store
 from .unit import Unit, UnitError
 
-# They travel with the guard although it loads them only when they are needed.
-CARRIED = (binary, kubeconfig, tell)
 HEALTHY_TIMES = 3
+PAUSE = 0.1
 
 
 def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any]:
     """Install the guard and the drop-in; also tell which kubelet runs and whether it is healthy. Raises UnitError for a unit that is refused, StoreError."""
-    settings = {"unit": unit.name, "argv": unit.argv()}
+    settings = {"unit": unit.name, "argv": unit.argv(), "config": unit.form().config, "key": key}
     path, extra = f"{config_dir}/active/{key}", (install.prestart(config_dir),)
     text = unit.dropin(path, extra)
     diff = [_diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
     # The command line is written down for the time when no kubelet runs; only what the guard needs of it makes it another one.
     known = _known(config_dir)
-    if known.get("unit") == unit.name and _needed(known.get("argv", [])) == _needed(settings["argv"]):
+    if {**known, "argv": ()} == {**settings, "argv": ()} and _needed(known.get("argv", [])) == _needed(settings["argv"]):
         settings = known
     changes = install.changes(config_dir, settings) if check else install.present(config_dir, unit, settings)
     pid = unit.pid()
@@ -64,14 +64,16 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
 
 def _withdraw(argv: Sequence[str]) -> list[str]:
     """Take the status annotation off the Node; return why it could not be done."""
+    from . import kubeconfig, tell  # pylint: disable=import-outside-toplevel
+
     try:
-        api = kubeconfig.Kubeconfig(tell.kubeconfig_of(list(argv)), timeout=5)
+        api = tell.api_of(argv, timeout=5)
         node = api.node_name(health.flag(argv, "hostname-override") or "")
-        api.call("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {report.ANNOTATION: None}}}, report.MERGE_PATCH)
+        api.call("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {annotation.STATUS: None}}}, report.MERGE_PATCH)
     except tell.NoCluster:
         return []
     except kubeconfig.ApiError as error:
-        return [f"the annotation {report.ANNOTATION} of the Node stays, the API server did not take it away: {error}"]
+        return [f"the annotation {annotation.STATUS} of the Node stays, the API server did not take it away: {error}"]
     return []
 
 
@@ -91,11 +93,10 @@ def restarted(unit: Unit, seconds: float, check: bool) -> dict[str, Any]:
         if time.monotonic() - begun > seconds:
             raise UnitError(f"{unit.name}: the kubelet runs, and healthz on {place.address}:{place.port} did not answer {HEALTHY_TIMES} times in a row within "
                             f"{seconds:g} s. The guard takes the configuration back unless it gets well. See `journalctl -u {unit.name}`.")
-        time.sleep(0.25)
+        time.sleep(PAUSE)
 
 
 def _known(config_dir: str) -> dict[str, Any]:
-
     try:
         found = json.loads((files.read(os.path.join(config_dir, "guard", "settings.json")) or b"{}").decode())
     except (ValueError, files.FileError):

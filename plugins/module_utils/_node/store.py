@@ -22,7 +22,6 @@ from __future__ import annotations
 import json
 import os
 import typing as t
-from pathlib import Path
 
 from . import files, meta, trial
 from .checkpoints import Checkpoints, describe
@@ -167,12 +166,12 @@ class Store:
             files.make_folder(self.folder, self.fs)
         return self._local.remember(content, config, key, pretend)
 
-    def stage(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> Path:
+    def stage(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
         """Keep a ConfigMap's data as a checkpoint, with its digest; return its folder. Does nothing when it is there and whole.
 
         Raises StoreError for keys and names that are no plain file names, links and foreign owners in the way, and disk errors.
         """
-        return Path(self._checkpoints.save(source, data))
+        return self._checkpoints.save(source, data)
 
     def is_staged(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> bool:
         """Tell whether `stage` has nothing to do. Raises as `stage` does."""
@@ -229,6 +228,18 @@ class Store:
     def settle(self) -> Resolution:
         """Point `active` at what the kubelet should run, if it is not; return that. For the start of a kubelet. Raises StoreError."""
         return self._settle(self.resolve())
+
+    def renew_local(self, config: str, key: str) -> Resolution:
+        """Settle on the local config when nothing else is whole: what is remembered of it, else the node's own config file as it is now, under `key`.
+
+        Raises StoreError when that is not there or could not be run from here.
+        """
+        try:
+            self._local.offer()
+        except StoreError:
+            files.make_folder(self.folder, self.fs)
+            self._local.renew({config: take(config)}, config, key)
+        return self.settle()
 
     def roll_back(self, reason: str) -> Resolution:
         """Take the assigned config back: note why, and point `active` at the way back. `assigned` goes on naming it, as in a node's status.

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import os
-from typing import Callable
+import time
+from typing import Any, Callable, Sequence
 
+from .._config import annotation
 from . import report
 from .health import flag
 from .kubeconfig import ApiError, Kubeconfig
@@ -17,27 +19,55 @@ class NoCluster(Exception):
     """The kubelet runs without --kubeconfig: there is no API server to tell."""
 
 
-def tell(records: Records, open_api: Callable[[], Kubeconfig], override: str = "") -> str:
-    """Tell what is yet to be told; return why it could not be, empty when nothing is left."""
+def tell(records: Records, open_api: Callable[[], Kubeconfig], since: Callable[[], float | None], override: str = "") -> str:
+    """Tell what is yet to be told; return why it could not be, empty when that was done.
+
+    `since` looks when the kubelet that runs was started (seconds since the epoch). While none runs the report is kept, to tell that as well.
+    """
     pending = records.report()
     if pending is None:
         return ""
+    # Looked at after the report was read: one of a kubelet's start is written when the former kubelet has ended.
+    started = since()
     try:
         api = open_api()
         node = api.node_name(override)
-        if not pending.annotated:
-            annotation = {"metadata": {"annotations": {report.ANNOTATION: report.text(pending.status)}}}
-            api.call("PATCH", f"/api/v1/nodes/{node}", annotation, report.MERGE_PATCH)
-            pending = pending._replace(annotated=True)
-            records.tell(pending)
+        status = pending.status if started is None else {**pending.status, "started": report.stamp(started)}
+        if not pending.annotated or status != pending.status:
+            note = {"metadata": {"annotations": {annotation.STATUS: annotation.text(status)}}}
+            api.call("PATCH", f"/api/v1/nodes/{node}", note, report.MERGE_PATCH)
+            pending = records.progressed(pending, pending._replace(annotated=True, status=status))
         if pending.message:
             _raise_event(api, report.event(node, pending))
+        records.progressed(pending, pending._replace(message="") if "started" not in status else None)
     except NoCluster:
-        records.forget(pending)
-        return ""
+        records.progressed(pending, None)
     except ApiError as error:
         return str(error)
-    records.forget(pending)
+    return ""
+
+
+def unproven(open_api: Callable[[], Kubeconfig], override: str, started: float | None) -> str:
+    """Return why the Node is no proof of a kubelet that was started then (seconds since the epoch); empty when it is Ready with a heartbeat since.
+
+    A kubelet without a cluster needs none. The heartbeat has whole seconds, and so has the start that it is compared with.
+    """
+    try:
+        api = open_api()
+        node = api.node_name(override)
+        conditions = api.call("GET", f"/api/v1/nodes/{node}")["status"].get("conditions") or []
+    except NoCluster:
+        return ""
+    except (ApiError, KeyError, TypeError, AttributeError) as error:
+        return f"the API server did not say whether it is Ready ({error})"
+    ready: dict[str, Any] = next((condition for condition in conditions if condition.get("type") == "Ready"), {})
+    beat = ready.get("lastHeartbeatTime") or ""
+    if ready.get("status") != "True":
+        return f"Node {node} is not Ready ({ready.get('reason') or 'no condition Ready'}): {ready.get('message') or 'see what its kubelet logs'}"
+    if started is None:
+        return "no kubelet runs"
+    if not report.stamp(started) <= beat <= report.stamp(time.time() + 1):
+        return f"the last heartbeat of Node {node} is of {beat or 'no time'}, and its kubelet was started at {report.stamp(started)}"
     return ""
 
 
@@ -50,9 +80,9 @@ def _raise_event(api: Kubeconfig, event: dict[str, object]) -> None:
             raise
 
 
-def kubeconfig_of(words: list[str], root: str = "/") -> str:
-    """Return the kubeconfig a kubelet's command line names, made absolute. Raises NoCluster when it names none."""
+def api_of(words: Sequence[str], timeout: float = 10) -> Kubeconfig:
+    """Return the way to the API server that a kubelet with this command line takes. Raises NoCluster when it has none, ApiError."""
     path = flag(words, "kubeconfig")
     if not path:
         raise NoCluster
-    return os.path.join(root, path.lstrip("/"))
+    return Kubeconfig(os.path.join("/", path), timeout)

@@ -4,7 +4,6 @@
 """The armed trial of a config: written before the switch, read by the guard, gone when the config graduated."""
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import time
@@ -21,8 +20,7 @@ class TrialError(StoreError, ValueError):
     """What stands in the trial file cannot be understood."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Moment:
+class Moment(t.NamedTuple):
     """A point in time that a clock change cannot move: seconds since boot (including suspend), of which boot, and the wall clock."""
 
     boot_id: str
@@ -41,8 +39,7 @@ class Moment:
         return later.monotonic - self.monotonic if self.boot_id == later.boot_id else None
 
 
-@dataclasses.dataclass(frozen=True)
-class Trial:
+class Trial(t.NamedTuple):
     """What the guard needs to judge an assigned config and to find the way back without anybody's help.
 
     `to` is the source on trial, `back` what to go back to (None: the local config). `deadline_seconds` count from `armed`, `attempts` is
@@ -56,21 +53,21 @@ class Trial:
     armed: Moment
     deadline_seconds: float = DEFAULT_SECONDS
     attempts: int = 0
-    digests: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+    digests: t.Mapping[str, str] = {}
     confirmed: bool = False
     invocation: str = ""
     kubelet_version: str = ""
     state_files: t.Sequence[t.Any] = ()
     failed: str = ""
-    extra: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
+    extra: t.Mapping[str, t.Any] = {}
 
     def but(self, **changes: t.Any) -> Trial:
         """Return the same trial with some fields changed."""
-        return dataclasses.replace(self, **changes)
+        return self._replace(**changes)
 
     def encode(self) -> bytes:
         """Return the content of the trial file: JSON."""
-        return (json.dumps(dataclasses.asdict(self), indent=2, sort_keys=True) + "\n").encode()
+        return (json.dumps({**self._asdict(), "armed": self.armed._asdict()}, indent=2, sort_keys=True) + "\n").encode()
 
 
 def decode(data: bytes) -> Trial:
@@ -81,9 +78,8 @@ def decode(data: bytes) -> Trial:
         raise TrialError(f"is not JSON text: {error}") from None
     if not isinstance(value, dict):
         raise TrialError("holds no mapping")
-    known = {field.name for field in dataclasses.fields(Trial)}
     try:
-        fields = {name: item for name, item in value.items() if name in known}
+        fields = {name: item for name, item in value.items() if name in Trial._fields}
         fields["armed"] = Moment(str(value["armed"]["boot_id"]), float(value["armed"]["monotonic"]), float(value["armed"]["wall"]))
         fields["to"] = meta.checked(value["to"])
         fields["back"] = meta.checked(value["back"]) if value["back"] is not None else None

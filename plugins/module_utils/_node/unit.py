@@ -9,7 +9,6 @@ import os
 import time
 from typing import Any, Callable, NamedTuple
 
-from .._config import shadow
 from . import files, form, resolve
 from .command import Run, execute
 from .commandline import CommandLine
@@ -133,6 +132,9 @@ class Unit:
 
         Raises UnitError.
         """
+        # Its table of all fields is the largest module there is, and a restart does not need it.
+        from .._config import shadow  # pylint: disable=import-outside-toplevel
+
         running = self.argv() if argv is None else argv
         words = [word for word in self.command_line().words() if word.text in running]
         result = {}
@@ -249,8 +251,8 @@ class Unit:
         return identity
 
     def holds(self, identity: str, seconds: float, sleep: Callable[[float], Any] = time.sleep) -> None:
-        """See for `seconds` that this invocation of the kubelet is the one that runs; UnitError as soon as it is not."""
-        steps = max(1, int(seconds / 0.25))
+        """See for `seconds` (0: once) that this invocation of the kubelet is the one that runs; UnitError as soon as it is not."""
+        steps = max(1, int(seconds / 0.25)) if seconds else 0
         for step in range(steps + 1):
             now = self.show(fresh=True)
             if now.get("InvocationID") != identity or now.get("ActiveState") != "active" or now.get("MainPID") in ("0", "", None):

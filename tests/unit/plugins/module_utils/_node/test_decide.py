@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.decide import (
+    ASK,
     GO_BACK,
     GRADUATE,
     LEAVE,
@@ -33,18 +34,31 @@ def play(terms: Terms, *seen: Facts) -> tuple[Action, Progress]:
     for facts in seen:
         progress = observe(terms, progress, facts)
         action = decide(terms, progress, facts)
-        if action.what != WAIT:
+        if action.what not in (WAIT, ASK):
             break
     return action, progress
 
 
-def at(now: float, healthy: bool | None = True, boot: str = "b1", **unit: object) -> Facts:
-    return Facts(boot=boot, now=now, unit=NEW._replace(**unit), healthy=healthy)
+def at(now: float, healthy: bool | None = True, boot: str = "b1", node: str | None = "", **unit: object) -> Facts:
+    return Facts(boot=boot, now=now, unit=NEW._replace(**unit), healthy=healthy, node=node)
 
 
 def test_confirmed_and_held_graduates_at_the_end_of_the_time() -> None:
     assert play(CONFIRMED, at(110), at(709))[0].what == WAIT
     assert play(CONFIRMED, at(110), at(710))[0].what == GRADUATE
+
+
+def test_without_the_proof_of_its_node_it_is_asked_for_and_waited_for() -> None:
+    assert play(CONFIRMED, at(110, node=None), at(709, node=None))[0].what == WAIT
+    assert play(CONFIRMED, at(110, node=None), at(710, node=None))[0].what == ASK
+    action, _progress = play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999, node="it is not Ready"))
+    assert action.what == WAIT and "it is not Ready" in action.reason
+    assert play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999))[0].what == GRADUATE
+
+
+def test_the_node_is_no_reason_to_go_back_and_none_to_stay() -> None:
+    assert play(CONFIRMED, at(110), at(710, node="no answer"), at(720, None, restarts=2, node="no answer"))[0].what == GO_BACK
+    assert play(CONFIRMED, at(110), at(710, node="no answer"), at(715, False, node=""), at(720, node=""))[0].what == WAIT
 
 
 def test_time_alone_never_graduates() -> None:
@@ -138,7 +152,8 @@ def test_a_way_back_that_was_begun_is_walked_to_its_end() -> None:
 UNITS = st.builds(Unit, st.sampled_from(("active", "activating", "failed", "inactive", "deactivating")),
                   st.sampled_from(("running", "start-pre", "auto-restart", "failed", "dead")), st.sampled_from(("success", "exit-code", "start-limit-hit")),
                   st.sampled_from(("old", "i1", "i2", "i3")), st.integers(0, 4))
-FACTS = st.builds(Facts, st.sampled_from(("b1", "b2")), st.floats(0, 2000), UNITS, st.sampled_from((None, True, False)))
+FACTS = st.builds(Facts, st.sampled_from(("b1", "b2")), st.floats(0, 2000), UNITS, st.sampled_from((None, True, False)),
+                  st.sampled_from((None, "", "it is not Ready")))
 
 
 @st.composite
@@ -160,6 +175,7 @@ def test_only_what_was_confirmed_and_held_without_a_break_graduates(terms: Terms
         assert terms.confirmed and progress.failures < MOST_FAILURES
         # Every look back to the beginning of the time held shows one kubelet, healthy wherever it was asked.
         end = next(index for index in range(len(life)) if play(terms, *life[:index + 1])[0].what == GRADUATE)
+        assert life[end].node == ""
         held = [facts for facts in life[:end + 1] if facts.boot == life[end].boot and facts.now > life[end].now - terms.hold_seconds]
         assert len({facts.unit.invocation for facts in held}) <= 1
         assert all(facts.healthy is not False and facts.unit.running for facts in held)

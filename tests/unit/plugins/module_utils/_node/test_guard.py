@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import os
 import subprocess
 import typing as t
 from pathlib import Path
@@ -10,14 +11,18 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node import binary, files, main, observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.decide import Progress, Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.errors import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import Guard, Settings
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.local import File
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.local import take
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.trial import Moment, Trial
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
 OTHER = {**SOURCE, "uid": "u2"}
+# No process of this machine has it.
+NOBODY = "99999999"
 LOCAL = "store/local/config"
 NEW = "store/checkpoints/u1/1"
 
@@ -29,18 +34,21 @@ class Node:
         self.store = Store(str(folder / "config"), fs)
         self.fs = fs
         self.boot, self.seconds, self.wall = "b1", 100.0, 1e9
-        self.properties = {"ActiveState": "active", "SubState": "running", "Result": "success", "InvocationID": "i0", "NRestarts": "0", "MainPID": "7"}
+        self.properties = {"ActiveState": "active", "SubState": "running", "Result": "success", "InvocationID": "i0", "NRestarts": "0", "MainPID": NOBODY}
         self.well = True
         self.commands: list[str] = []
         self.ran: list[str | None] = []
         self.starts = 0
         self.argv: tuple[str, ...] = ()
-        self.store.remember_local({"/etc/k.yaml": File(b"kind: KubeletConfiguration\n")}, "/etc/k.yaml")
+        self.unproven = ""
+        self.own = folder / "k.yaml"
+        self.own.write_text("kind: KubeletConfiguration\n")
+        self.store.remember_local({str(self.own): take(str(self.own))}, str(self.own))
         self.store.settle()
 
     def guard(self) -> Guard:
-        return Guard(self.store, Settings(argv=self.argv, lock_seconds=0.2), self.run, lambda: Moment(self.boot, self.seconds, self.wall),
-                     lambda _port, _address: "" if self.well else "no answer")
+        return Guard(self.store, Settings(argv=self.argv, config=str(self.own), lock_seconds=0.2), self.run, lambda: Moment(self.boot, self.seconds, self.wall),
+                     lambda _port, _address: "" if self.well else "no answer", prove=lambda: self.unproven)
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         self.commands.append(" ".join(argv[:2]))
@@ -62,7 +70,7 @@ class Node:
         self.properties.update(InvocationID=f"i{self.starts}", NRestarts=str(restarts), ActiveState="activating", SubState="start-pre", MainPID="0")
         self.guard().prestart()
         self.ran.append(self.store.running())
-        self.properties.update(ActiveState="active", SubState="running", MainPID="7")
+        self.properties.update(ActiveState="active", SubState="running", MainPID=NOBODY)
 
     def later(self, seconds: float = 1) -> float | None:
         self.seconds += seconds
@@ -98,6 +106,25 @@ def test_the_watcher_restarts_a_kubelet_that_hangs(node: Node) -> None:
     assert node.ran == [NEW, LOCAL] and "systemctl reset-failed" in node.commands and "healthz" in node.error()
 
 
+def test_what_was_seen_of_the_kubelet_before_is_not_held_against_the_new_one(node: Node) -> None:
+    """The watcher looks, and has to wait for the lock while the kubelet is restarted with the new configuration."""
+    node.properties.update(NRestarts="9")
+    node.assign()
+    guard, look, looks = node.guard(), node.run, []
+
+    def interrupted(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        seen = look(argv)
+        looks.append(argv)
+        if len(looks) == 1:
+            node.start()
+        return seen
+
+    guard.run = interrupted
+    assert guard.tick() == 1
+    node.later()
+    assert (node.ran, node.error()) == ([NEW], "")
+
+
 def test_graduates_by_itself(node: Node) -> None:
     node.assign(kubelet_version="v1.20.2")
     node.start()
@@ -108,6 +135,80 @@ def test_graduates_by_itself(node: Node) -> None:
     node.later(60)
     assert node.store.last_known_good() == SOURCE and node.store.trial() is None and node.store.graduated_with() == "v1.20.2"
     assert node.later() is None
+
+
+def test_waits_for_the_proof_of_its_node(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.later()
+    node.unproven = "Node n1 is not Ready"
+    assert [node.later(seconds) for seconds in (60, 10, 3600)] == [10, 10, 10]
+    assert node.store.last_known_good() is None and node.ran == [NEW]
+    report = node.guard().records.report()
+    assert report and "n1 is not Ready" in report.status["reason"] and "error" not in report.status
+    node.unproven = ""
+    node.later()
+    assert node.store.last_known_good() == SOURCE
+
+
+def test_a_kubelet_that_ends_while_its_node_is_asked_for_does_not_graduate(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.later()
+    guard = node.guard()
+
+    def prove() -> str:
+        node.start(1)
+        return ""
+
+    guard.prove = prove
+    node.seconds += 60
+    guard.tick()
+    assert node.store.last_known_good() is None and node.ran == [NEW, NEW]
+
+
+def test_since_when_the_kubelet_runs_is_told_while_it_does(node: Node) -> None:
+    guard = node.guard()
+    node.properties["ExecMainStartTimestampMonotonic"] = "5000000"
+    guard._tell("went back")
+    told = t.cast(Report, guard.records.report())
+    assert guard.tellable()
+    guard.records.tell(told._replace(annotated=True, message=""))
+    assert not guard.tellable()
+    guard.tick()
+    assert guard.tellable() and guard.seen and guard.seen.since()
+    # A way back whose restart is yet to come.
+    guard.records.remember(Progress(verdict="it ended"))
+    assert not guard.tellable()
+
+
+def test_the_start_of_the_kubelet_is_told_by_the_clock_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.clock_gettime", lambda _clock: 100.0)
+    monkeypatch.setattr("time.time", lambda: 5000.0)
+    seen = observe.Kubelet(Unit(), 7, 40.0)
+    assert seen.since() == 4940.0
+    monkeypatch.setattr("time.time", lambda: 8600.0)
+    assert seen.since() == 8540.0
+    assert seen._replace(pid=0).since() is None and seen._replace(unit=Unit(sub="start-pre")).since() is None
+
+
+def test_systemd_is_not_asked_again_while_the_process_runs_on() -> None:
+    calls: list[str] = []
+    with subprocess.Popen(["sleep", "60"]) as process:
+        text = f"ActiveState=active\nSubState=running\nMainPID={process.pid}\nExecMainStartTimestampMonotonic=5500000\n"
+
+        def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+            calls.append(argv[1])
+            return subprocess.CompletedProcess(list(argv), 0, text, "")
+
+        first = observe.kubelet("kubelet.service", run)
+        assert first and first.started == 5.5 and observe.kubelet("kubelet.service", run, first) == first and calls == ["show"]
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        observe.kubelet("kubelet.service", run, first)
+        assert calls == ["show", "show"]
 
 
 @pytest.mark.parametrize("jump", [-10**9, -3600, 3600, 10**9])
@@ -205,6 +306,36 @@ def test_somebody_elses_way_back_is_told(node: Node) -> None:
     node.store.roll_back("the controller asked for it")
     node.start()
     assert node.error() == "the controller asked for it"
+
+
+@pytest.mark.parametrize("damaged", ["files/0", "manifest", "config/kubelet"])
+def test_with_a_damaged_local_configuration_the_units_own_file_is_run(node: Node, damaged: str) -> None:
+    node.assign()
+    node.start()
+    node.own.write_text("kind: KubeletConfiguration\nmaxPods: 42\n")
+    Path(node.store.local_folder, damaged).write_text("torn")
+    node.start(2)
+    remembered = damaged == "config/kubelet"
+    assert node.ran[-1] == LOCAL and ("maxPods: 42" in Path(node.store.active, "kubelet").read_text()) != remembered
+    assert "ended 2 times" in node.error()
+    node.start()
+    assert node.ran[-1] == LOCAL and node.store.usable()
+
+
+def test_without_any_store_the_units_own_file_is_run(node: Node) -> None:
+    node.assign()
+    node.store.graduate(SOURCE, "")
+    for path in ("active", "store"):
+        files.remove_any(f"{node.store.config_dir}/{path}", files.OS())
+    node.start()
+    assert node.ran == [LOCAL] and Path(node.store.active, "kubelet").read_text() == node.own.read_text()
+
+
+def test_nothing_whole_and_no_file_of_its_own_is_told(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    node.own.unlink()
+    Path(node.store.local_folder, "files/0").write_text("torn")
+    node.start()
+    assert "k.yaml: there is no kubelet config file" in capsys.readouterr().err
 
 
 class Full(files.OS):

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import time
 import typing as t
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node import report, tell
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.kubeconfig import ApiError, Kubeconfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.record import Records
@@ -20,19 +23,25 @@ PENDING = report.Report(STATUS, "Kubelet restarting to use local config: it ende
 
 
 class Api:
-    """An API server of paper: refuses calls by their number with the status given."""
+    """An API server of paper: refuses calls of a method with the status given; it has one Node, with what is said of its condition Ready."""
 
-    def __init__(self, **refused: int) -> None:
+    def __init__(self, ready: dict[str, str] | None = None, **refused: int) -> None:
         self.refused = refused
+        self.ready = {"type": "Ready", **(ready or {})}
         self.calls: list[tuple[str, str, t.Any]] = []
 
     def node_name(self, _override: str = "") -> str:
         return "n1"
 
-    def call(self, method: str, path: str, body: t.Any = None, _content_type: str = "") -> None:
+    def call(self, method: str, path: str, body: t.Any = None, _content_type: str = "") -> t.Any:
         if method in self.refused:
             raise ApiError(f"{method} {path}: refused", self.refused[method])
         self.calls.append((method, path, body))
+        return {"status": {"conditions": [{"type": "MemoryPressure", "status": "False"}, self.ready]}}
+
+    def annotation(self) -> t.Any:
+        """What was written last."""
+        return json.loads([call for call in self.calls if call[0] == "PATCH"][-1][2]["metadata"]["annotations"][annotation.STATUS])
 
 
 @pytest.fixture
@@ -43,8 +52,8 @@ def records(tmp_path: Path) -> Records:
     return records
 
 
-def told(records: Records, api: Api) -> str:
-    return tell.tell(records, lambda: t.cast(Kubeconfig, api))
+def told(records: Records, api: Api, started: float | None = 7.9) -> str:
+    return tell.tell(records, lambda: t.cast(Kubeconfig, api), lambda: started)
 
 
 def test_status_has_the_shape_of_the_api() -> None:
@@ -63,8 +72,52 @@ def test_tells_both_once(records: Records) -> None:
     api = Api()
     assert told(records, api) == "" and records.report() is None
     assert [call[:2] for call in api.calls] == [("PATCH", "/api/v1/nodes/n1"), ("POST", "/api/v1/namespaces/default/events")]
-    assert json.loads(api.calls[0][2]["metadata"]["annotations"][report.ANNOTATION]) == STATUS
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"}
     assert told(records, api) == "" and len(api.calls) == 2
+
+
+def test_since_when_the_kubelet_runs_is_told_as_soon_as_one_does(records: Records) -> None:
+    api = Api()
+    for _time in range(2):
+        assert told(records, api, None) == "" and records.report() is not None
+    assert api.annotation() == STATUS and [call[0] for call in api.calls] == ["PATCH", "POST"]
+    assert told(records, api) == "" and records.report() is None
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"} and [call[0] for call in api.calls] == ["PATCH", "POST", "PATCH"]
+
+
+def test_the_start_told_with_a_report_is_never_that_of_the_kubelet_before(records: Records) -> None:
+    """A kubelet that is started anew while the last one's status is being told."""
+    newer, api = PENDING._replace(status={**STATUS, "reason": "on trial"}, name_suffix="other"), Api()
+
+    def since() -> float:
+        records.tell(newer)
+        return 99.0
+
+    tell.tell(records, lambda: t.cast(Kubeconfig, api), since)
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:01:39Z"} and records.report() == newer
+
+
+@pytest.mark.parametrize(("ready", "wrong"), [
+    ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:40Z"}, ""),
+    ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, ""),
+    ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:39Z"}, "heartbeat of Node n1 is of 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z"),
+    # Of a clock that was set back since: as old as any other.
+    ({"status": "True", "lastHeartbeatTime": "2001-09-09T02:46:40Z"}, "last heartbeat"),
+    ({"status": "False", "lastHeartbeatTime": "2001-09-09T01:46:50Z", "reason": "KubeletNotReady", "message": "no network"}, "KubeletNotReady.: no net"),
+    ({"status": "Unknown", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, "not Ready"),
+    ({}, "not Ready"),
+])
+def test_a_ready_node_with_a_heartbeat_since_the_start_is_the_proof(ready: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 1e9 + 60)
+    said = tell.unproven(lambda: t.cast(Kubeconfig, Api(ready)), "", 1e9 + 0.9)
+    assert re.search(wrong, said) if wrong else said == ""
+
+
+def test_no_proof_without_an_answer_or_a_kubelet_and_none_needed_without_a_cluster() -> None:
+    ready = {"status": "True", "lastHeartbeatTime": report.stamp(time.time())}
+    assert "did not say" in tell.unproven(lambda: t.cast(Kubeconfig, Api(ready, GET=503)), "", 0.0)
+    assert "no kubelet" in tell.unproven(lambda: t.cast(Kubeconfig, Api(ready)), "", None)
+    assert tell.unproven(lambda: tell.api_of(["kubelet"]), "", 0.0) == ""
 
 
 def test_goes_on_where_it_stopped(records: Records) -> None:
@@ -83,12 +136,14 @@ def test_an_event_that_is_there_already_is_told(records: Records) -> None:
 
 
 def test_a_kubelet_without_a_cluster_has_nobody_to_tell(records: Records) -> None:
-    assert tell.tell(records, lambda: Kubeconfig(tell.kubeconfig_of(["kubelet"]))) == "" and records.report() is None
+    assert tell.tell(records, lambda: tell.api_of(["kubelet"]), lambda: None) == "" and records.report() is None
 
 
 def test_a_report_that_came_meanwhile_stays(records: Records) -> None:
     records.tell(PENDING._replace(name_suffix="other"))
-    records.forget(PENDING)
+    records.progressed(PENDING, PENDING._replace(annotated=True))
+    assert records.report() == PENDING._replace(name_suffix="other")
+    records.progressed(PENDING, None)
     assert records.report() is not None
 
 

@@ -64,7 +64,7 @@ def test_layout_and_modes(store: Store) -> None:
 def test_staging_again_changes_nothing(store: Store) -> None:
     place = under(store, "store", "checkpoints", "uid-b", "7")
     before = os.lstat(place / "kubelet").st_ino
-    assert store.stage(B, {"kubelet": "# b\n", "ca.crt": "x"}) == place
+    assert store.stage(B, {"kubelet": "# b\n", "ca.crt": "x"}) == str(place)
     assert os.lstat(place / "kubelet").st_ino == before
 
 
