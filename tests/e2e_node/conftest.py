@@ -1,34 +1,35 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab whose kubelets know nothing of dynamic configuration."""
+"""A lab whose kubelets know nothing of dynamic configuration, and the role on one of its nodes."""
 from __future__ import annotations
 
-import os
 import typing as t
+from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import ansible, lab  # noqa: F401  # pylint: disable=unused-import  # fixtures
-from tests.lab.console import LabError
 from tests.lab.lab import Lab
+from tests.support.borrowed_lab import borrowed
+from tests.support.role_bench import Role
 
 
 @pytest.fixture(scope="module")
 def static_lab() -> t.Iterator[Lab]:
-    """A lab whose kubelets read a file only, as modern ones do; a lab that runs is used and left as it was."""
+    """A lab whose kubelets read a file only, as modern ones do."""
+    with borrowed(nodes=2, dynamic=False) as found:
+        yield found
+
+
+@pytest.fixture
+def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
+    """The role on a node as it was before; the other node must not notice."""
+    role = Role(static_lab, tmp_path)
+    before = static_lab.node("n2").invocation_id()
     try:
-        before: bool | None = Lab.attach().state.data.get("dynamic")
-    except LabError:
-        before = None
-    try:
-        yield Lab.up(nodes=2, dynamic=False)
-    except LabError as error:
-        if os.environ.get("LAB") == "require":
-            raise
-        pytest.skip(f"no lab here: {error}")
+        yield role
+        assert static_lab.node("n2").invocation_id() == before
     finally:
-        if before is None:
-            Lab.down()
-        elif before:
-            Lab.up(nodes=2, dynamic=True)
+        role.play(None, "", tasks_from="reset")
+        role.bench.wait(role.bench.healthy, 60, "healthz")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import tarfile
 import time
 import typing as t
@@ -17,6 +16,7 @@ from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.ansible import ROOT
+from tests.support.borrowed_lab import borrowed
 
 PLACE = "/root/livenodes-store-test"
 STORE = f"{PLACE}/config"
@@ -80,20 +80,9 @@ print(json.dumps({"exit": done.returncode, "calls": done.stdout.decode(), "resol
 
 @pytest.fixture(scope="module")
 def lab() -> t.Iterator[Lab]:
-    """Any lab will do; one that runs is left as it was."""
-    try:
-        before: bool | None = Lab.attach().state.data.get("dynamic")
-    except LabError:
-        before = None
-    try:
-        yield Lab.up(nodes=1, dynamic=bool(before))
-    except LabError as error:
-        if os.environ.get("LAB") == "require":
-            raise
-        pytest.skip(f"no lab here: {error}")
-    finally:
-        if before is None:
-            Lab.down()
+    """Any lab will do."""
+    with borrowed(nodes=1, dynamic=None) as found:
+        yield found
 
 
 @pytest.fixture

@@ -39,8 +39,8 @@ class Bench:
         self.node: LabNode = lab.node(name)
         self.count = int(time.time()) % 100000 * 100
 
-    def open(self) -> None:
-        """Put the code on the node, remember its local configuration, install the guard."""
+    def carry(self) -> None:
+        """Put the code on the node."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             for part in ("_node", "_config"):
@@ -49,6 +49,10 @@ class Bench:
         self.node.run(f"mkdir -p {PLACE}")
         self._put(f"{PLACE}.b64", buffer.getvalue())
         self.node.run(f"base64 -d {PLACE}.b64 | tar -x -C {PLACE}")
+
+    def open(self) -> None:
+        """Put the code on the node, remember its local configuration, install the guard."""
+        self.carry()
         self.python("""
 store.remember_local({"/var/lib/kubelet/config.yaml": local.take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
 store.settle()
@@ -111,8 +115,8 @@ store.switch(source)
         return self.node.run(f'python3 -c "{code}"', check=False).strip() == "ok"
 
     def active(self) -> str:
-        """Where `active` points to."""
-        return self.node.run(f"readlink {STORE}/active").strip()
+        """Where `active` points to, empty when it is not there."""
+        return self.node.run(f"readlink {STORE}/active", check=False).strip()
 
     def status(self) -> dict[str, t.Any]:
         """The annotation on the Node, empty when there is none."""
@@ -129,13 +133,13 @@ store.switch(source)
         """The configuration the kubelet runs."""
         return t.cast("dict[str, t.Any]", json.loads(self.lab.kubectl("get", "--raw", f"/api/v1/nodes/{self.node.name}/proxy/configz"))["kubeletconfig"])
 
-    def wait(self, ready: t.Callable[[], t.Any], seconds: float, what: str) -> float:
-        """Wait for something; return how long it took. Says what the guard and the kubelet said if it never comes."""
+    def wait(self, ready: t.Callable[[], t.Any], seconds: float, what: str, every: float = 0.25) -> float:
+        """Wait for something, looking every so many seconds; return how long it took. Says what the guard and the kubelet said if it never comes."""
         begun = time.monotonic()
         while not ready():
             if time.monotonic() - begun > seconds:
                 guard = self.node.journal(25, "livenodes-kubelet-guard.service")
                 records = self.node.run(f"cat {STORE}/store/trial {STORE}/store/progress {STORE}/store/report", check=False)
                 raise AssertionError(f"no {what} within {seconds:.0f} s\nactive {self.active()}\nguard:\n{guard}\n{records}\nkubelet:\n{self.node.journal(12)}")
-            time.sleep(0.25)
+            time.sleep(every)
         return time.monotonic() - begun

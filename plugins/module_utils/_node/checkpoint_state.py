@@ -52,6 +52,7 @@ class _Run:
         self.warnings: list[str] = []
         self.removed: list[str] = []
         self.predicted: Result = {}
+        self.unwritten = False
         self.gone = False
         given = options.get("source")
         self.source: Source | None = given and {
@@ -116,8 +117,15 @@ class _Run:
             return
         taken = (armed or Trial(assigned, good, Moment.now())).but(failed=reason)
         found = resolve(store, taken)
-        self._change(lambda: store.roll_back(reason))
         self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(taken)}
+        try:
+            self._change(lambda: store.roll_back(reason))
+        except StoreError as error:
+            if found.target != quietly(store.running):
+                raise
+            # Of a full disk: the way back was taken all the same, and whoever asked for it has to restart the kubelet.
+            self.warnings.append(f"the way back is taken, but the note of it is not written: {error}")
+            self.unwritten = True
 
     def reset(self) -> None:
         store = self.store
@@ -193,7 +201,7 @@ class _Run:
         result: Result = {
             "assigned": quietly(store.assigned), "active": quietly(store.active_source), "lastKnownGood": quietly(store.last_known_good),
             "error": store.error(), "trial": _shown(armed) if armed is not None else None}
-        result.update(self.predicted if self.pretend else {})
+        result.update(self.predicted if self.pretend or self.unwritten else {})
         # Removing the store changes no kubelet's configuration: none looks there any more.
         target, text = (None, before.text) if self.gone else (quietly(store.running), _text(store))
         if self.pretend and not self.gone and "active" in self.predicted:

@@ -138,7 +138,7 @@ class Guard:
             return False
         if action.what == decide.GO_BACK and not progress.verdict and self._running() != self.store.target(trial.to):
             # It went back already, and only the note of that could not be written: one restart was enough.
-            self._keep(lambda: self.store.roll_back(action.reason))
+            self._keep(lambda: self._note_back(action.reason))
             return False
         if action.what == decide.GO_BACK:
             self._remember(progress._replace(verdict=action.reason))
@@ -183,6 +183,11 @@ class Guard:
             self._finish()
             return False
         return True
+
+    def _note_back(self, reason: str) -> None:
+        """Write down a way back that has been taken, and only then tell of it: until that can be written it is tried at every look."""
+        self.store.roll_back(reason)
+        self._tell_back(reason)
 
     def _tell_back(self, reason: str) -> None:
         active = self._active()

@@ -243,7 +243,7 @@ def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, be
     assert node.ran == [NEW, LOCAL]
     disk.full = False
     node.later()
-    assert node.ran == [NEW, LOCAL] and "nobody confirmed" in node.store.error()
+    assert node.ran == [NEW, LOCAL] and "nobody confirmed" in node.store.error() and "nobody confirmed" in node.error()
 
 
 def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,37 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lab for a module of tests: one that runs is used and left as it was, else one is made and taken down."""
+from __future__ import annotations
+
+import contextlib
+import os
+import typing as t
+
+import pytest
+
+from tests.lab.console import LabError
+from tests.lab.lab import Lab
+
+
+@contextlib.contextmanager
+def borrowed(nodes: int, dynamic: bool | None) -> t.Iterator[Lab]:
+    """A lab of at least so many nodes whose kubelets know dynamic configuration or not; None: as it is, without if it is made. Skips where none can be."""
+    try:
+        before: bool | None = Lab.attach().state.data.get("dynamic")
+    except LabError:
+        before = None
+    wanted = bool(before) if dynamic is None else dynamic
+    try:
+        try:
+            found = Lab.up(nodes=nodes, dynamic=wanted)
+        except LabError as error:
+            if os.environ.get("LAB") == "require":
+                raise
+            pytest.skip(f"no lab here: {error}")
+        yield found
+    finally:
+        if before is None:
+            Lab.down()
+        elif before != wanted:
+            Lab.up(nodes=nodes, dynamic=before)
