@@ -8,7 +8,8 @@ import base64
 import json
 import typing as t
 
-from tests.support.role_bench import Role, Source
+from tests.support.node_bench import STORE
+from tests.support.role_bench import Role
 
 STATE = "/var/lib/kubelet/cpu_manager_state"
 STATIC = {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "500m"}}
@@ -24,7 +25,7 @@ def policy(role: Role) -> tuple[t.Any, t.Any]:
     return role.bench.configz()["cpuManagerPolicy"], json.loads(state(role))["policyName"]
 
 
-def switched(role: Role, **variables: t.Any) -> Source:
+def switched(role: Role, **variables: t.Any) -> dict[str, str]:
     """To the policy `static`, state file and all."""
     source = role.bench.source()
     run = role.play(source, {**role.local, **STATIC}, kubelet_config_state_files="switch", **variables)
@@ -56,7 +57,7 @@ def test_a_kubelet_that_dies_after_the_switch_has_its_old_state_file_back(role: 
     role.bench.wait(lambda: role.bench.healthy() and policy(role) == ("none", "none"), 30, "old policy")
     assert state(role) == before
     # Without anybody but the guard.
-    role.bench.carry()
+    role.bench.bring()
     role.bench.assign({**STATIC, **BAD}, state_files=[{"path": STATE, "data": base64.b64encode(before.encode()).decode()}])
     took = role.bench.wait(lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 40, "way back")
     print(f"\nrecovery: {took:.1f} s")
@@ -65,8 +66,8 @@ def test_a_kubelet_that_dies_after_the_switch_has_its_old_state_file_back(role: 
 
 
 def test_reset_after_a_change_of_policy_leaves_a_kubelet_that_runs(role: Role) -> None:
-    source = switched(role, kubelet_config_trial_seconds=1)
-    role.bench.wait(lambda: t.cast("dict[str, str]", source)["uid"] in role.node.run("cat /var/lib/kubelet-config/store/meta/last-known-good"), 30, "graduation")
+    uid = switched(role, kubelet_config_trial_seconds=1)["uid"]
+    role.bench.wait(lambda: uid in role.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation", every=1)
     invocation = role.node.invocation_id()
     refused = role.play(None, "", tasks_from="reset")
     assert refused.code and f"{STATE} is for the policy static" in refused.output and "Nothing was changed" in refused.output, refused.output

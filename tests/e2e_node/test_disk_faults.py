@@ -19,6 +19,8 @@ from tests.support.small_disk import SmallDisk
 FULL, READ_ONLY = "n1", "n2"
 CAUSES = {FULL: "No space left on device", READ_ONLY: "Read-only file system"}
 CONFIRM_SECONDS = 20
+LOCAL = "store/local/config"
+BAD = {"evictionHard": {"memory.available": "lots"}}
 
 
 class Place:
@@ -53,7 +55,7 @@ def place(static_lab: Lab, tmp_path: Path) -> t.Iterator[Place]:
     """Both nodes, which are given back as they were."""
     place = Place(Role(static_lab, tmp_path, FULL, READ_ONLY))
     for bench in place.benches.values():
-        bench.carry()
+        bench.bring()
     try:
         yield place
     finally:
@@ -105,3 +107,38 @@ def test_from_each_step_on(place: Place) -> None:
               f"again {time.monotonic() - well:.1f} s")
         place.close()
     assert min(failed.values()) >= 4, failed
+
+
+def test_the_guard_goes_back_on_a_full_disk(place: Place) -> None:
+    bench, disk = place.benches[FULL], place.disks[FULL]
+    disk.mount()
+    bench.open()
+    bench.assign(BAD, restart=False)
+    disk.fill()
+    bench.node.run("systemctl restart kubelet", check=False)
+    took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "way back")
+    invocation = bench.node.invocation_id()
+    time.sleep(12)
+    assert bench.node.invocation_id() == invocation, "it is not restarted again and again because that cannot be written down"
+    disk.heal()
+    told = bench.wait(lambda: "ended 2 times" in bench.status().get("error", ""), 60, "annotation", every=1)
+    print(f"\nrecovery on a full disk: {took:.1f} s, told {told:.1f} s after it was well")
+    settled.settled(bench, settled.OLD, 30)
+
+
+@pytest.mark.parametrize("changes", [{"kubeAPIQPS": settled.NEW}, BAD])
+def test_the_guard_goes_back_once_a_read_only_disk_is_writable(place: Place, changes: dict[str, t.Any]) -> None:
+    bench, disk = place.benches[READ_ONLY], place.disks[READ_ONLY]
+    disk.mount()
+    bench.open()
+    bench.assign(changes, deadline=4, restart=False)
+    disk.read_only()
+    bench.node.run("systemctl restart kubelet", check=False)
+    time.sleep(8)
+    if changes != BAD:
+        # Nobody has confirmed; it keeps what it has rather than nothing.
+        assert bench.healthy() and settled.qps(bench) == settled.NEW
+    assert bench.active() != LOCAL
+    disk.heal()
+    took = settled.settled(bench, settled.OLD, 60)
+    print(f"\nrecovery {took:.1f} s after the disk was writable again")

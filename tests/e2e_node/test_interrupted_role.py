@@ -24,7 +24,7 @@ def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
     """The role on both nodes, which are given back as they were."""
     role = Role(static_lab, tmp_path, LEFT, REBOOTED)
     for bench in role.benches.values():
-        bench.carry()
+        bench.bring()
     try:
         yield role
     finally:

@@ -39,8 +39,17 @@ class Bench:
         self.node: LabNode = lab.node(name)
         self.count = int(time.time()) % 100000 * 100
 
-    def carry(self) -> None:
-        """Put the code on the node."""
+    def open(self) -> None:
+        """Put the code on the node, remember its local configuration, install the guard."""
+        self.bring()
+        self.python("""
+store.remember_local({"/var/lib/kubelet/config.yaml": local.take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
+store.settle()
+setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
+""")
+
+    def bring(self) -> None:
+        """Put the code on the node, nothing else."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             for part in ("_node", "_config"):
@@ -49,15 +58,6 @@ class Bench:
         self.node.run(f"mkdir -p {PLACE}")
         self._put(f"{PLACE}.b64", buffer.getvalue())
         self.node.run(f"base64 -d {PLACE}.b64 | tar -x -C {PLACE}")
-
-    def open(self) -> None:
-        """Put the code on the node, remember its local configuration, install the guard."""
-        self.carry()
-        self.python("""
-store.remember_local({"/var/lib/kubelet/config.yaml": local.take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
-store.settle()
-setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
-""")
 
     def _put(self, path: str, data: bytes) -> None:
         self.node.run(f"cat > {path}", stdin=base64.b64encode(data).decode())

@@ -49,6 +49,7 @@ class Role:
             "tasks": [role, {"name": AFTER, "ansible.builtin.debug": {"msg": "the end"}}]}]))
         return path
 
-    def layout(self) -> str:
-        """Every file the role could touch, with its type, mode, size and link, and the bytes of those that are small."""
-        return self.node.run(f"{FILES} {PRINT}") + self.node.run("systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")
+    def layout(self, name: str = "") -> str:
+        """Every file of a node that the role could touch, with its type, mode, size and link, and the bytes of those that are small."""
+        node = self.benches[name].node if name else self.node
+        return node.run(f"{FILES} {PRINT}") + node.run("systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")
