@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import typing as t
 
@@ -28,6 +29,9 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config, checkpoint, removed, diff, warnings.
     Raises StoreError.
     """
+    # ansible-core before 2.19 makes a mapping of a template's result that reads like JSON.
+    texts = {key: text if isinstance(text, str) else json.dumps(text, indent=2, sort_keys=True) + "\n" for key, text in (options["data"] or {}).items()}
+    options = {**options, "data": texts or options["data"]}
     store = store or Store(options["config_dir"])
     # A node without a store is reset already, and not even a lock is to be left on it.
     pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))

@@ -122,6 +122,12 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert (tmp_path / "kubelet.yaml").read_text() == config(maxPods=60)
 
 
+def test_text_that_ansible_has_made_a_mapping_of(run: Run) -> None:
+    done = run("staged", source=source("c"), data={"kubelet": {"kind": "KubeletConfiguration", "maxPods": 61}, "more": "text"})
+    assert json.loads(Path(done["checkpoint"], "kubelet").read_text()) == {"kind": "KubeletConfiguration", "maxPods": 61}
+    assert Path(done["checkpoint"], "more").read_text() == "text"
+
+
 def test_an_earlier_run_did_not_come_to_the_restart(run: Run) -> None:
     """Told by the InvocationID, which is still the one from before the switch."""
     run("assigned", "a", invocation="one")
