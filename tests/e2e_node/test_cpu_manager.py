@@ -20,6 +20,11 @@ def state(role: Role) -> str:
     return role.node.run(f"cat {STATE}")
 
 
+def refusals(role: Role) -> int:
+    """How often a kubelet of this node has died of its state file."""
+    return int(role.node.run("journalctl --unit=kubelet --output=cat | grep -c 'differs from state checkpoint policy' || true"))
+
+
 def policy(role: Role) -> tuple[t.Any, t.Any]:
     """What the running kubelet does, and what its state file is for."""
     return role.bench.configz()["cpuManagerPolicy"], json.loads(state(role))["policyName"]
@@ -43,15 +48,15 @@ def test_a_change_of_policy_is_refused_unless_asked_for(role: Role) -> None:
 
 def test_the_way_back_puts_the_old_state_file_back(role: Role) -> None:
     before = state(role)
-    switched(role, kubelet_config_confirm=False, kubelet_config_confirm_seconds=15)
-    took = role.bench.wait(lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 60, "way back")
+    switched(role, kubelet_config_confirm=False, kubelet_config_confirm_seconds=45)
+    took = role.bench.wait(lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 90, "way back", every=1)
     print(f"\nback {took:.1f} s after the play")
     role.bench.wait(lambda: policy(role) == ("none", "none"), 20, "old policy")
     assert state(role) == before
 
 
 def test_a_kubelet_that_dies_after_the_switch_has_its_old_state_file_back(role: Role) -> None:
-    before = state(role)
+    before, died = state(role), refusals(role)
     run = role.play(role.bench.source(), {**role.local, **STATIC, **BAD}, kubelet_config_state_files="switch")
     assert run.code and "went back to its former configuration" in run.output, run.output
     role.bench.wait(lambda: role.bench.healthy() and policy(role) == ("none", "none"), 30, "old policy")
@@ -63,6 +68,7 @@ def test_a_kubelet_that_dies_after_the_switch_has_its_old_state_file_back(role: 
     print(f"\nrecovery: {took:.1f} s")
     role.bench.wait(lambda: policy(role) == ("none", "none"), 20, "old policy")
     assert state(role) == before
+    assert refusals(role) == died, "it was the configuration that it died of"
 
 
 def test_reset_after_a_change_of_policy_leaves_a_kubelet_that_runs(role: Role) -> None:

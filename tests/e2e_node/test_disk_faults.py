@@ -18,7 +18,8 @@ from tests.support.small_disk import SmallDisk
 
 FULL, READ_ONLY = "n1", "n2"
 CAUSES = {FULL: "No space left on device", READ_ONLY: "Read-only file system"}
-CONFIRM_SECONDS = 20
+# Of a node that nobody confirms; for the plays that do confirm it is to be enough on a busy machine too.
+LEAST_SECONDS, TIMES = 12, 1.5
 LOCAL = "store/local/config"
 BAD = {"evictionHard": {"memory.available": "lots"}}
 
@@ -70,6 +71,7 @@ def message(output: str, name: str) -> str:
 def test_from_each_step_on(place: Place) -> None:
     role, seen = place.role, list[str]()
     failed = dict.fromkeys(place.benches, 0)
+    confirm = 60.0
     while AFTER not in seen:
         place.open()
         configs = {name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in place.benches.items()}
@@ -82,7 +84,7 @@ def test_from_each_step_on(place: Place) -> None:
             return True
 
         begun = time.monotonic()
-        run = boundaries.steps(role.ansible, role.write(configs, kubelet_config_confirm_seconds=CONFIRM_SECONDS, kubelet_config_trial_seconds=2), before)
+        run = boundaries.steps(role.ansible, role.write(configs, kubelet_config_confirm_seconds=int(confirm), kubelet_config_trial_seconds=2), before)
         ran = time.monotonic()
         assert len(seen) == number < 30, seen
         taken = {name: settled.confirmed(bench, configs[name][0]) for name, bench in place.benches.items()}
@@ -93,14 +95,15 @@ def test_from_each_step_on(place: Place) -> None:
             assert not said or (CAUSES[name] in said and STORE in said), said
             bench.wait(lambda bench=bench: bench.healthy() and settled.qps(bench) in (settled.OLD, settled.NEW), 30, "kubelet that is well")
             settled.whole(bench)
-        settled.runs(place.benches[FULL], settled.NEW if taken[FULL] else settled.OLD, CONFIRM_SECONDS + 20)
+        settled.runs(place.benches[FULL], settled.NEW if taken[FULL] else settled.OLD, confirm + 20)
         place.heal()
         healed = time.monotonic()
         for name, bench in place.benches.items():
-            settled.settled(bench, settled.NEW if taken[name] else settled.OLD, CONFIRM_SECONDS + 20)
+            settled.settled(bench, settled.NEW if taken[name] else settled.OLD, confirm + 20)
         well = time.monotonic()
         again = role.ansible.playbook(str(role.write(configs, kubelet_config_trial_seconds=2)))
         assert again.code == 0, again.output
+        confirm = max(LEAST_SECONDS, TIMES * (time.monotonic() - well))
         for bench in place.benches.values():
             assert settled.qps(bench) == settled.NEW
         print(f"\n{number:2} {seen[-1]}: {ran - begun:.1f} s, healed {healed - ran:.1f} s later, well {well - healed:.1f} s after that, "

@@ -52,7 +52,7 @@ def other_version(bench: Bench, refuses: str) -> None:
 
 @pytest.mark.parametrize("refused", [True, False])
 def test_what_the_present_version_refuses_is_passed_over(bench: Bench, refused: bool) -> None:
-    good = bench.assign({"maxPods": 55}, deadline=2)
+    good = bench.assign({"maxPods": 55}, deadline=2, confirm=90)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
     bench.wait(lambda: good["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation", every=1)

@@ -126,9 +126,8 @@ class Guard:
     def _judge(self, trial: Trial, facts: Facts, starting: bool) -> bool:
         """Look, decide, act; return whether the kubelet is to be restarted."""
         terms = terms_of(trial)
-        former = self.records.progress()
-        progress = decide.observe(terms, former, facts)
-        if starting and former.name != terms.name and trial.state_files and self._running() == self.store.target(trial.to):
+        progress = decide.observe(terms, self.records.progress(), facts)
+        if starting and trial.state_files and self._running() == self.store.target(trial.to):
             self._keep(lambda: statefiles.clear(trial.state_files))
         action = decide.decide(terms, progress, facts)
         if action.what == decide.GO_BACK and not progress.verdict and _or_none(self.store.assigned) != trial.to:
