@@ -38,14 +38,14 @@ def bench(static_lab: Lab) -> t.Iterator[Bench]:
     try:
         yield bench
     finally:
-        bench.node.run(f"umount /usr/bin/kubelet; umount {REAL}; rm -f {REAL} {OTHER}", check=False)
+        bench.node.run(f"systemctl stop kubelet; test ! -e {OTHER} || umount /usr/bin/kubelet; rm -f {REAL} {OTHER}", check=False)
         bench.close()
         assert bench.node.run("/usr/bin/kubelet --version") == "Kubernetes v1.20.2\n"
 
 
 def other_version(bench: Bench, refuses: str) -> None:
     """From its next start on the kubelet is the other version."""
-    bench.node.run(f"cat > {OTHER} && chmod 755 {OTHER} && touch {REAL} && mount --bind /usr/bin/kubelet {REAL} && mount --bind {OTHER} /usr/bin/kubelet",
+    bench.node.run(f"cat > {OTHER} && chmod 755 {OTHER} && cp /usr/bin/kubelet {REAL} && mount --bind {OTHER} /usr/bin/kubelet",
                    stdin=SCRIPT.replace("WHAT", refuses))
     assert bench.node.run("/usr/bin/kubelet --version") == "Kubernetes v1.21.0\n"
 
