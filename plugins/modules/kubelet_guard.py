@@ -42,6 +42,12 @@ options:
       - With O(state=restarted), how long the kubelet may take until its healthz answers.
     type: int
     default: 60
+  state_files:
+    description:
+      - With O(state=restarted), manager state files of another policy, which are removed while no kubelet runs.
+    type: list
+    elements: path
+    default: []
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
 attributes:
@@ -94,6 +100,7 @@ def main() -> None:
             "unit": {"type": "str", "default": "kubelet.service"},
             "key": {"type": "str", "default": "kubelet", "no_log": False},
             "seconds": {"type": "int", "default": 60},
+            "state_files": {"type": "list", "elements": "path", "default": []},
         },
         supports_check_mode=True,
     )
@@ -105,7 +112,7 @@ def main() -> None:
         elif options["state"] == "absent":
             result = absent(options["config_dir"], unit, module.check_mode)
         else:
-            result = restarted(unit, options["seconds"], module.check_mode)
+            result = restarted(unit, options["seconds"], module.check_mode, options["state_files"])
     except (StoreError, UnitError, LockError, OSError) as error:
         module.fail_json(msg=str(error))
     for warning in result.pop("warnings", []):

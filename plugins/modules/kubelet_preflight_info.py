@@ -25,6 +25,12 @@ options:
       - A complete KubeletConfiguration, as the text that would become the kubelet's config file.
       - V(check) is V(null) in the result without it.
     type: json
+  local:
+    description:
+      - Whether RV(problems) are those of the configuration that the unit names by itself, which it runs once this collection is gone from the node.
+      - O(config) goes before it.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
@@ -172,7 +178,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node import con
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec={"unit": {"type": "str", "default": "kubelet.service"}, "config": {"type": "json"}}, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec={"unit": {"type": "str", "default": "kubelet.service"}, "config": {"type": "json"}, "local": {"type": "bool", "default": False}},
+        supports_check_mode=True)
     text = module.params["config"]
     if text:
         try:
@@ -180,7 +188,7 @@ def main() -> None:
         except ValueError:
             module.no_log_values.add(text)
     try:
-        module.exit_json(changed=False, **preflight.look(module.params["unit"], text))
+        module.exit_json(changed=False, **preflight.look(module.params["unit"], text, local=module.params["local"]))
     except unit.UnitError as error:
         module.fail_json(msg=str(error))
 

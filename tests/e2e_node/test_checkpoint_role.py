@@ -4,56 +4,10 @@
 """The role `checkpoint` on a real node: a switch, nothing the second time, check mode, a bad configuration, reset."""
 from __future__ import annotations
 
-import json
 import time
-import typing as t
-from pathlib import Path
 
-import pytest
-
-from tests.lab.lab import Lab
-from tests.support.ansible import Ansible, Run
-from tests.support.node_bench import STORE, Bench
-
-FILES = "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config"
-PRINT = "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort"
-
-
-class Role:
-    """Plays of the role on n1."""
-
-    def __init__(self, lab: Lab, home: Path) -> None:
-        self.lab = lab
-        self.bench = Bench(lab, "n1")
-        self.node = self.bench.node
-        self.ansible = Ansible(home, lab.kubeconfig, lab.inventory)
-        self.home = home
-        self.local = self.bench.local()
-
-    def play(self, source: dict[str, str] | None, config: t.Any, *arguments: str, tasks_from: str = "main", **variables: t.Any) -> Run:
-        text = config if isinstance(config, str) else json.dumps(config, indent=2, sort_keys=True) + "\n"
-        role = {"ansible.builtin.include_role": {"name": "livenodes.kubelet.checkpoint", "tasks_from": tasks_from},
-                "vars": {"kubelet_config_source": source, "kubelet_config_data": {"kubelet": text}, **variables}}
-        path = self.home / "play.yml"
-        path.write_text(json.dumps([{"hosts": "n1", "gather_facts": False, "tasks": [role]}]))
-        return self.ansible.playbook(str(path), *arguments)
-
-    def layout(self) -> str:
-        """Every file the role could touch, with its type, mode, size and link, and the bytes of those that are small."""
-        return self.node.run(f"{FILES} {PRINT}") + self.node.run("systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")
-
-
-@pytest.fixture
-def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
-    """The role on a node as it was before; the other node must not notice."""
-    role = Role(static_lab, tmp_path)
-    before = static_lab.node("n2").invocation_id()
-    try:
-        yield role
-        assert static_lab.node("n2").invocation_id() == before
-    finally:
-        role.play(None, "", tasks_from="reset")
-        role.bench.wait(role.bench.healthy, 60, "healthz")
+from tests.support.node_bench import STORE
+from tests.support.role_bench import Role
 
 
 def test_switch_again_check_mode_and_reset(role: Role) -> None:

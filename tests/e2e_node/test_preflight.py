@@ -18,6 +18,7 @@ import pytest
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.ansible import ROOT, Ansible
+from tests.support.plain_unit import CONFIG_LINE, plain_unit
 
 PLACE = "/root/livenodes-test"
 UNIT = "lnk-test.service"
@@ -221,27 +222,15 @@ def test_kubeadms_unit_is_pointed_elsewhere_and_back(nodes: dict[str, Node]) -> 
 def test_a_plain_unit_is_pointed_elsewhere_and_back(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
     argv = node.python("result = unit.Unit().argv()")
-    node.run(f"mkdir -p {PLACE}/active && cp /var/lib/kubelet/config.yaml {ACTIVE} && cp -a /usr/lib/systemd/system/kubelet.service {PLACE}/service && "
-             f"cp -a {DROPINS} {PLACE}/dropins")
-    rest = " \\\n  ".join(word for word in argv[1:] if not word.startswith("--config="))
-    try:
-        # The lab's own drop-in keeps its settings, in a place of another name, so that no folder for drop-ins is left.
-        node.run(f"rm -r {DROPINS}")
-        node.write("/usr/lib/systemd/system/kubelet.service", "[Unit]\nWants=containerd.service lab-tunables.service lab-no-docker.socket\n"
-                   "After=containerd.service lab-tunables.service lab-no-docker.socket\n[Service]\n"
-                   f"ExecStart=/usr/bin/kubelet \\\n  # where it all stands\n  --config /var/lib/kubelet/config.yaml \\\n  {rest} \\\n  \"--node-labels=a=b\"\n"
-                   "Restart=always\nRestartSec=1\nStartLimitInterval=0\n[Install]\nWantedBy=multi-user.target\n")
-        node.run("systemctl daemon-reload && systemctl restart kubelet")
+    node.run(f"mkdir -p {PLACE}/active && cp /var/lib/kubelet/config.yaml {ACTIVE}")
+    with plain_unit(node.lab_node):
         before = node.etc()
         plain = node.python("result = [unit.Unit().argv(), unit.Unit().form()._asdict()]")
-        assert (plain[1]["kind"], plain[1]["line"]) == ("plain", 7)
+        assert (plain[1]["kind"], plain[1]["line"]) == ("plain", CONFIG_LINE)
         found = node.python(SWITCH)
         assert (found["changed"], found["reloads"], found["wrong"]) == ([True, False, True, False], 2, "")
         assert found["ours"][0] == [f"--config={ACTIVE}" if word == "--config" else word for word in plain[0] if word != "/var/lib/kubelet/config.yaml"]
         assert (found["back"], node.etc()) == (plain[0], before)
-    finally:
-        node.run(f"cp -a {PLACE}/service /usr/lib/systemd/system/kubelet.service && rm -rf {DROPINS} && cp -a {PLACE}/dropins {DROPINS} && "
-                 "systemctl daemon-reload && systemctl restart kubelet")
     assert node.python("result = unit.Unit().argv()") == argv
 
 

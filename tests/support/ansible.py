@@ -8,6 +8,7 @@ import dataclasses
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import typing as t
@@ -63,11 +64,11 @@ class Ansible:
             (folder / f"{name}.yml").write_text(json.dumps(values))
 
     def start(self, name: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start a playbook of the collection (its short name) or a file, without waiting."""
+        """Start a playbook of the collection (its short name) or a file, without waiting, as the leader of a process group of its own."""
         playbook = name if name.endswith(".yml") else f"livenodes.kubelet.{name}"
         command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(self.inventory), playbook, *arguments]
         return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.home,
-                                env={**self.environment, **environment})
+                                env={**self.environment, **environment}, start_new_session=True)
 
     def playbook(self, name: str, *arguments: str, **environment: str) -> Run:
         """Run a playbook to its end (10 minutes at most)."""
@@ -75,7 +76,7 @@ class Ansible:
             try:
                 output, _nothing = process.communicate(timeout=600)
             except BaseException:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 raise
         return Run(process.returncode, output)
 

@@ -115,8 +115,8 @@ store.switch(source)
         return self.node.run(f'python3 -c "{code}"', check=False).strip() == "ok"
 
     def active(self) -> str:
-        """Where `active` points to."""
-        return self.node.run(f"readlink {STORE}/active").strip()
+        """Where `active` points to, empty when it is not there."""
+        return self.node.run(f"readlink {STORE}/active", check=False).strip()
 
     def status(self) -> dict[str, t.Any]:
         """The annotation on the Node, empty when there is none."""
@@ -143,13 +143,13 @@ store.switch(source)
         """The configuration the kubelet runs."""
         return t.cast("dict[str, t.Any]", json.loads(self.lab.kubectl("get", "--raw", f"/api/v1/nodes/{self.node.name}/proxy/configz"))["kubeletconfig"])
 
-    def wait(self, ready: t.Callable[[], t.Any], seconds: float, what: str) -> float:
-        """Wait for something; return how long it took. Says what the guard and the kubelet said if it never comes."""
+    def wait(self, ready: t.Callable[[], t.Any], seconds: float, what: str, every: float = 0.25) -> float:
+        """Wait for something, looking every so many seconds; return how long it took. Says what the guard and the kubelet said if it never comes."""
         begun = time.monotonic()
         while not ready():
             if time.monotonic() - begun > seconds:
                 guard = self.node.journal(25, "livenodes-kubelet-guard.service")
                 records = self.node.run(f"cat {STORE}/store/trial {STORE}/store/progress {STORE}/store/report", check=False)
                 raise AssertionError(f"no {what} within {seconds:.0f} s\nactive {self.active()}\nguard:\n{guard}\n{records}\nkubelet:\n{self.node.journal(12)}")
-            time.sleep(0.25)
+            time.sleep(every)
         return time.monotonic() - begun

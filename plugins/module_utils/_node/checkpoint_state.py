@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import typing as t
 
@@ -28,6 +29,9 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config, checkpoint, removed, diff, warnings.
     Raises StoreError.
     """
+    # ansible-core before 2.19 makes a mapping of a template's result that reads like JSON.
+    texts = {key: text if isinstance(text, str) else json.dumps(text, indent=2, sort_keys=True) + "\n" for key, text in (options["data"] or {}).items()}
+    options = {**options, "data": texts or options["data"]}
     store = store or Store(options["config_dir"])
     # A node without a store is reset already, and not even a lock is to be left on it.
     pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
@@ -52,6 +56,7 @@ class _Run:
         self.warnings: list[str] = []
         self.removed: list[str] = []
         self.predicted: Result = {}
+        self.unwritten = False
         self.gone = False
         given = options.get("source")
         self.source: Source | None = given and {
@@ -118,8 +123,15 @@ class _Run:
             return
         taken = (armed or Trial(assigned, good, Moment.now())).but(failed=reason)
         found = resolve(store, taken)
-        self._change(lambda: store.roll_back(reason))
         self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(taken)}
+        try:
+            self._change(lambda: store.roll_back(reason))
+        except StoreError as error:
+            if found.target != quietly(store.running):
+                raise
+            # Of a full disk: the way back was taken all the same, and whoever asked for it has to restart the kubelet.
+            self.warnings.append(f"the way back is taken, but the note of it is not written: {error}")
+            self.unwritten = True
 
     def reset(self) -> None:
         store = self.store
@@ -195,7 +207,7 @@ class _Run:
         result: Result = {
             "assigned": quietly(store.assigned), "active": quietly(store.active_source), "lastKnownGood": quietly(store.last_known_good),
             "error": store.error(), "trial": _shown(armed) if armed is not None else None}
-        result.update(self.predicted if self.pretend else {})
+        result.update(self.predicted if self.pretend or self.unwritten else {})
         # Removing the store changes no kubelet's configuration: none looks there any more.
         target, text = (None, before.text) if self.gone else (quietly(store.running), _text(store))
         if self.pretend and not self.gone and "active" in self.predicted:

@@ -163,9 +163,8 @@ class Guard:
     def _judge(self, trial: Trial, facts: Facts, starting: bool) -> str:
         """Look, decide, act; return what is left to do without the lock: GO_BACK, to restart the kubelet; ASK, for its Node; else WAIT."""
         terms = terms_of(trial)
-        former = self.records.progress()
-        progress = decide.observe(terms, former, facts)
-        if starting and former.name != terms.name and trial.state_files and self._running() == self.store.target(trial.to):
+        progress = decide.observe(terms, self.records.progress(), facts)
+        if starting and trial.state_files and self._running() == self.store.target(trial.to):
             self._keep(lambda: statefiles.clear(trial.state_files))
         action = decide.decide(terms, progress, facts)
         if action.what == decide.GO_BACK and not progress.verdict and _or_none(self.store.assigned) != trial.to:
@@ -175,7 +174,7 @@ class Guard:
             return decide.WAIT
         if action.what == decide.GO_BACK and not progress.verdict and self._running() != self.store.target(trial.to):
             # It went back already, and only the note of that could not be written: one restart was enough.
-            self._keep(lambda: self.store.roll_back(action.reason))
+            self._keep(lambda: self._note_back(action.reason))
             return decide.WAIT
         if action.what == decide.GO_BACK:
             self._remember(progress._replace(verdict=action.reason))
@@ -224,6 +223,11 @@ class Guard:
             self._finish()
             return False
         return True
+
+    def _note_back(self, reason: str) -> None:
+        """Write down a way back that has been taken, and only then tell of it: until that can be written it is tried at every look."""
+        self.store.roll_back(reason)
+        self._tell_back(reason)
 
     def _tell_back(self, reason: str) -> None:
         active = self._active()

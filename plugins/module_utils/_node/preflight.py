@@ -16,9 +16,11 @@ from .unit import Command, Unit, UnitError
 _CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
 
 
-def look(name: str = "kubelet.service", text: str | None = None, root: str = "/", run: command.Run = command.execute) -> dict[str, Any]:
+def look(name: str = "kubelet.service", text: str | None = None, root: str = "/", run: command.Run = command.execute,
+         local: bool = False) -> dict[str, Any]:
     """Return what the unit runs (`kubelet`), what the host needs (`host`), for a staged config `text` the binary's verdict (`check`), and `problems`.
 
+    The problems are those of `text`, else of the config that the kubelet runs; `local`: of the one that the unit names without our drop-in.
     A unit that is not understood is shown as `refused`, with what can be told of it all the same. Raises UnitError without systemd.
     """
     unit = Unit(name, root, run)
@@ -29,7 +31,7 @@ def look(name: str = "kubelet.service", text: str | None = None, root: str = "/"
     program = _program(upcoming.argv, unit)
     version = binary.version(program, run) if program else None
     path = form.config_of(argv)
-    config, unreadable = _read(path, root)
+    config, unreadable = _read(shape.config if local and shape.config else path, root)
     kubelet = {
         "unit": name, "form": shape.kind, "reason": shape.reason, "state": unit.show().get("ActiveState"), "version": version, "binary": program or None,
         "command": masked(argv), "command_source": now.source, "next_command": masked(upcoming.argv), "changes_at_restart": argv != upcoming.argv,

@@ -77,11 +77,18 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
     return []
 
 
-def restarted(unit: Unit, seconds: float, check: bool) -> dict[str, Any]:
-    """Restart the kubelet; it has to stay, and healthz to answer, where the configuration that it was started with says. Raises UnitError."""
+def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = ()) -> dict[str, Any]:
+    """Restart the kubelet; it has to stay, and healthz to answer, where the configuration that it was started with says. Raises UnitError, files.FileError.
+
+    `state_files` are removed in between: a kubelet that runs would write them again.
+    """
     if check:
         return {"changed": True}
     begun = time.monotonic()
+    if state_files:
+        unit.run(["systemctl", "stop", unit.name])
+        for path in state_files:
+            files.remove(path)
     invocation = unit.restart(settle=0)
     well = 0
     while True:

@@ -9,7 +9,7 @@ put away before the first start on trial, and put back before the first start af
 from __future__ import annotations
 
 import base64
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Mapping, Sequence
 
 from . import files
 
@@ -23,10 +23,14 @@ def take(paths: Iterable[str]) -> list[dict[str, Any]]:
     return result
 
 
-def clear(kept: Iterable[Mapping[str, Any]]) -> None:
-    """Remove them, for a kubelet that starts with another policy. Raises files.FileError."""
-    for entry in kept:
-        files.remove(entry["path"])
+def clear(kept: Sequence[Mapping[str, Any]]) -> None:
+    """Remove those that are still as they were, for a kubelet that starts with another policy. Raises files.FileError.
+
+    What that kubelet has written in their place since stays: it is for its own policy.
+    """
+    for now, entry in zip(take(entry["path"] for entry in kept), kept):
+        if now == entry:
+            files.remove(entry["path"])
 
 
 def restore(kept: Iterable[Mapping[str, Any]]) -> None:

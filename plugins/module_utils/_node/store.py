@@ -19,6 +19,7 @@ and `resolve()` finds a whole config. Whoever changes a store holds its lock (lo
 """
 from __future__ import annotations
 
+import errno
 import json
 import os
 import typing as t
@@ -310,7 +311,12 @@ class Store:
         self._sweep(self.config_dir)
         files.remove(os.path.join(self.config_dir, "lock"), self.fs)
         if not self.fs.listdir(self.config_dir):
-            files.remove_folder(self.config_dir, self.fs)
+            try:
+                files.remove_folder(self.config_dir, self.fs)
+            except FileError as error:
+                # A file system of its own is mounted there.
+                if error.number != errno.EBUSY:
+                    raise
         return True
 
     def collect_garbage(self, keep: t.Iterable[t.Mapping[str, str]] = ()) -> list[str]:

@@ -4,6 +4,7 @@
 """The module's states, one after another on a real folder, with check mode and diff beside each."""
 from __future__ import annotations
 
+import errno
 import json
 import os
 import typing as t
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.files import OS
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.lock import locked
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import Store
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_checkpoint
@@ -120,6 +122,12 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert (tmp_path / "kubelet.yaml").read_text() == config(maxPods=60)
 
 
+def test_text_that_ansible_has_made_a_mapping_of(run: Run) -> None:
+    done = run("staged", source=source("c"), data={"kubelet": {"kind": "KubeletConfiguration", "maxPods": 61}, "more": "text"})
+    assert json.loads(Path(done["checkpoint"], "kubelet").read_text()) == {"kind": "KubeletConfiguration", "maxPods": 61}
+    assert Path(done["checkpoint"], "more").read_text() == "text"
+
+
 def test_an_earlier_run_did_not_come_to_the_restart(run: Run) -> None:
     """Told by the InvocationID, which is still the one from before the switch."""
     run("assigned", "a", invocation="one")
@@ -155,6 +163,19 @@ def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -
 def test_something_else_is_assigned(run: Run) -> None:
     run("assigned", "a")
     assert "ConfigMap kube-system/b at resourceVersion 7 is to be confirmed, but ConfigMap kube-system/a" in run("confirmed", "b")["msg"]
+
+
+def test_taken_back_although_the_disk_is_full(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("assigned", "a")
+
+    def full(_self: OS, _handle: int, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(OS, "write", full)
+    done = run("rolled_back", reason="pods were lost")
+    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("a", None, None, "pods were lost")), done
+    assert "store/trial: cannot write: No space left on device" in json.dumps(done["warnings"])
+    assert store.active_source() is None
 
 
 def test_text_that_is_no_configuration_is_not_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,8 +41,8 @@ class Node:
         out = "Kubernetes v1.20.2\n" if words[1:] == ["--version"] else out
         return subprocess.CompletedProcess(words, 0 if out else 1, out, "")
 
-    def look(self, text: str | None = None) -> dict[str, t.Any]:
-        return preflight.look("kubelet.service", text, str(self.root), self.run)
+    def look(self, text: str | None = None, local: bool = False) -> dict[str, t.Any]:
+        return preflight.look("kubelet.service", text, str(self.root), self.run, local)
 
 
 @pytest.fixture
@@ -87,6 +87,13 @@ def test_a_staged_config_is_checked_and_held_against_the_host(node: Node) -> Non
     assert node.look("&what\n")["problems"] == [], "what cannot be read is not judged"
 
 
+def test_what_the_unit_names_by_itself_is_held_against_the_host(node: Node) -> None:
+    node.write("/proc/72/cmdline", "\0".join([word.replace("/etc/kubelet.yaml", "/store/kubelet") for word in ARGV] + [""]))
+    node.write("/store/kubelet", 'kind: KubeletConfiguration\nresolvConf: ""\n')
+    assert node.look()["problems"] == []
+    assert [problem["path"] for problem in node.look(local=True)["problems"]] == ["resolvConf"]
+
+
 def test_secret_flags_in_both_forms_are_masked() -> None:
     assert preflight.masked(["--manifest-url-header", "A:hunter2", "--max-pods", "1", "--manifest_url_header=A:b"]) == [
         "--manifest-url-header", "********", "--max-pods", "1", "--manifest_url_header=********"]
@@ -103,7 +110,7 @@ def run_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 def test_the_module_passes_options_on_and_masks_secrets(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[t.Any] = []
 
-    def look(*arguments: t.Any) -> dict[str, t.Any]:
+    def look(*arguments: t.Any, **dummy: t.Any) -> dict[str, t.Any]:
         seen.extend(arguments)
         return {"kubelet": {"form": "plain"}, "host": {}, "check": {"messages": ["hunter22 is quoted"]}, "problems": []}
 
@@ -114,7 +121,7 @@ def test_the_module_passes_options_on_and_masks_secrets(monkeypatch: pytest.Monk
 
 
 def test_the_module_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def look(*dummy: t.Any) -> dict[str, t.Any]:
+    def look(*dummy: t.Any, **_named: t.Any) -> dict[str, t.Any]:
         raise unit.UnitError("no systemd here")
 
     monkeypatch.setattr(preflight, "look", look)

@@ -263,12 +263,16 @@ def test_what_another_kubelet_version_proved_is_checked_before_it_is_used(node: 
     assert node.store.running() == target
 
 
-def test_state_files_go_with_the_switch(node: Node, tmp_path: Path) -> None:
+@pytest.mark.parametrize("looked", [False, True])
+def test_state_files_go_with_the_switch(node: Node, tmp_path: Path, looked: bool) -> None:
+    """Also when the watcher has looked before the first start of the trial, as it mostly has."""
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node import statefiles
 
     state = tmp_path / "cpu_manager_state"
     state.write_text("none")
     node.assign(state_files=statefiles.take([str(state)]))
+    if looked:
+        node.later()
     node.start()
     assert not state.exists()
     state.write_text("static")
@@ -374,7 +378,7 @@ def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, be
     assert node.ran == [NEW, LOCAL]
     disk.full = False
     node.later()
-    assert node.ran == [NEW, LOCAL] and "nobody confirmed" in node.store.error()
+    assert node.ran == [NEW, LOCAL] and "nobody confirmed" in node.store.error() and "nobody confirmed" in node.error()
 
 
 def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import subprocess
@@ -304,3 +305,15 @@ def test_a_full_disk_does_not_stop_the_way_back(store: Store) -> None:
     with pytest.raises(StoreError, match=r"store/trial: cannot write: No space left on device; free some space"):
         Store(store.config_dir, Full()).roll_back("it crashed")
     assert store.active_source() == A
+
+
+def test_a_folder_that_is_a_file_system_of_its_own_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rename(self: OS, path: str, target: str) -> None:
+        if path == store.config_dir:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        os.rename(path, target)
+
+    monkeypatch.setattr(OS, "rename", rename)
+    store.reset()
+    assert store.remove()
+    assert os.listdir(store.config_dir) == []

@@ -1,0 +1,147 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The store on a real file system that is full, or read-only, from any step of the role on, and while the guard goes back."""
+from __future__ import annotations
+
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.support import boundaries, settled
+from tests.support.node_bench import STORE
+from tests.support.role_bench import AFTER, Role
+from tests.support.small_disk import SmallDisk
+
+FULL, READ_ONLY = "n1", "n2"
+CAUSES = {FULL: "No space left on device", READ_ONLY: "Read-only file system"}
+# Of a node that nobody confirms; for the plays that do confirm it is to be enough on a busy machine too.
+LEAST_SECONDS, TIMES = 12, 1.5
+LOCAL = "store/local/config"
+BAD = {"evictionHard": {"memory.available": "lots"}}
+
+
+class Place:
+    """Both nodes with the store on a disk of its own."""
+
+    def __init__(self, role: Role) -> None:
+        self.role = role
+        self.benches = role.benches
+        self.disks = {name: SmallDisk(bench) for name, bench in role.benches.items()}
+
+    def open(self) -> None:
+        for disk in self.disks.values():
+            disk.mount()
+
+    def close(self) -> None:
+        for name, bench in self.benches.items():
+            bench.node.run("systemctl stop livenodes-kubelet-guard.service; systemctl stop kubelet", check=False)
+            self.disks[name].close()
+            bench.close()
+
+    def harm(self) -> None:
+        self.disks[FULL].fill()
+        self.disks[READ_ONLY].read_only()
+
+    def heal(self) -> None:
+        for disk in self.disks.values():
+            disk.heal()
+
+
+@pytest.fixture
+def place(static_lab: Lab, tmp_path: Path) -> t.Iterator[Place]:
+    """Both nodes, which are given back as they were."""
+    place = Place(Role(static_lab, tmp_path, FULL, READ_ONLY))
+    for bench in place.benches.values():
+        bench.bring()
+    try:
+        yield place
+    finally:
+        place.close()
+
+
+def message(output: str, name: str) -> str:
+    """The last words of a node that failed, empty for one that did not."""
+    return next((line for line in reversed(output.splitlines()) if line.startswith(f"fatal: [{name}]: FAILED!")), "")
+
+
+def test_from_each_step_on(place: Place) -> None:
+    role, seen = place.role, list[str]()
+    failed = dict.fromkeys(place.benches, 0)
+    confirm = 60.0
+    while AFTER not in seen:
+        place.open()
+        configs = {name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in place.benches.items()}
+        number = len(seen) + 1
+
+        def before(count: int, name: str, number: int = number) -> bool:
+            if count == number:
+                seen.append(name)
+                place.harm()
+            return True
+
+        begun = time.monotonic()
+        run = boundaries.steps(role.ansible, role.write(configs, kubelet_config_confirm_seconds=int(confirm), kubelet_config_trial_seconds=2), before)
+        ran = time.monotonic()
+        assert len(seen) == number < 30, seen
+        taken = {name: settled.confirmed(bench, configs[name][0]) for name, bench in place.benches.items()}
+        for name, bench in place.benches.items():
+            said = message(run.output, name)
+            failed[name] += bool(said)
+            assert bool(said) != taken[name], run.output
+            assert not said or (CAUSES[name] in said and STORE in said), said
+            bench.wait(lambda bench=bench: bench.healthy() and settled.qps(bench) in (settled.OLD, settled.NEW), 30, "kubelet that is well")
+            settled.whole(bench)
+        settled.runs(place.benches[FULL], settled.NEW if taken[FULL] else settled.OLD, confirm + 20)
+        place.heal()
+        healed = time.monotonic()
+        for name, bench in place.benches.items():
+            settled.settled(bench, settled.NEW if taken[name] else settled.OLD, confirm + 20)
+        well = time.monotonic()
+        again = role.ansible.playbook(str(role.write(configs, kubelet_config_trial_seconds=2)))
+        assert again.code == 0, again.output
+        confirm = max(LEAST_SECONDS, TIMES * (time.monotonic() - well))
+        for bench in place.benches.values():
+            assert settled.qps(bench) == settled.NEW
+        print(f"\n{number:2} {seen[-1]}: {ran - begun:.1f} s, healed {healed - ran:.1f} s later, well {well - healed:.1f} s after that, "
+              f"again {time.monotonic() - well:.1f} s")
+        place.close()
+    assert min(failed.values()) >= 4, failed
+
+
+def test_the_guard_goes_back_on_a_full_disk(place: Place) -> None:
+    bench, disk = place.benches[FULL], place.disks[FULL]
+    disk.mount()
+    bench.open()
+    bench.assign(BAD, restart=False)
+    disk.fill()
+    bench.node.run("systemctl restart kubelet", check=False)
+    took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "way back")
+    invocation = bench.node.invocation_id()
+    time.sleep(12)
+    assert bench.node.invocation_id() == invocation, "it is not restarted again and again because that cannot be written down"
+    disk.heal()
+    told = bench.wait(lambda: "ended 2 times" in bench.status().get("error", ""), 60, "annotation", every=1)
+    print(f"\nrecovery on a full disk: {took:.1f} s, told {told:.1f} s after it was well")
+    settled.settled(bench, settled.OLD, 30)
+
+
+@pytest.mark.parametrize("changes", [{"kubeAPIQPS": settled.NEW}, BAD])
+def test_the_guard_goes_back_once_a_read_only_disk_is_writable(place: Place, changes: dict[str, t.Any]) -> None:
+    bench, disk = place.benches[READ_ONLY], place.disks[READ_ONLY]
+    disk.mount()
+    bench.open()
+    bench.assign(changes, deadline=4, restart=False)
+    disk.read_only()
+    bench.node.run("systemctl restart kubelet", check=False)
+    time.sleep(8)
+    if changes != BAD:
+        # Nobody has confirmed; it keeps what it has rather than nothing.
+        assert bench.healthy() and settled.qps(bench) == settled.NEW
+    assert bench.active() != LOCAL
+    disk.heal()
+    took = settled.settled(bench, settled.OLD, 60)
+    print(f"\nrecovery {took:.1f} s after the disk was writable again")

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The reset of the role `checkpoint`, its controller killed before each of its steps: a second reset ends what the first one began."""
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.support import boundaries, settled
+from tests.support.role_bench import AFTER, Role
+
+LEFT, REBOOTED = "n1", "n2"
+
+
+@pytest.fixture
+def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
+    """The role on both nodes, which are given back as they were."""
+    role = Role(static_lab, tmp_path, LEFT, REBOOTED)
+    for bench in role.benches.values():
+        bench.bring()
+    try:
+        yield role
+    finally:
+        for bench in role.benches.values():
+            settled.unwatch(bench)
+            bench.close()
+
+
+def test_killed_before_each_step_and_one_node_rebooted(role: Role) -> None:
+    seen: list[str] = []
+    layouts = {name: role.layout(name) for name in role.benches}
+    configs = {name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in role.benches.items()}
+    while AFTER not in seen:
+        run = role.ansible.playbook(str(role.write(configs)))
+        assert run.code == 0, run.output
+        for bench in role.benches.values():
+            settled.watch(bench)
+        number = len(seen) + 1
+
+        def before(count: int, name: str, number: int = number) -> bool:
+            if count == number:
+                seen.append(name)
+            return count < number
+
+        reset = role.write(configs, "reset")
+        boundaries.steps(role.ansible, reset, before)
+        assert len(seen) == number < 30, seen
+        role.lab.node(REBOOTED).reboot()
+        for bench in role.benches.values():
+            bench.wait(lambda bench=bench: bench.healthy() and settled.qps(bench) in (settled.OLD, settled.NEW), 30, "kubelet that is well", every=1)
+            settled.watched(bench)
+        again = role.ansible.playbook(str(reset))
+        assert again.code == 0, again.output
+        for name, bench in role.benches.items():
+            assert (settled.qps(bench), bench.status()) == (settled.OLD, {}), f"{name}, killed before {seen[-1]}"
+            assert role.layout(name) == layouts[name]
+        print(f"\n{number:2} {seen[-1]}")

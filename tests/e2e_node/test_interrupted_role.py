@@ -1,0 +1,90 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role `checkpoint`, its controller killed before each of its steps: one node is left to itself, the other one is rebooted too."""
+from __future__ import annotations
+
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.support import boundaries, settled
+from tests.support.role_bench import AFTER, Role, Source
+
+LEFT, REBOOTED = "n1", "n2"
+# Of a node that nobody confirms; for the plays that do confirm it is to be enough on a busy machine too.
+LEAST_SECONDS, TIMES = 12, 1.5
+Wanted = dict[str, tuple[Source, t.Any]]
+
+
+@pytest.fixture
+def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
+    """The role on both nodes, which are given back as they were."""
+    role = Role(static_lab, tmp_path, LEFT, REBOOTED)
+    for bench in role.benches.values():
+        bench.bring()
+    try:
+        yield role
+    finally:
+        for bench in role.benches.values():
+            settled.unwatch(bench)
+            bench.close()
+
+
+def wanted(role: Role) -> Wanted:
+    return {name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in role.benches.items()}
+
+
+def killed_at(role: Role, configs: Wanted, boundary: int, **variables: t.Any) -> str:
+    """Run the role with the controller killed at a boundary; return the name of the step it did not begin, empty when there is none."""
+    at = []
+
+    def before(count: int, name: str) -> bool:
+        if count == boundary:
+            at.append(name)
+        return count != boundary
+
+    run = boundaries.steps(role.ansible, role.write(configs, **variables), before)
+    assert run.code == (-9 if at else 0), run.output
+    return at[0] if at else ""
+
+
+def test_killed_before_each_step_and_one_node_rebooted(role: Role) -> None:
+    seen: list[str] = []
+    back = []
+    confirm = 60.0
+    while AFTER not in seen:
+        configs = wanted(role)
+        for bench in role.benches.values():
+            settled.watch(bench)
+        begun = time.monotonic()
+        name = killed_at(role, configs, len(seen) + 1, kubelet_config_confirm_seconds=int(confirm), kubelet_config_trial_seconds=2)
+        killed = time.monotonic()
+        assert name and len(seen) < 30, seen
+        seen.append(name)
+        taken = {each: settled.confirmed(bench, t.cast("dict[str, str]", configs[each][0])) for each, bench in role.benches.items()}
+        switched = {each: bench.active() not in ("", "store/local/config") for each, bench in role.benches.items()}
+        role.lab.node(REBOOTED).reboot()
+        rebooted = time.monotonic()
+        for each, bench in role.benches.items():
+            settled.settled(bench, settled.NEW if taken[each] else settled.OLD, confirm + 30)
+            if switched[each] and not taken[each]:
+                back.append(f"{each} before `{name}`")
+            settled.watched(bench)
+        well = time.monotonic()
+        again = role.ansible.playbook(str(role.write(configs, kubelet_config_trial_seconds=2)))
+        assert again.code == 0, again.output
+        confirm = max(LEAST_SECONDS, TIMES * (time.monotonic() - well))
+        for bench in role.benches.values():
+            assert settled.qps(bench) == settled.NEW
+        print(f"\n{len(seen):2} {name}: {killed - begun:.1f} s, reboot {rebooted - killed:.1f} s, well {well - rebooted:.1f} s later, "
+              f"again {time.monotonic() - well:.1f} s")
+        if name != AFTER:
+            for bench in role.benches.values():
+                bench.close()
+    third = role.ansible.playbook(str(role.home / "play.yml"))
+    assert third.code == 0 and not any(third.recap(each)["changed"] for each in role.benches), third.output
+    assert taken == {LEFT: True, REBOOTED: True} and len(back) >= 4, back

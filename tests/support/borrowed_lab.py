@@ -1,0 +1,36 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lab for some tests: one that runs is used and left as it was, else one is made and taken down."""
+from __future__ import annotations
+
+import contextlib
+import os
+import typing as t
+
+import pytest
+
+from tests.lab.console import LabError
+from tests.lab.lab import Lab
+
+
+@contextlib.contextmanager
+def borrowed(nodes: int, dynamic: bool) -> t.Iterator[Lab]:
+    """A lab of at least so many nodes whose kubelets know dynamic configuration or not. Skips where none can be."""
+    try:
+        before: bool | None = Lab.attach().state.data.get("dynamic")
+    except LabError:
+        before = None
+    try:
+        try:
+            found = Lab.up(nodes=nodes, dynamic=dynamic)
+        except LabError as error:
+            if os.environ.get("LAB") == "require":
+                raise
+            pytest.skip(f"no lab here: {error}")
+        yield found
+    finally:
+        if before is None:
+            Lab.down()
+        elif before != dynamic:
+            Lab.up(nodes=nodes, dynamic=before)

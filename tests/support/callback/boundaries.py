@@ -1,0 +1,50 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ansible's side of tests/support/boundaries.py: before each task and handler it says the name and waits for leave to go on."""
+from __future__ import annotations
+
+import os
+import socket
+import typing as t
+
+from ansible.plugins.callback import CallbackBase
+
+DOCUMENTATION = """
+name: boundaries
+type: aggregate
+short_description: Stops a play before each task, for tests
+description: Does nothing unless the environment names a socket.
+"""
+
+
+class CallbackModule(CallbackBase):  # type: ignore[misc]
+    """Loaded in the controller's main process only, so that all nodes stand at the same boundary."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "boundaries"
+    CALLBACK_NEEDS_ENABLED = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.connection: t.Any = None
+        path = os.environ.get("LIVENODES_TEST_BOUNDARIES")
+        if path:
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(path)
+            self.connection = connection.makefile("rw", encoding="utf-8")
+
+    def v2_playbook_on_task_start(self, task: t.Any, is_conditional: bool) -> None:
+        """A task of a play is next."""
+        self._stop(task)
+
+    def v2_playbook_on_handler_task_start(self, task: t.Any) -> None:
+        """A handler is next."""
+        self._stop(task)
+
+    def _stop(self, task: t.Any) -> None:
+        if self.connection:
+            self.connection.write(f"{task.get_name()}\n")
+            self.connection.flush()
+            self.connection.readline()

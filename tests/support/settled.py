@@ -1,0 +1,118 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is to be true of a node whatever was interrupted on it: its kubelet runs a whole configuration, and all who tell of it tell the same."""
+from __future__ import annotations
+
+import json
+
+import yaml
+
+from tests.lab.console import LabError
+from tests.support.node_bench import STORE, Bench
+
+OLD, NEW = 5, 77
+"""Values of `kubeAPIQPS`, which no flag of the lab's nodes hides: the default, and that of the configuration on trial."""
+GUARD = "livenodes-kubelet-guard.service"
+LOCAL = "/var/lib/kubelet/config.yaml"
+DROPIN = "/etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf"
+WITNESS = f"""
+import json, os, signal, sys, time
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())
+looks, holes = 0, []
+try:
+    while True:
+        path = "{STORE}/active/kubelet" if os.path.exists("{DROPIN}") else "{LOCAL}"
+        try:
+            whole = open(path).read().rstrip().endswith(("}}", "volumeStatsAggPeriod: 0s", "enforceNodeAllocatable: []"))
+        except OSError:
+            whole = False
+        looks += 1
+        if not whole:
+            holes.append([time.time(), path])
+        time.sleep(0.02)
+finally:
+    with open("/root/witness.json", "w") as stream:
+        json.dump([looks, holes[:9]], stream)
+"""
+
+
+def watch(bench: Bench) -> None:
+    """From now on look again and again whether a kubelet that started now would find a whole configuration."""
+    bench.node.run("cat > /root/witness.py && rm -f /root/witness.json && systemd-run --quiet --collect --unit=witness python3 /root/witness.py", stdin=WITNESS)
+
+
+def unwatch(bench: Bench) -> None:
+    """End that."""
+    bench.node.run("systemctl stop witness.service", check=False)
+
+
+def watched(bench: Bench) -> None:
+    """It always did, until now."""
+    unwatch(bench)
+    looks, holes = json.loads(bench.node.run("cat /root/witness.json && rm /root/witness.json /root/witness.py"))
+    assert looks > 10 and not holes, f"{bench.node.name}: {looks} looks, no whole configuration at {holes}"
+
+
+def qps(bench: Bench) -> int | None:
+    """What the running kubelet has; None while it does not say."""
+    try:
+        return int(bench.configz()["kubeAPIQPS"])
+    except LabError:
+        return None
+
+
+def quiet(bench: Bench) -> bool:
+    """Whether the guard has nothing more to do or to tell."""
+    busy = bench.node.run(f"test -e {STORE}/store/report && echo busy", check=False).strip()
+    return not busy and bench.node.unit_property("ActiveState", GUARD) == "inactive"
+
+
+def confirmed(bench: Bench, source: dict[str, str]) -> bool:
+    """Whether the node's own files say that this source was confirmed."""
+    trial = json.loads(bench.node.run(f"cat {STORE}/store/trial 2>/dev/null || echo null"))
+    good = bench.node.run(f"cat {STORE}/store/meta/last-known-good 2>/dev/null", check=False)
+    return bool(trial and trial["confirmed"]) or source["uid"] in good
+
+
+def runs(bench: Bench, value: int, seconds: float) -> float:
+    """The kubelet is well by itself and runs the configuration with this value; returns after how many seconds."""
+    return bench.wait(lambda: bench.healthy() and qps(bench) == value, seconds, f"kubelet that is well with kubeAPIQPS {value}", every=1)
+
+
+def settled(bench: Bench, value: int, seconds: float) -> float:
+    """The kubelet is well by itself and runs the configuration with this value, and what is told of it agrees; returns the seconds until the first of these."""
+    took = runs(bench, value, seconds)
+    bench.wait(lambda: quiet(bench) and qps(bench) == value, seconds, "end of the guard's work", every=1)
+    assert bench.healthy()
+    agree(bench)
+    return took
+
+
+def agree(bench: Bench) -> None:
+    """Running kubelet, `active`, the node's records and the Node's annotation name the same configuration, and nothing is half written."""
+    node = bench.node
+    if node.run(f"test -e {DROPIN} && echo yes", check=False).strip():
+        text = node.run(f"cat {STORE}/active/kubelet")
+        assert (f'"kubeAPIQPS": {NEW}' in text) == (qps(bench) == NEW), f"{node.name}: the kubelet runs something else than {bench.active()}"
+        own = json.loads(node.run(f"python3 -I {STORE}/guard status"))
+        told = bench.status()
+        parts = ("assigned", "active", "lastKnownGood", "error")
+        assert {part: told.get(part) for part in parts} == {part: own.get(part) for part in parts} and own["told"], (told, own)
+    else:
+        assert qps(bench) == OLD and bench.status() == {}
+    whole(bench)
+
+
+def whole(bench: Bench) -> None:
+    """No file of the store is half written, read without our code."""
+    bench.node.run(f"""
+cd {STORE}/store/checkpoints 2>/dev/null || exit 0
+for sums in $(find . -name '*.sha256' ! -name 'tmp_*'); do folder=${{sums%.sha256}}
+    test ! -d $folder || (cd $folder && sha256sum --quiet --strict -c ../$(basename $sums)) || exit 1
+done
+for folder in $(find . -mindepth 2 -maxdepth 2 -type d ! -name 'tmp_*'); do test -s $folder.sha256 || exit 1; done""")
+    for path in bench.node.run(f"find {STORE}/store -maxdepth 1 -type f; find {STORE}/store/meta -type f", check=False).split():
+        if path.startswith(STORE):
+            found = yaml.safe_load(bench.node.run(f"cat {path}", check=False))
+            assert found is None or isinstance(found, dict), f"{bench.node.name}: {path} holds {found!r}"

@@ -1,0 +1,56 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A real file system of its own for the store of a lab node: small, so that it can be filled, and apart, so that it can be made read-only."""
+from __future__ import annotations
+
+import contextlib
+
+from tests.lab.console import LabError, run
+from tests.support.node_bench import STORE, Bench
+
+# /run of a node allows no devices.
+DEVICE = "/dev/livenodes-test"
+MEGABYTES = 8
+
+
+class SmallDisk:
+    """ext4 on a loop device of this machine, mounted in the node. `close` in every ending."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.node = bench.node
+        self.image = self.node.folder / "small-disk"
+        self.device = ""
+
+    def mount(self) -> None:
+        """Make it anew and mount it."""
+        self.image.write_bytes(b"")
+        run("truncate", f"--size={MEGABYTES}M", self.image)
+        # No blocks kept back for root, who would else find a full disk half as full.
+        run("mkfs.ext4", "-q", "-F", "-m", "0", "-b", "1024", "-N", "512", self.image)
+        self.device = run("losetup", "--show", "--find", self.image).stdout.strip()
+        number = self.device.removeprefix("/dev/loop")
+        self.node.run(f"rm -f {DEVICE}; mknod {DEVICE} b 7 {number} && mkdir -p {STORE} && mount {DEVICE} {STORE} && rmdir {STORE}/lost+found")
+
+    def fill(self) -> None:
+        """Leave no block free."""
+        self.node.run(f"mountpoint -q {STORE} && dd if=/dev/zero of={STORE}/filler bs=1k count={MEGABYTES}k", check=False)
+        free = self.node.run(f"df --output=avail {STORE} | tail -1; mountpoint {STORE}").split()
+        assert free[0] == "0" and f"{STORE} is a mountpoint" in " ".join(free), free
+
+    def read_only(self) -> None:
+        """What a kernel does to a file system that it found damaged."""
+        self.node.run(f"mount -o remount,ro {STORE}")
+
+    def heal(self) -> None:
+        """Writable, and with room."""
+        self.node.run(f"mount -o remount,rw {STORE} && rm -f {STORE}/filler")
+
+    def close(self) -> None:
+        """Take it away; without it the folder is what it was before."""
+        with contextlib.suppress(LabError):
+            self.node.run(f"mountpoint -q {STORE} && umount {STORE}; rm -f {DEVICE}", check=False)
+        if self.device:
+            run("losetup", "--detach", self.device, check=False)
+            self.device = ""
+        self.image.unlink(missing_ok=True)
