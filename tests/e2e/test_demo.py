@@ -29,10 +29,15 @@ def test_demo_on_a_lab_that_is_up(lab: Lab, fleet: tuple[str, ...], ansible: Ans
     assert done.returncode == 0, done.stdout
     assert time.monotonic() - started < 180
     for text in ("$ ansible-playbook -i inventory livenodes.kubelet.plan -e kubelet_config_hosts=workers_a", "maxPods: 110 -> 80", "Untouched hosts: n3",
-                 "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number", "stays up"):
+                 "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number", '1 node (n3): evictionHard["memory.available"]: quantities must match',
+                 "kill -9", "config: deadly", "config: the good one; it answers", '"error": "the kubelet ended 2 times"', "went back to last-known-good",
+                 "to use /api/v1/namespaces/kube-system/configmaps/livenodes-kubelet-", "stays up"):
         assert text in " ".join(done.stdout.split()), done.stdout
     assert "\033" not in done.stdout
     assert lab.is_whole()
+    lab.wait_listening(0)
+    assert lab.node("n3").run("ls -d /var/lib/kubelet-config", check=False).startswith("ls: cannot access")
+    assert lab.kubectl("get", "configmap", "-n", "kube-system", "deadly", "--ignore-not-found") == ""
 
 
 def test_demo_notices_what_goes_other_than_it_should(lab: Lab, tmp_path: Path, ansible: Ansible, monkeypatch: pytest.MonkeyPatch) -> None:
