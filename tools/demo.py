@@ -24,10 +24,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.lab import processes  # noqa: E402
-from tests.lab.console import LabError  # noqa: E402
-from tests.lab.lab import Lab  # noqa: E402
-from tests.lab.node import LabNode  # noqa: E402
+from tests.lab import processes  # noqa: E402  # found only after the line above
+from tests.lab.console import LabError  # noqa: E402  # likewise
+from tests.lab.lab import Lab  # noqa: E402  # likewise
+from tests.lab.node import LabNode  # noqa: E402  # likewise
 
 GROUP = "workers_a"
 NODES = ("n1", "n3")
