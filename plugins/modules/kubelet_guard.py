@@ -68,7 +68,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-invocation:
+invocation_id:
   description: InvocationID of the kubelet's unit, after the restart if there was one.
   returned: with O(state=present), and when the kubelet was restarted
   type: str

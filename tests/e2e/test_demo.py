@@ -29,10 +29,12 @@ def test_demo_on_a_lab_that_is_up(lab: Lab, fleet: tuple[str, ...], ansible: Ans
     assert done.returncode == 0, done.stdout
     assert time.monotonic() - started < 180
     for text in ("$ ansible-playbook -i inventory livenodes.kubelet.plan -e kubelet_config_hosts=workers_a", "maxPods: 110 -> 80", "Untouched hosts: n3",
-                 "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number", "stays up"):
+                 "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number", '1 node (n3): evictionHard["memory.available"]: quantities must match',
+                 "kill -9", "config: deadly", "config: the good one; it answers", '"error": "the kubelet ended 2 times"', "went back to last-known-good",
+                 "to use /api/v1/namespaces/kube-system/configmaps/livenodes-kubelet-", "stays up"):
         assert text in " ".join(done.stdout.split()), done.stdout
     assert "\033" not in done.stdout
-    assert lab.is_whole()
+    assert_given_back(lab)
 
 
 def test_demo_notices_what_goes_other_than_it_should(lab: Lab, tmp_path: Path, ansible: Ansible, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,3 +95,38 @@ def test_demo_takes_its_own_lab_down_when_stopped(fleet: tuple[str, ...], ansibl
                 os.killpg(process.pid, stop)
         assert process.wait(60) == 130, "".join(said)
     assert mark.read_text() == "taken down", "".join(said)
+
+
+NODE_PART = """
+import os, pathlib, signal, sys
+sys.path.insert(0, os.getcwd())
+from tools import demo
+
+signal.signal(signal.SIGTERM, demo.end)
+shown = demo.Demo(demo.Lab.attach(), pathlib.Path(sys.argv[1]))
+(shown.inventory / "host_vars/n3.yml").write_text(demo.EXCEPTION)
+with shown.without_dynamic_config() as node:
+    shown.on_the_node(node)
+"""
+
+
+def test_demo_gives_the_node_back_when_stopped(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path) -> None:
+    """Stopped while Ansible is dead and the kubelet too: store, guard, ConfigMap and the missing flag are no more."""
+    with subprocess.Popen([sys.executable, "-c", NODE_PART, str(tmp_path / "demo")], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL, cwd=ROOT, env={**ansible.environment, "PATH": PROGRAMS}) as process:
+        assert process.stdout
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith("$ kill -9"):
+                process.terminate()
+        assert process.wait(120), "".join(said)
+    assert_given_back(lab)
+
+
+def assert_given_back(lab: Lab) -> None:
+    """Nothing of the demo is left on n3."""
+    assert lab.is_whole()
+    lab.wait_listening(0)
+    assert lab.node("n3").run("ls -d /var/lib/kubelet-config", check=False).startswith("ls: cannot access")
+    assert lab.kubectl("get", "configmap", "-n", "kube-system", "deadly", "--ignore-not-found") == ""

@@ -58,3 +58,14 @@ def test_a_configuration_that_kills_the_kubelet_is_taken_back_by_the_run(role: R
     role.bench.wait(lambda: role.bench.configz()["maxPods"] != 77, 20, "the former configuration")
     role.bench.wait(lambda: role.bench.status().get("error"), 20, "annotation")
     assert role.bench.status()["assigned"]["configMap"] == source
+
+
+def test_restarts_from_before_are_not_held_against_a_configuration(role: Role) -> None:
+    """As on a node with native delivery, whose kubelet ends itself for each configuration that it takes up."""
+    role.node.run("systemctl restart kubelet")
+    for count in (1, 2, 3):
+        role.node.run("systemctl kill --signal=KILL kubelet")
+        role.bench.wait(lambda count=count: role.node.restarts() == count and role.bench.healthy(), 30, "restart by systemd")
+    run = role.play(role.bench.source(), {**role.local, "maxPods": 77})
+    assert run.code == 0, run.output
+    assert role.bench.configz()["maxPods"] == 77 and "error" not in role.bench.status()

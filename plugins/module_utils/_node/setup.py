@@ -33,7 +33,7 @@ def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any
     changes = install.changes(config_dir, settings) if check else install.present(config_dir, unit, settings)
     pid = unit.pid()
     place = observe.target(observe.argv(pid))
-    seen = {"invocation": unit.show()["InvocationID"], "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address))}
+    seen = {"invocation_id": unit.show()["InvocationID"], "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address))}
     if not check:
         _give_active(config_dir)
         unit.install(path, extra)
@@ -96,7 +96,7 @@ def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str
         place = observe.target(observe.argv(unit.pid()))
         well = well + 1 if place.port == 0 or not health.healthz(place.port, place.address) else 0
         if well >= HEALTHY_TIMES:
-            return {"changed": True, "invocation": invocation, "seconds": round(time.monotonic() - begun, 3)}
+            return {"changed": True, "invocation_id": invocation, "seconds": round(time.monotonic() - begun, 3)}
         if time.monotonic() - begun > seconds:
             raise UnitError(f"{unit.name}: the kubelet runs, and healthz on {place.address}:{place.port} did not answer {HEALTHY_TIMES} times in a row within "
                             f"{seconds:g} s. The guard takes the configuration back unless it gets well. See `journalctl -u {unit.name}`.")

@@ -13,6 +13,7 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.doc_fragments.auth import ModuleDocFragment
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import auth
+from tests.support.ansible import ROOT
 from tests.support.objects import HEADER, live, place
 
 PLUGINS = "ansible_collections.livenodes.kubelet.plugins.modules"
@@ -104,3 +105,10 @@ def test_documentation_names_every_connection_option_and_its_variables() -> None
         about = documented.get(name) or documented["proxy_headers"]["suboptions"][name]
         for variable in option.get("fallback", (None, []))[1]:
             assert f"E({variable})" in " ".join(about["description"]), name
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py")))
+def test_nothing_is_returned_under_a_name_that_ansible_takes_away(name: str) -> None:
+    """A registered result has no `invocation` any more, whatever the module put there."""
+    returned = yaml.safe_load(importlib.import_module(f"{PLUGINS}.{name}").RETURN) or {}
+    assert not {"invocation", "exception", "warnings", "deprecations", "ansible_job_id"} & set(returned)
