@@ -36,6 +36,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     """Run the module, first in check mode: it has to change nothing and to foretell the same."""
     (tmp_path / "kubelet.yaml").write_text(config(maxPods=60))
     folder = tmp_path / "config"
+    said: list[str] = []
+    # Where a test has loaded Ansible's controller side as well, warnings go to its display.
+    monkeypatch.setattr(kubelet_checkpoint.AnsibleModule, "warn", lambda _module, text: said.append(text))
 
     def once(options: dict[str, t.Any], **internal: t.Any) -> dict[str, t.Any]:
         given = {"config_dir": str(folder), **options, **{f"_ansible_{key}": value for key, value in internal.items()}}
@@ -43,7 +46,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
         with pytest.raises(SystemExit):
             kubelet_checkpoint.main()
-        return t.cast("dict[str, t.Any]", json.loads(capsys.readouterr().out))
+        result = {**json.loads(capsys.readouterr().out), "warnings": said[:]}
+        said.clear()
+        return result
 
     def runner(state: str, name: str | None = None, **options: t.Any) -> dict[str, t.Any]:
         given = {"state": state, "local_config": str(tmp_path / "kubelet.yaml"), **options}
