@@ -19,8 +19,8 @@ from .console import LabError, run, run_long, say
 CACHE = Path(os.environ.get("LIVENODES_LAB_CACHE", "/var/cache/livenodes-kubelet-lab"))
 KUBE_VERSION = "v1.20.2"
 COMMANDS = ("kubelet", "kube-apiserver", "kubeadm")
-HOST_PACKAGES = ("debootstrap", "dpkg-dev", "etcd-server", "gcc", "golang-go", "iproute2", "libc6-dev", "libfaketime", "make", "openssh-client", "openssl",
-                 "rsync", "systemd-container")
+HOST_PACKAGES = ("debootstrap", "dpkg-dev", "etcd-server", "gcc", "golang-go", "iproute2", "libc6-dev", "make", "openssh-client", "openssl", "rsync",
+                 "systemd-container")
 NODE_PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "openssh-server", "iproute2", "iptables", "ca-certificates", "containerd",
                  "runc", "conntrack", "ethtool", "kmod", "procps")
 # Raised when a recipe below changes what it makes, so that old caches are not used.
