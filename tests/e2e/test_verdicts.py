@@ -20,7 +20,7 @@ from tests.support.views import eventually, look
 
 META = "/var/lib/kubelet/dynamic-config/store/meta"
 OPTIONS: dict[str, t.Any] = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True,
-                           "wait": True, "wait_timeout": 90, "wait_sleep": 1}
+                             "wait": True, "wait_timeout": 90, "wait_sleep": 1}
 
 
 @pytest.fixture
