@@ -228,6 +228,7 @@ class Guard:
         """Write down a way back that has been taken, and only then tell of it: until that can be written it is tried at every look."""
         self.store.roll_back(reason)
         self._tell_back(reason)
+        self._remember(Progress())
 
     def _tell_back(self, reason: str) -> None:
         active = self._active()

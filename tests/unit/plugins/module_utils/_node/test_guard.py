@@ -222,6 +222,7 @@ def test_a_jump_of_the_clock_changes_nothing(node: Node, jump: float, monkeypatc
     assert node.store.running() == NEW
     node.later(60)
     assert node.store.running() == LOCAL and "nobody confirmed" in node.error()
+    assert not node.guard().records.progress().name
 
 
 def test_a_reboot_before_the_confirmation(node: Node) -> None:
@@ -379,6 +380,7 @@ def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, be
     disk.full = False
     node.later()
     assert node.ran == [NEW, LOCAL] and "nobody confirmed" in node.store.error() and "nobody confirmed" in node.error()
+    assert not node.guard().records.progress().name
 
 
 def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
