@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`python3 -m tests.lab up|down|status`."""
+"""`python3 -m tests.lab up|down|status|build`."""
 from __future__ import annotations
 
 import argparse
@@ -19,6 +19,7 @@ def main() -> int:
     up = commands.add_parser("up", help="bring the lab up, or add nodes to it")
     up.add_argument("--nodes", type=int, default=3, help="how many nodes at least (default 3)")
     up.add_argument("--no-dynamic", action="store_true", help="start kubelets without --dynamic-config-dir")
+    commands.add_parser("build", help="install and build what a lab is made of, where that is missing, and start nothing")
     commands.add_parser("down", help="remove the lab without a trace")
     commands.add_parser("status", help="show nodes and paths; exit 3 unless all is up")
     chosen = parser.parse_args()
@@ -26,6 +27,8 @@ def main() -> int:
     try:
         if chosen.command == "up":
             print(Lab.up(chosen.nodes, dynamic=not chosen.no_dynamic).table())
+        elif chosen.command == "build":
+            Lab.build()
         elif chosen.command == "down":
             Lab.down()
         else:

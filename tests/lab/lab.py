@@ -35,6 +35,13 @@ class Lab:
         self.ssh_key = self.folder / "ssh_key"
         self.known_hosts = self.folder / "known_hosts"
 
+    @staticmethod
+    def build() -> build.Cache:
+        """Install and build what is missing of what a lab is made of; one such run waits for another. Raises LabError."""
+        _check_machine()
+        with locked(build.CACHE, wait=True):
+            return build.ensure()
+
     @classmethod
     def up(cls, nodes: int = 3, dynamic: bool = True) -> Lab:
         """Bring up a lab of at least `nodes` nodes, all of them Ready; what runs already is left alone.
@@ -44,8 +51,7 @@ class Lab:
         """
         _check_machine(nodes)
         started = time.monotonic()
-        with locked(build.CACHE, wait=True):
-            cache = build.ensure()
+        cache = cls.build()
         with locked(Settings.load().folder):
             settings = Settings.load()
             claim(settings.folder)
@@ -217,7 +223,7 @@ def _check_root() -> None:
         raise LabError("the lab makes network interfaces, mounts and containers: run it as root")
 
 
-def _check_machine(nodes: int) -> None:
+def _check_machine(nodes: int = 1) -> None:
     _check_root()
     release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
     if release.get("ID") != "debian" or release.get("VERSION_ID", "").strip('"') != "12" or not shutil.which("apt-get"):

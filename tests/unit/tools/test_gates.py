@@ -68,11 +68,20 @@ def test_a_lab_that_is_required_and_cannot_be_is_a_failure(monkeypatch: pytest.M
 
 def test_a_lab_that_does_not_come_up_fails_once_and_is_taken_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "no_lab_here", lambda: "")
-    monkeypatch.setattr(gates, "LAB", [sys.executable, "-c", "import sys; sys.exit(sys.argv[1] != 'down')"])
+    monkeypatch.setattr(gates, "LAB", [sys.executable, "-c", "import sys; sys.exit(sys.argv[1] not in ('build', 'down'))"])
     work = gates.Run({"e2e": ["lab"], "benchmarks": ["lab", "alone"]})
     work.all()
-    assert verdicts(work) == [("lab up", "failed"), ("e2e", "left out"), ("benchmarks", "left out"), ("lab down", "passed")]
+    assert verdicts(work) == [("lab parts", "passed"), ("lab up", "failed"), ("e2e", "left out"), ("benchmarks", "left out"), ("lab down", "passed")]
     assert work.labs["lab"].down() is None
+
+
+def test_no_lab_is_tried_without_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gates, "no_lab_here", lambda: "")
+    monkeypatch.setattr(gates, "LAB", [sys.executable, "-c", "import sys; sys.exit(sys.argv[1] == 'build')"])
+    work = gates.Run({"e2e": ["lab"], "e2e_node": ["lab_static"]})
+    work.all()
+    assert sorted(verdicts(work)) == [("e2e", "left out"), ("e2e_node", "left out"), ("lab parts", "failed")]
+    assert work.outcomes[-1].reason == "what labs are made of could not be built"
 
 
 # Stands in for tests.lab: a folder is the lab. `status` is 3 without it, and up and down write into it what they were told.
@@ -84,7 +93,7 @@ if sys.argv[1] == "status":
 if sys.argv[1] == "up":
     place.mkdir()
     (place / "options").write_text(" ".join(sys.argv[2:]))
-else:
+if sys.argv[1] == "down":
     shutil.rmtree(place)
 """
 # Stands in for nox: a gate appends its name, its lab and the moments of its begin and its end to a list.
@@ -125,7 +134,7 @@ def test_two_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monk
     assert end["e2e_node"] < begin["molecule_lab"]
     assert begin["benchmarks"] > max(end["e2e"], end["molecule_lab"])
     names = [one.name for one in work.outcomes if one.verdict == "passed"]
-    assert sorted(names) == sorted([*WANTED, "lab up", "lab down", "static lab up", "static lab down"])
+    assert sorted(names) == sorted([*WANTED, "lab parts", "lab up", "lab down", "static lab up", "static lab down"])
     assert names.index("static lab down") < names.index("benchmarks") < names.index("lab down")
     assert not places["lab"].exists() and not places["lab_static"].exists()
 
@@ -168,7 +177,7 @@ sys.exit(gates.main(["e2e", "e2e_node", "molecule_lab", "benchmarks"]))
         said = process.communicate(timeout=30)[0].splitlines()
     assert process.returncode == 130
     assert not places["lab"].exists() and not places["lab_static"].exists() and not places["diary"].exists()
-    assert said[-1] == "4 passed, 1 failed"
+    assert said[-1] == "5 passed, 1 failed"
     assert any("(interrupted)" in line for line in said)
 
 
