@@ -33,6 +33,9 @@ CACHE = KEPT / ".cache"
 REPORTS = KEPT / "reports"
 NAME = "livenodes.kubelet"
 
+# By file: what a file's tests share is made once.
+ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
+
 RUNTIME = ["-r", "meta/ee-requirements.txt"]
 TESTS = ["-r", "tools/requirements/tests.txt"]
 NEWEST = ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/tools.txt"]
@@ -130,7 +133,7 @@ def mypy(session: nox.Session) -> None:
 @nox.session(tags=["quick"])
 def unit(session: nox.Session) -> None:
     """Unit and property tests with the newest kubernetes and the newest ansible-core for this Python."""
-    newest(session).pytest("tests/unit")
+    newest(session).pytest("tests/unit", *ON_ALL_CORES)
 
 
 @nox.session(tags=["quick"])
@@ -138,7 +141,7 @@ def unit_lowest(session: nox.Session) -> None:
     """Unit and property tests with the lowest versions that the collection supports: ansible-core 2.17, kubernetes 28.1.0."""
     if sys.version_info >= (3, 13):
         session.skip(f"ansible-core 2.17 runs on Python up to 3.12, this is {sys.version_info.major}.{sys.version_info.minor}")
-    Tools(session, "lowest", LOWEST).pytest("tests/unit")
+    Tools(session, "lowest", LOWEST).pytest("tests/unit", *ON_ALL_CORES)
 
 
 @nox.session(tags=["quick"])
@@ -147,7 +150,7 @@ def unit_newer_python(session: nox.Session) -> None:
     python = newer_python()
     if python is None:
         session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
-    Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python).pytest("tests/unit")
+    Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python).pytest("tests/unit", *ON_ALL_CORES)
 
 
 @nox.session(tags=["quick"])

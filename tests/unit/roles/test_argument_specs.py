@@ -77,10 +77,10 @@ def test_defaults_in_tasks_are_those_of_the_spec(role: str) -> None:
 
 
 def test_every_tasks_file_has_a_spec() -> None:
-    """All but those that others of the role import."""
+    """All but those that others of the role import or include."""
     for role in ROLES:
         files = {path.stem: path.read_text() for path in (ROOT / "roles" / role / "tasks").glob("*.yml")}
-        parts = {name for text in files.values() for name in re.findall(r"import_tasks: (\w+)\.yml", text)}
+        parts = {name for text in files.values() for name in re.findall(r"(?:import|include)_tasks: (\w+)\.yml", text)}
         assert set(specs(role)) <= set(files), role
         assert set(files) - set(specs(role)) <= parts, role
 
