@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import tempfile
-from typing import NamedTuple, Sequence
+from typing import Callable, NamedTuple, Sequence
 
 from . import command, content
 
@@ -58,10 +58,11 @@ class Verdict(NamedTuple):
     """Fields it does not know and ignores, as it names them."""
 
 
-def check(text: str, argv: Sequence[str], binary: str = "", minor: int | None = None, run: command.Run = command.execute, scratch: str = "/run") -> Verdict:
+def check(text: str, argv: Sequence[str], binary: str = "", minor: Callable[[], int | None] = lambda: None, run: command.Run = command.execute,
+          scratch: str = "/run") -> Verdict:
     """Ask the binary (that of `argv` unless given) about a config text, with the flags of the unit's command line `argv`; never raises.
 
-    `minor` is the kubelet's version (20 for 1.20): some name only the first field they do not know, and our table knows the others.
+    `minor` tells the kubelet's version (20 for 1.20), asked after the check: some name only the first field they do not know, and our table knows the others.
     It runs in a sandbox of systemd's with a folder below `scratch` as its only place to write; without sandbox it is not asked at all.
     """
     program = binary or (argv[0] if argv else "")
@@ -79,7 +80,7 @@ def check(text: str, argv: Sequence[str], binary: str = "", minor: int | None = 
         if _PROVEN not in done.stdout:
             return _not_checked(f"systemd gives no sandbox without network and with read-only folders here: {(done.stderr.strip() or 'no reason given')[:300]}")
         said = verdict(f"{done.stdout.replace(_PROVEN, '')}\n{done.stderr}", missing, done.returncode)
-        return said._replace(messages=content.without_secrets(said.messages, text), unknown_fields=content.complete(said.unknown_fields, text, minor))
+        return said._replace(messages=content.without_secrets(said.messages, text), unknown_fields=content.complete(said.unknown_fields, text, minor()))
     except OSError as error:
         return _not_checked(str(error))
     finally:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Mapping, Sequence
 
 from .._config import fields, shadow
@@ -29,7 +30,7 @@ def look(name: str = "kubelet.service", text: str | None = None, root: str = "/"
     upcoming = now if now.source != "process" else _or_none(unit.next_command) or now
     argv = now.argv
     program = _program(upcoming.argv, unit)
-    version = binary.version(program, run) if program else None
+    checked, version = _ask(text, upcoming.argv, program, run)
     path = form.config_of(argv)
     config, unreadable = _read(shape.config if local and shape.config else path, root)
     kubelet = {
@@ -39,9 +40,7 @@ def look(name: str = "kubelet.service", text: str | None = None, root: str = "/"
         "config_dir": health.flag(argv, _CONFIG_DIR) or None, "config_dir_files": config_dir_files(health.flag(argv, _CONFIG_DIR), root),
         "dynamic_config_dir": health.flag(argv, _DYNAMIC_DIR) or None, "shadowed": _shadowed(unit, argv),
     }
-    checked = None
     if text is not None:
-        checked = dict(binary.check(text, upcoming.argv, program, minor_of(version), run)._asdict())
         try:
             config, unreadable = content.load(text), None
         except ValueError as error:
@@ -49,6 +48,14 @@ def look(name: str = "kubelet.service", text: str | None = None, root: str = "/"
     found = host.facts(config, upcoming.argv, root, run)
     problems = [] if unreadable else [problem.row() for problem in host.disagreements(config, upcoming.argv, found)]
     return {"kubelet": kubelet, "host": found, "check": checked, "problems": problems}
+
+
+def _ask(text: str | None, argv: Sequence[str], program: str, run: command.Run) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the binary's verdict on a config (None: there is none to ask about) and its version, asked for side by side: each takes a kubelet's start."""
+    with ThreadPoolExecutor(1) as beside:
+        asked = beside.submit(lambda: binary.version(program, run) if program else None)
+        checked = None if text is None else dict(binary.check(text, argv, program, lambda: minor_of(asked.result()), run)._asdict())
+        return checked, asked.result()
 
 
 def _or_none(ask: Callable[[], Command]) -> Command | None:
