@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.conftest import ansible  # noqa: F401  # pylint: disable=unused-import  # a fixture
 from tests.lab.lab import Lab
+from tests.support import settled
 from tests.support.borrowed_lab import borrowed
 from tests.support.role_bench import Role
 
@@ -39,3 +40,17 @@ def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
     finally:
         role.play(None, "", tasks_from="reset")
         role.bench.wait(role.bench.healthy, 60, "healthz")
+
+
+@pytest.fixture
+def both(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
+    """The role on both nodes, which are given back as they were."""
+    role = Role(static_lab, tmp_path, "n1", "n2")
+    for bench in role.benches.values():
+        bench.bring()
+    try:
+        yield role
+    finally:
+        for bench in role.benches.values():
+            settled.unwatch(bench)
+            bench.close()

@@ -4,34 +4,14 @@
 """The reset of the role `checkpoint`, its controller killed before each of its steps: a second reset ends what the first one began."""
 from __future__ import annotations
 
-import typing as t
-from pathlib import Path
-
-import pytest
-
-from tests.lab.lab import Lab
 from tests.support import boundaries, settled
 from tests.support.role_bench import AFTER, Role
 
-LEFT, REBOOTED = "n1", "n2"
+REBOOTED = "n2"
 
 
-@pytest.fixture
-def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
-    """The role on both nodes, which are given back as they were."""
-    role = Role(static_lab, tmp_path, LEFT, REBOOTED)
-    for bench in role.benches.values():
-        bench.bring()
-    try:
-        yield role
-    finally:
-        for bench in role.benches.values():
-            settled.unwatch(bench)
-            bench.close()
-
-
-def test_killed_before_each_step_and_one_node_rebooted(role: Role) -> None:
-    seen: list[str] = []
+def test_killed_before_each_step_and_one_node_rebooted(both: Role) -> None:
+    role, seen = both, list[str]()
     layouts = {name: role.layout(name) for name in role.benches}
     configs = {name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in role.benches.items()}
     while AFTER not in seen:

@@ -6,11 +6,7 @@ from __future__ import annotations
 
 import time
 import typing as t
-from pathlib import Path
 
-import pytest
-
-from tests.lab.lab import Lab
 from tests.support import boundaries, settled
 from tests.support.role_bench import AFTER, Role, Source
 
@@ -18,20 +14,6 @@ LEFT, REBOOTED = "n1", "n2"
 # Of a node that nobody confirms; for the plays that do confirm it is to be enough on a busy machine too.
 LEAST_SECONDS, TIMES = 12, 1.5
 Wanted = dict[str, tuple[Source, t.Any]]
-
-
-@pytest.fixture
-def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
-    """The role on both nodes, which are given back as they were."""
-    role = Role(static_lab, tmp_path, LEFT, REBOOTED)
-    for bench in role.benches.values():
-        bench.bring()
-    try:
-        yield role
-    finally:
-        for bench in role.benches.values():
-            settled.unwatch(bench)
-            bench.close()
 
 
 def wanted(role: Role) -> Wanted:
@@ -52,8 +34,8 @@ def killed_at(role: Role, configs: Wanted, boundary: int, **variables: t.Any) ->
     return at[0] if at else ""
 
 
-def test_killed_before_each_step_and_one_node_rebooted(role: Role) -> None:
-    seen: list[str] = []
+def test_killed_before_each_step_and_one_node_rebooted(both: Role) -> None:
+    role, seen = both, list[str]()
     back = []
     confirm = 60.0
     while AFTER not in seen:
