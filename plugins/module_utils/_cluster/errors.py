@@ -24,14 +24,16 @@ class MissingLibrary(ClusterError):
 
 
 class ApiError(ClusterError):
-    """An answer of the API server other than success, or no answer at all (`status` 0)."""
+    """An answer of the API server other than success, or no answer at all (`status` 0). `causes` are messages by reason (metav1.StatusCause)."""
 
-    def __init__(self, status: int, message: str, reason: str = "", retry_after: float | None = None, transient: bool = False) -> None:
+    def __init__(self, status: int, message: str, reason: str = "", retry_after: float | None = None, transient: bool = False,
+                 causes: t.Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.reason = reason
         self.retry_after = retry_after
         self.transient = transient
+        self.causes = causes or {}
 
 
 class NodesFailed(ClusterError):

@@ -9,9 +9,12 @@ import typing as t
 import urllib.parse
 
 from .._config import annotation
+from .._config import reference as references
 from .._config.version import minor_of
 from .errors import ApiError, ClusterError
 from .session import Session
+
+describe = references.describe
 
 AUTO, NATIVE, CHECKPOINT, NONE = "auto", "native", "checkpoint", "none"
 # What users may ask for.
@@ -24,6 +27,8 @@ PAGE = 250
 SELECTION: dict[str, dict[str, t.Any]] = {"nodes": {"type": "list", "elements": "str"}, "label_selectors": {"type": "list", "elements": "str"}}
 # The first and last minor whose kubelet follows Node.spec.configSource.configMap (kubernetes PR 63221; removed by PR 106932).
 NATIVE_MINORS = range(11, 24)
+# Labels that say what a node is for, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
+ROLE_PREFIX, ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +47,7 @@ class Node:
     """What we need of a Node object. `native` is spec.configSource and status.config, `checkpoint` the annotations of the other delivery.
 
     `delivery` says which of the two counts: `native`, `checkpoint`, or `none` when nothing delivers a config to the node yet.
+    `cordoned` is our own mark on a node that we cordoned, None without it.
     """
 
     name: str
@@ -54,6 +60,28 @@ class Node:
     ready_reason: str
     heartbeat: str
     unschedulable: bool
+    # What the annotation `previous` holds: None when there is none, empty for the local config.
+    previous: dict[str, t.Any] | None
+    # What our own cordon says: None when there is none.
+    cordoned: dict[str, t.Any] | None
+    capacity: dict[str, str]
+    labels: dict[str, str]
+    taints: list[dict[str, str]]
+    addresses: dict[str, str]
+    """The first address of each type."""
+    os: str
+    arch: str
+
+    @property
+    def roles(self) -> list[str]:
+        """What `kubectl get nodes` shows as roles, none where that shows <none>."""
+        marked = {key[len(ROLE_PREFIX):] for key in self.labels if key.startswith(ROLE_PREFIX)}
+        return sorted(filter(None, marked | {self.labels.get(ROLE, "")}))
+
+    @property
+    def control_plane(self) -> bool:
+        """Whether it is a node of the control plane; kubeadm below 1.24 said `master`."""
+        return not {"control-plane", "master"}.isdisjoint(self.roles)
 
     @property
     def minor(self) -> int:
@@ -96,7 +124,7 @@ class Node:
         """Every ConfigMap reference the node has, in either delivery."""
         found = [reference for side in (self.native, self.checkpoint)
                  for reference in (side.source, *(_part(side.status, name) for name in ("assigned", "active", "lastKnownGood")))]
-        return [reference for reference in found if reference]
+        return [reference for reference in (*found, _reference(self.previous)) if reference]
 
     def seen_as(self, delivery: str) -> Node:
         """Return the node judged by one delivery, whichever counts; `auto` leaves that as it is."""
@@ -118,18 +146,28 @@ def trim(node: dict[str, t.Any]) -> Node:
     spec, status = node.get("spec") or {}, node.get("status") or {}
     ready: dict[str, str] = next((item for item in status.get("conditions") or [] if item.get("type") == "Ready"), {})
     notes = node["metadata"].get("annotations") or {}
+    system = status.get("nodeInfo") or {}
     marked, told = annotation.parse(notes.get(annotation.SOURCE)), annotation.parse(notes.get(annotation.STATUS))
     found = Node(
         name=node["metadata"]["name"],
         resource_version=node["metadata"].get("resourceVersion") or "",
-        kubelet_version=(status.get("nodeInfo") or {}).get("kubeletVersion") or "",
+        kubelet_version=system.get("kubeletVersion") or "",
         native=Side(_reference(spec.get("configSource")), status.get("config")),
         checkpoint=Side(_reference(marked), told),
         delivery=NONE if marked is None and told is None else CHECKPOINT,
+        previous=annotation.parse(notes.get(annotation.PREVIOUS)),
         ready=ready.get("status") or "Unknown",
         ready_reason=": ".join(filter(None, (ready.get("reason"), ready.get("message")))),
         heartbeat=ready.get("lastHeartbeatTime") or "",
         unschedulable=bool(spec.get("unschedulable")),
+        labels=node["metadata"].get("labels") or {},
+        cordoned=annotation.parse(notes.get(annotation.CORDONED)),
+        taints=spec.get("taints") or [],
+        # Reversed, so that of several addresses of one type the first stays.
+        addresses={item["type"]: item["address"] for item in reversed(status.get("addresses") or [])},
+        os=system.get("operatingSystem") or "",
+        arch=system.get("architecture") or "",
+        capacity=status.get("capacity") or {},
     )
     return dataclasses.replace(found, delivery=NATIVE) if found.delivery == NONE and found.listening else found
 
@@ -176,12 +214,13 @@ def _pages(session: Session, query: list[tuple[str, t.Any]]) -> list[Node]:
     raise AssertionError("the last try returns or raises")
 
 
-def write_source(session: Session, node: Node, source: dict[str, str] | None, dry_run: bool, sides: t.Collection[str] = ()) -> Node:
+def write_source(session: Session, node: Node, source: dict[str, str] | None, dry_run: bool, sides: t.Collection[str] = (),
+                 notes: t.Mapping[str, str | None] | None = None) -> Node:
     """Set or remove (None) what a node should run with a merge patch; return the node as the API server stored it.
 
-    `sides` are the deliveries to write it for, by default the one that counts. The patch carries the resourceVersion that was read, so a change by
-    somebody else in between is never overwritten unseen: on a conflict the node is read again, and the patch is repeated only while the sources are
-    still those we decided upon.
+    `sides` are the deliveries to write it for, by default the one that counts; `notes` are annotations to set or remove (None) beside. The patch
+    carries the resourceVersion that was read, so a change by somebody else in between is never overwritten unseen: on a conflict the node is read
+    again, and the patch is repeated only while the sources are still those we decided upon.
     """
     sides = sides or (node.delivery,)
     path = f"/api/v1/nodes/{urllib.parse.quote(node.name)}"
@@ -189,7 +228,7 @@ def write_source(session: Session, node: Node, source: dict[str, str] | None, dr
     current = node
     for _attempt in range(5):
         try:
-            patch = _patch(current.resource_version, source, sides)
+            patch = _patch(current.resource_version, source, sides, notes or {})
             return trim(session.request("PATCH", path, query, patch, "application/merge-patch+json")).seen_as(node.delivery)
         except ApiError as error:
             if error.status != 409:
@@ -205,16 +244,12 @@ def write_source(session: Session, node: Node, source: dict[str, str] | None, dr
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
 
 
-def _patch(resource_version: str, source: dict[str, str] | None, sides: t.Collection[str]) -> dict[str, t.Any]:
+def _patch(resource_version: str, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]) -> dict[str, t.Any]:
     whole = {"configMap": source} if source else None
     body: dict[str, t.Any] = {"metadata": {"resourceVersion": resource_version}}
-    if CHECKPOINT in sides:
-        body["metadata"]["annotations"] = {annotation.SOURCE: annotation.text(whole) if whole else None}
+    annotations = {**notes, **({annotation.SOURCE: annotation.text(whole) if whole else None} if CHECKPOINT in sides else {})}
+    if annotations:
+        body["metadata"]["annotations"] = annotations
     if set(sides) - {CHECKPOINT}:
         body["spec"] = {"configSource": whole}
     return body
-
-
-def describe(source: dict[str, str] | None) -> str:
-    """Name a source in a sentence."""
-    return f"{source.get('namespace')}/{source.get('name')} key {source.get('kubeletConfigKey')}" if source else "the local config"

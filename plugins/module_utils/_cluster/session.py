@@ -15,6 +15,7 @@ import re
 import threading
 import traceback
 import typing as t
+from types import MappingProxyType
 
 from .errors import ApiError, ClusterError, MissingLibrary
 from .retry import TRANSIENT, persist
@@ -91,26 +92,38 @@ class Session:
 
         `budget` is how many seconds transient failures are repeated for. Raises ApiError.
         """
+        content = self._send(method, path, query, body, {"content_type": content_type}, budget)
+        try:
+            return json.loads(content)
+        except ValueError as error:
+            raise ApiError(200, f"{self.host} answered {method} {path} with something that is not JSON; is it a Kubernetes API server?") from error
+
+    def text(self, path: str, budget: float | None = None) -> str:
+        """GET what a kubelet serves as plain text, compressed on its way; `budget` as in `request`. Raises ApiError."""
+        return self._send("GET", path, (), None, {"headers": {"Accept-Encoding": "gzip"}}, budget).decode("utf-8", "replace")
+
+    def _send(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]], body: t.Any, more: dict[str, t.Any], budget: float | None) -> bytes:
         limit = self._outage if self._answered else self._first_contact
         if self._lost:
             # One request has waited in vain already; the many behind it must not each wait as long.
             limit = 0.0
         try:
-            return persist(lambda: self._once(method, path, query, body, content_type), limit if budget is None else min(budget, limit))
+            return persist(lambda: self._once(method, path, query, body, **more), limit if budget is None else min(budget, limit))
         except ApiError as error:
             self._lost = error.status == 0
             raise
 
-    def _once(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]], body: t.Any, content_type: str) -> t.Any:
+    def _once(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]], body: t.Any, content_type: str = "application/json",
+              headers: t.Mapping[str, str] = MappingProxyType({})) -> bytes:
         with self._lock:
             self.sent += 1
         try:
             answer = self._client.request(
-                method, path, body=body, query_params=list(query), header_params=dict(self._headers), content_type=content_type,
+                method, path, body=body, query_params=list(query), header_params={**self._headers, **headers}, content_type=content_type,
                 serialize=False, _request_timeout=self._timeout,
             )
             # Only now is the answer read, and the connection may be lost in the midst of it.
-            content = answer.data
+            content: bytes = answer.data
         except kubernetes.client.exceptions.ApiException as error:
             # The library reports some transport failures as an ApiException with status 0.
             if not error.status:
@@ -121,10 +134,7 @@ class Session:
             raise _no_answer(self.host, error) from error
         self._answered, self._lost = True, False
         self._note_warnings(answer)
-        try:
-            return json.loads(content)
-        except ValueError as error:
-            raise ApiError(answer.status, f"{self.host} answered {method} {path} with something that is not JSON; is it a Kubernetes API server?") from error
+        return content
 
     def _note_warnings(self, answer: t.Any) -> None:
         for text in re.findall(r'299 \S+ "((?:[^"\\]|\\.)*)"', answer.headers.get("Warning") or ""):
@@ -220,11 +230,12 @@ def _headers(options: dict[str, t.Any]) -> dict[str, t.Any]:
 def _refusal(host: str, error: t.Any) -> ApiError:
     """Turn an HTTP answer other than success into an ApiError that quotes the server's own words."""
     body = error.body.decode("utf-8", "replace") if isinstance(error.body, bytes) else str(error.body or "")
-    reason = ""
+    reason, causes = "", {}
     try:
         status = json.loads(body)
         message = status.get("message") or body
         reason = status.get("reason") or ""
+        causes = {item.get("reason") or "": item.get("message") or "" for item in (status.get("details") or {}).get("causes") or []}
     except (ValueError, AttributeError):
         message = body.strip()
     message = message or str(error.reason)
@@ -235,7 +246,7 @@ def _refusal(host: str, error: t.Any) -> ApiError:
         message = f"{message} (the user in use lacks this permission; docs/rbac.yaml of the collection grants what is needed)"
     after = (error.headers or {}).get("Retry-After")
     seconds = float(after) if after and re.fullmatch(r"\d+", after) else None
-    return ApiError(error.status, f"{message}", reason, seconds, error.status in TRANSIENT)
+    return ApiError(error.status, f"{message}", reason, seconds, error.status in TRANSIENT, causes)
 
 
 def _no_answer(host: str, error: Exception) -> ApiError:

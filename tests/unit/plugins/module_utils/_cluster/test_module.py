@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import definition, module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError, MissingLibrary, NodesFailed
 from tests.support.server import Answer, Server
 
@@ -35,7 +35,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
         monkeypatch.setattr(sys, "argv", ["some_module"])
         with pytest.raises(SystemExit) as caught:
-            module.run({"word": {"type": "str"}}, stage)
+            module.define({"word": {"type": "str"}}, stage).run()
         printed = json.loads(capsys.readouterr().out)
         assert bool(caught.value.code) == bool(printed.get("failed"))
         return t.cast("dict[str, t.Any]", printed)
@@ -91,7 +91,7 @@ def test_no_cluster(run: Run) -> None:
 @pytest.mark.parametrize("fails", [False, True])
 def test_warnings_of_the_api_server(run: Run, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
     warned: list[str] = []
-    monkeypatch.setattr(module.AnsibleModule, "warn", lambda _module, text: warned.append(text))
+    monkeypatch.setattr(definition.AnsibleModule, "warn", lambda _module, text: warned.append(text))
 
     def stage(session: t.Any, *_given: t.Any) -> dict[str, t.Any]:
         session.request("GET", "/api")
@@ -109,7 +109,7 @@ def test_warnings_of_the_api_server(run: Run, monkeypatch: pytest.MonkeyPatch, f
 def test_warnings_of_the_stage(run: Run, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
     """Shown as Ansible shows warnings, and no part of the result."""
     warned: list[str] = []
-    monkeypatch.setattr(module.AnsibleModule, "warn", lambda _module, text: warned.append(text))
+    monkeypatch.setattr(definition.AnsibleModule, "warn", lambda _module, text: warned.append(text))
     result = {"changed": True, "warnings": ["not in step"]}
 
     def stage(*_given: t.Any) -> dict[str, t.Any]:

@@ -30,14 +30,40 @@ def test_trim() -> None:
     trimmed = one(source=place(), config=status(reference(), error="some error"), unschedulable=True, ready="False")
     assert trimmed == nodes.Node(
         name="n1", resource_version="1", kubelet_version="v1.20.2", native=nodes.Side(place(), status(reference(), error="some error")),
-        checkpoint=nodes.Side(), delivery="native", ready="False", ready_reason="KubeletReady: posting", heartbeat="2026-01-01T00:00:00Z", unschedulable=True)
+        checkpoint=nodes.Side(), delivery="native", ready="False", ready_reason="KubeletReady: posting", heartbeat="2026-01-01T00:00:00Z", unschedulable=True,
+        previous=None, cordoned=None, capacity={}, labels={}, taints=[], addresses={}, os="", arch="")
     assert (trimmed.part("assigned"), trimmed.part("active"), trimmed.error, trimmed.minor) == (reference(), None, "some error", 20)
+
+
+def test_labels_and_our_own_mark_of_a_cordon() -> None:
+    trimmed = one(labels={"a": "b"}, cordoned={"holder": "me"}, unschedulable=True)
+    assert (trimmed.labels, trimmed.cordoned, trimmed.unschedulable) == ({"a": "b"}, {"holder": "me"}, True)
+    assert (one().labels, one(unschedulable=True).cordoned) == ({}, None)
 
 
 def test_trim_a_node_that_has_said_nothing_yet() -> None:
     trimmed = nodes.trim({"metadata": {"name": "n1"}, "spec": None})
     assert (trimmed.source, trimmed.status, trimmed.ready, trimmed.ready_reason, trimmed.error, trimmed.minor) == (None, None, "Unknown", "", "", 0)
-    assert not trimmed.unschedulable
+    assert (trimmed.unschedulable, trimmed.capacity) == (False, {})
+
+
+def test_capacity() -> None:
+    assert nodes.trim({"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4"}}}).capacity == {"cpu": "4"}
+
+
+@pytest.mark.parametrize(("labels", "roles", "control_plane"), [
+    ({}, [], False), ({"node-role.kubernetes.io/worker": "", "kubernetes.io/role": "edge"}, ["edge", "worker"], False),
+    ({"node-role.kubernetes.io/control-plane": ""}, ["control-plane"], True), ({"node-role.kubernetes.io/master": ""}, ["master"], True),
+    ({"node-role.kubernetes.io/": "", "kubernetes.io/role": ""}, [], False), ({"control-plane": "yes"}, [], False),
+])
+def test_roles(labels: dict[str, str], roles: list[str], control_plane: bool) -> None:
+    trimmed = nodes.trim({"metadata": {"name": "n1", "labels": labels}})
+    assert (trimmed.labels, trimmed.roles, trimmed.control_plane) == (labels, roles, control_plane)
+
+
+def test_the_first_address_of_each_type() -> None:
+    addresses = [{"type": "InternalIP", "address": "10.0.0.1"}, {"type": "InternalIP", "address": "fd00::1"}, {"type": "Hostname", "address": "a"}]
+    assert nodes.trim({"metadata": {"name": "n1"}, "status": {"addresses": addresses}}).addresses == {"InternalIP": "10.0.0.1", "Hostname": "a"}
 
 
 def test_read_all() -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import ipaddress
 import json
 import socket
@@ -41,6 +42,30 @@ def test_request_and_answer() -> None:
     assert (delete.method, json.loads(delete.body)) == ("DELETE", {"kind": "DeleteOptions"})
     assert api.sent == 3
     assert not {"authorization", "impersonate-user"} & set(get.headers)
+
+
+def test_text() -> None:
+    """What is not JSON, compressed on its way."""
+    said = b"# HELP process_start_time_seconds\n" * 100
+    with Server(Answer(body=gzip.compress(said), headers=[("Content-Encoding", "gzip")])) as server:
+        assert session.Session({"host": server.url}).text(f"{NODES}/n1/proxy/metrics") == said.decode()
+    (seen,) = server.seen
+    assert (seen.method, seen.path, seen.headers["accept-encoding"]) == ("GET", f"{NODES}/n1/proxy/metrics", "gzip")
+
+
+def test_text_that_is_refused(clock: Clock) -> None:
+    """As with any other request, and not repeated where that is asked for."""
+    with Server(Answer(503, b"error trying to reach service")) as server, pytest.raises(ApiError, match="error trying to reach") as caught:
+        session.Session({"host": server.url}).text(f"{NODES}/n1/proxy/healthz", 0.0)
+    assert (caught.value.status, caught.value.transient, len(server.seen), clock.slept) == (503, True, 1, [])
+
+
+def test_causes_are_kept() -> None:
+    """By reason, as the Eviction API names a disruption budget."""
+    causes = [{"reason": "DisruptionBudget", "message": "The disruption budget web needs 1 healthy pods"}]
+    with Server(Answer(429, {**STATUS, "details": {"causes": causes}})) as server, pytest.raises(ApiError) as caught:
+        session.Session({"host": server.url}).request("POST", NODES, budget=0.0)
+    assert caught.value.causes == {"DisruptionBudget": "The disruption budget web needs 1 healthy pods"}
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])

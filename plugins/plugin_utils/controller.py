@@ -1,0 +1,60 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action of a controller module: runs it in Ansible's own process where that comes to the same, because a Python of its own costs most of a second."""
+from __future__ import annotations
+
+import os
+import sys
+import typing as t
+
+from ansible import constants as C
+from ansible.plugins.action.normal import ActionModule as Normal
+
+from ..module_utils._cluster.definition import Definition
+from ..module_utils._cluster.errors import MissingLibrary
+from . import in_process
+
+# Read by Python and the loader of programs when they start.
+AT_START = ("PYTHON", "LD_")
+
+
+class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no types
+    """Subclasses name the `module`. What this class does not do itself, Ansible does as for any module."""
+
+    module: Definition
+
+    def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Run the module here, or else as a module."""
+        variables = task_vars or {}
+        environment: dict[str, t.Any] = {}
+        self._compute_environment_string(environment)
+        if self._is_here(variables) and not any(name.startswith(AT_START) for name in environment):
+            try:
+                with in_process.surroundings(environment, self._loader.get_basedir()):
+                    return in_process.run(
+                        self.module, self._task.action, self._task.args, check_mode=self._task.check_mode, diff=self._task.diff,
+                        verbosity=self._display.verbosity, invocation=_wants_invocation(variables),
+                    )
+            except MissingLibrary:
+                # The interpreter that Ansible finds for modules may be another, and have it.
+                pass
+        return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))
+
+    def _is_here(self, variables: dict[str, t.Any]) -> bool:
+        if self._connection.transport != "local" or self._connection.become or self._task.async_val:
+            return False
+        if self._task.delegate_to:
+            variables = variables["ansible_delegated_vars"][self._task.delegate_to]
+        python = str(self._templar.template(C.config.get_config_value("INTERPRETER_PYTHON", variables=variables)))
+        return python.startswith("auto") or _same_python(python, sys.executable)
+
+
+def _same_python(one: str, other: str) -> bool:
+    """An environment's interpreter is a link to the one it was made from, so that files alone do not tell."""
+    return os.path.dirname(one) == os.path.dirname(other) and os.path.realpath(one) == os.path.realpath(other)
+
+
+def _wants_invocation(variables: dict[str, t.Any]) -> bool:
+    setting = "INJECT_INVOCATION"  # since ansible-core 2.21; before, always
+    return not C.config.get_configuration_definition(setting) or bool(C.config.get_config_value(setting, variables=variables))

@@ -1,0 +1,87 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A module of the controller in Ansible's own process: what AnsibleModule does around the call, without a Python of its own."""
+from __future__ import annotations
+
+import contextlib
+import datetime
+import io
+import json
+import os
+import traceback
+import typing as t
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.parameters import remove_values
+from ansible.module_utils.common.warnings import get_warning_messages
+from ansible.module_utils.errors import UnsupportedError
+
+from ..module_utils._cluster.definition import Definition
+from ..module_utils._cluster.errors import MissingLibrary
+
+Result = t.Dict[str, t.Any]
+
+
+@contextlib.contextmanager
+def surroundings(environment: t.Mapping[str, t.Any], folder: str) -> t.Iterator[None]:
+    """Give this process for a while what a module finds in its own: the task's environment, the playbook's folder, no terminal."""
+    variables, place = dict(os.environ), os.getcwd()
+    os.environ.update({str(name): str(value) for name, value in environment.items()})
+    try:
+        os.chdir(folder)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        os.chdir(place)
+        # A worker does all items of a loop, and all retries.
+        os.environ.clear()
+        os.environ.update(variables)
+
+
+def run(definition: Definition, name: str, arguments: t.Mapping[str, t.Any], *, check_mode: bool, diff: bool, verbosity: int, invocation: bool) -> Result:
+    """Validate the arguments of the task `name` as AnsibleModule does and return the result as it would.
+
+    A defect is a failure with the traceback in `exception`. Raises MissingLibrary.
+    """
+    told = len(get_warning_messages())
+    checked = ArgumentSpecValidator(definition.spec, **definition.limits).validate(_plain(arguments))
+    options = checked.validated_parameters
+    # There is no public way to ask for these three.
+    secrets, warnings, deprecations = checked._no_log_values, checked._warnings, checked._deprecations  # pylint: disable=protected-access
+    texts = [*(f"Both option {both['option']} and its alias {both['alias']} are set." for both in warnings), *get_warning_messages()[told:]]
+    if checked.error_messages:
+        unknown = isinstance(checked.errors[0], UnsupportedError)
+        result = {"failed": True, "msg": (f"Unsupported parameters for ({name}) module: " if unknown else "") + checked.errors.msg}
+    else:
+        secrets = secrets | definition.secrets(options)
+        result, more = _attempt(definition, options, check_mode, diff, verbosity)
+        texts += more
+    if texts:
+        result["warnings"] = texts
+    if deprecations:
+        result["deprecations"] = deprecations
+    if invocation:
+        result["invocation"] = {"module_args": options}
+    # The names of secrets may be values of ours: what is true, false or null tells none.
+    kept = {key: value for key, value in result.items() if value is None or isinstance(value, bool)}
+    return {**remove_values(result, secrets), **kept}
+
+
+def _attempt(definition: Definition, options: Result, check_mode: bool, diff: bool, verbosity: int) -> tuple[Result, list[str]]:
+    try:
+        result, warnings = definition.outcome(options, check_mode, diff, verbosity)
+        return json.loads(json.dumps(result)), warnings
+    except MissingLibrary:
+        raise
+    except Exception as error:  # pylint: disable=broad-except  # as a module that ends with a traceback fails its task, and no more
+        return {"failed": True, "msg": f"{type(error).__name__}: {error}", "exception": traceback.format_exc()}, []
+
+
+def _plain(arguments: t.Any) -> t.Any:
+    """Return what a module would get: nothing but JSON, none of Ansible's own kinds of text."""
+    return json.loads(json.dumps(arguments, default=_text))
+
+
+def _text(value: t.Any) -> str:
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)

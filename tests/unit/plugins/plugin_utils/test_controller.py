@@ -1,0 +1,84 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When a module runs in Ansible's own process."""
+from __future__ import annotations
+
+import sys
+import types
+import typing as t
+from pathlib import Path
+
+import pytest
+from ansible.plugins.action.normal import ActionModule as Normal
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.definition import Definition
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import MissingLibrary
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
+
+HERE, THERE = {"changed": False, "here": True}, {"changed": False, "here": False}
+
+
+class Action(ControllerAction):
+    """Of a module that says where it ran."""
+
+    module = Definition({}, lambda *_given: HERE)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., bool]:
+    """Run a task and return whether it ran in this process."""
+    monkeypatch.setattr(Normal, "run", lambda *_given, **_named: THERE)
+
+    def runner(variables: dict[str, t.Any] | None = None, action: type[ControllerAction] = Action, environment: dict[str, t.Any] | None = None,
+               transport: str = "local", become: t.Any = None, **keywords: t.Any) -> bool:
+        task = types.SimpleNamespace(**{"action": "some.module", "args": {}, "check_mode": False, "diff": False, "async_val": 0, "delegate_to": None,
+                                        "environment": [environment or {}], **keywords})
+        shell = types.SimpleNamespace(env_prefix=lambda **_given: "")
+        connection = types.SimpleNamespace(transport=transport, become=become, _shell=shell)
+        templar = types.SimpleNamespace(template=lambda value: value)
+        loader = types.SimpleNamespace(get_basedir=lambda: "/")
+        result = action(task, connection, None, loader, templar, None).run(task_vars=variables or {})
+        assert not result.get("failed"), result
+        return t.cast("bool", result["here"])
+
+    return runner
+
+
+Run = t.Callable[..., bool]
+
+
+def python(path: str) -> dict[str, str]:
+    return {"ansible_python_interpreter": path}
+
+
+@pytest.mark.parametrize("keywords", [
+    {}, {"variables": python("auto")}, {"variables": python("auto_silent")}, {"variables": python(sys.executable)},
+    {"variables": python(str(Path(sys.executable).with_name("python3")))}, {"environment": {"K8S_AUTH_HOST": "a"}},
+    {"delegate_to": "localhost", "variables": {"ansible_delegated_vars": {"localhost": {}}, **python("/other/python")}},
+])
+def test_here(run: Run, keywords: dict[str, t.Any]) -> None:
+    assert run(**keywords)
+
+
+@pytest.mark.parametrize("keywords", [
+    {"transport": "ssh"}, {"become": object()}, {"async_val": 5}, {"variables": python("python3")}, {"variables": python("/other/python")},
+    {"environment": {"PYTHONPATH": "/a"}}, {"environment": {"LD_PRELOAD": "/a"}},
+    {"delegate_to": "localhost", "variables": {"ansible_delegated_vars": {"localhost": python("/other/python")}}},
+])
+def test_as_a_module(run: Run, keywords: dict[str, t.Any]) -> None:
+    assert not run(**keywords)
+
+
+def test_an_interpreter_of_another_environment_is_another(run: Run, tmp_path: Path) -> None:
+    """Though both are links to the same file."""
+    link = tmp_path / "python"
+    link.symlink_to(sys.executable)
+    assert not run(python(str(link)))
+
+
+def test_without_the_library_ansible_looks_for_a_python_that_has_it(run: Run) -> None:
+    def call(*_given: t.Any) -> t.NoReturn:
+        raise MissingLibrary("none here")
+
+    assert not run(action=type("Without", (ControllerAction,), {"module": Definition({}, call)}))
