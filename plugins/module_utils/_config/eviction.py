@@ -4,16 +4,70 @@
 """Eviction thresholds. Source: pkg/kubelet/eviction/helpers.go ParseThresholdConfig; any error in it kills the kubelet at start."""
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Iterator
 
 from . import duration, paths, quantity
 from .problem import REFUSAL, Problem
 from .view import View
 
+ALLOCATABLE_MEMORY = "allocatableMemory.available"
+"""What is left of the memory that pods may use together; the kubelet holds evictionHard's memory.available against it too."""
 _SIGNALS = (
-    "memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "allocatableMemory.available", "pid.available",
+    "memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", ALLOCATABLE_MEMORY, "pid.available",
 )
 _SIGNALS_SINCE_29 = ("containerfs.available", "containerfs.inodesFree")
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """One threshold as the eviction manager works with it."""
+
+    field: str
+    """evictionHard or evictionSoft."""
+    signal: str
+    value: str
+    """As the configuration gives it: a quantity or a percentage."""
+    reclaim: str = "0"
+    grace: str = ""
+
+    def amount(self, capacity: Fraction) -> Fraction:
+        """Return below how much of the signal pods are evicted; the signal's capacity is what percentages are of."""
+        return amount(self.value, capacity)
+
+    def target(self, capacity: Fraction) -> Fraction:
+        """Return how much has to be there before evictions end."""
+        return self.amount(capacity) + amount(self.reclaim, capacity)
+
+
+def thresholds(view: View) -> list[Threshold]:
+    """Return the thresholds in force, those for pods' allocatable memory among them (addAllocatableThresholds); what check() refuses is left out."""
+    reclaim, grace = view.pairs("evictionMinimumReclaim"), view.pairs("evictionSoftGracePeriod")
+    found = [Threshold(field, signal, value, reclaim.get(signal, "0"), grace.get(signal, "") if field == "evictionSoft" else "")
+             for field in ("evictionHard", "evictionSoft") for signal, value in sorted(view.pairs(field).items()) if value not in _OFF]
+    if "pods" in view.texts("enforceNodeAllocatable"):
+        found += [Threshold(one.field, ALLOCATABLE_MEMORY, one.value, one.reclaim) for one in found
+                  if (one.field, one.signal) == ("evictionHard", "memory.available")]
+    return [one for one in found if _is_amount(one.value) and _is_amount(one.reclaim)]
+
+
+# A threshold that says nothing (parseThresholdStatement).
+_OFF = ("0%", "100%")
+
+
+def amount(value: str, capacity: Fraction) -> Fraction:
+    """Return what a quantity, or a percentage of the capacity, comes to. Raises ValueError for anything else."""
+    percentage = quantity.parse_percentage(value)
+    return quantity.parse(value) if percentage is None else capacity * percentage / 100
+
+
+def _is_amount(value: str) -> bool:
+    try:
+        amount(value, Fraction(0))
+    except ValueError:
+        return False
+    return True
 
 
 def signals(minor: int) -> tuple[str, ...]:

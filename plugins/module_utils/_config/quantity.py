@@ -39,6 +39,12 @@ def parse_percentage(text: str) -> Fraction | None:
     return Fraction(number if "e" in number or "E" in number else _decimal(number))
 
 
+def show_bytes(value: Fraction) -> str:
+    """Return bytes for people, with one decimal at most: ``1.5Gi``, ``512Mi``, ``0``."""
+    unit = next((unit for unit in ("Ti", "Gi", "Mi", "Ki") if value >= _SCALE[unit]), "")
+    return f"{float(value / _SCALE[unit]):.1f}".replace(".0", "") + unit
+
+
 def _decimal(number: str) -> str:
     """Return the number in a form Fraction reads: Go also takes ``5.``."""
     return f"{number}0" if number.endswith(".") else number

@@ -14,3 +14,8 @@ def same_place(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -
     if one is None or other is None:
         return one is other
     return all(one.get(part) == other.get(part) for part in PLACE)
+
+
+def describe(source: Mapping[str, str] | None) -> str:
+    """Name a source in a sentence."""
+    return f"{source.get('namespace')}/{source.get('name')} key {source.get('kubeletConfigKey')}" if source else "the local config"
