@@ -4,10 +4,10 @@
 """Causes and remedies the kubelet's status does not name, found by asking the API or by looking at the config."""
 from __future__ import annotations
 
-import datetime
+import time
 import typing as t
 
-from . import nodes
+from . import moment, nodes
 from .errors import ApiError
 from .session import Session
 from .verdict import Verdict
@@ -70,15 +70,15 @@ def _final(found: Verdict, more: str) -> Verdict:
 def silence(session: Session, names: t.Iterable[str]) -> dict[str, float]:
     """Return the seconds since each kubelet last renewed its Lease (one LIST); empty when leases cannot be read."""
     try:
-        items = session.request("GET", LEASES).get("items") or []
+        renewals = heartbeats(session, names)
     except ApiError:
         return {}
+    return {name: max(0.0, time.time() - renewed) for name, renewed in renewals.items()}
+
+
+def heartbeats(session: Session, names: t.Iterable[str]) -> dict[str, float]:
+    """Return when each kubelet last renewed its Lease, in seconds of the node's clock (one LIST). Raises ApiError."""
     wanted = set(names)
-    now = datetime.datetime.now(datetime.timezone.utc)
-    ages = {}
-    for item in items:
-        renewed = (item.get("spec") or {}).get("renewTime")
-        if item["metadata"]["name"] in wanted and renewed:
-            moment = datetime.datetime.fromisoformat(renewed.replace("Z", "+00:00"))
-            ages[item["metadata"]["name"]] = max(0.0, (now - moment).total_seconds())
-    return ages
+    items = session.request("GET", LEASES).get("items") or []
+    renewals = {item["metadata"]["name"]: moment.parse((item.get("spec") or {}).get("renewTime")) for item in items}
+    return {name: renewed for name, renewed in renewals.items() if name in wanted and renewed}

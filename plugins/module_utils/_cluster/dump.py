@@ -14,7 +14,7 @@ from .session import Session
 
 
 def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Return the table `{variants, nodes}` of the chosen nodes under `ansible_facts.kubelet_configz`.
+    """Return the table `{variants, nodes}` of the chosen nodes under `ansible_facts.kubelet_configz`, or, as no facts, under `kubelet_configz`.
 
     One LIST and one configz GET a node. Raises NodesFailed naming every node whose configuration cannot be read.
     """
@@ -40,6 +40,9 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
             "source": node.source,
             "status": node.status,
         }
+    result: dict[str, t.Any] = {"kubelet_configz": table}
+    if options["facts"]:
+        result = {"ansible_facts": result}
     if failures:
-        raise NodesFailed("reading live kubelet configurations", failures, {"ansible_facts": {"kubelet_configz": table}})
-    return {"changed": False, "ansible_facts": {"kubelet_configz": table}}
+        raise NodesFailed("reading live kubelet configurations", failures, result)
+    return {"changed": False, **result}

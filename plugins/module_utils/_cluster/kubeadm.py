@@ -37,12 +37,7 @@ def keep_in_step(session: Session, options: dict[str, t.Any], check_mode: bool) 
     Requests: two GETs (three for 1.23), and a PATCH for a ConfigMap that does not have it yet. Raises ClusterError naming the ConfigMap.
     """
     overrides = _overrides(options["node_configs"])
-    minor = _minor(session)
-    found = [configmap for name in names(minor) for configmap in [configmaps.read(session, NAMESPACE, name)] if configmap]
-    if not found:
-        looked = " or ".join(f"{NAMESPACE}/{name}" for name in names(minor))
-        raise ClusterError(f"the cluster has no ConfigMap {looked}, which kubeadm 1.{minor} makes (the version is from {NAMESPACE}/{CLUSTER}): "
-                           f"`kubeadm init phase upload-config kubelet` makes it anew. {_NOT_KUBEADM}")
+    minor, found = read(session)
     rows: dict[str, dict[str, t.Any]] = {}
     diffs: list[dict[str, str]] = []
     for configmap in found:
@@ -53,6 +48,17 @@ def keep_in_step(session: Session, options: dict[str, t.Any], check_mode: bool) 
             raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {error}", _result(rows, diffs, check_mode)) from error
         diffs += difference
     return _result(rows, diffs, check_mode)
+
+
+def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
+    """Return the cluster's minor as kubeadm knows it, and kubeadm's ConfigMaps of it: two GETs, three for 1.23. Raises ClusterError when there is none."""
+    minor = _minor(session)
+    found = [configmap for name in names(minor) for configmap in [configmaps.read(session, NAMESPACE, name)] if configmap]
+    if not found:
+        looked = " or ".join(f"{NAMESPACE}/{name}" for name in names(minor))
+        raise ClusterError(f"the cluster has no ConfigMap {looked}, which kubeadm 1.{minor} makes (the version is from {NAMESPACE}/{CLUSTER}): "
+                           f"`kubeadm init phase upload-config kubelet` makes it anew. {_NOT_KUBEADM}")
+    return minor, found
 
 
 def _overrides(node_configs: dict[str, t.Any]) -> Overrides:

@@ -11,6 +11,13 @@ SOURCE = "kubelet-config.livenodes.io/source"
 """What the node should run, in the shape of Node.spec.configSource. Written by the controller."""
 STATUS = "kubelet-config.livenodes.io/status"
 """What it was told, runs and falls back to, in the shape of Node.status.config with `reason`, `time` and `started` beside. Written on the node."""
+PREVIOUS = "kubelet-config.livenodes.io/previous"
+"""What it ran before it was last given something else, in the shape of Node.spec.configSource; an empty mapping is its local config.
+
+Written by the controller.
+"""
+CORDONED = "kubelet-config.livenodes.io/cordoned"
+"""That it was us who cordoned the node, by whom and when: `holder`, `time`. Written by the controller; no other cordon is ever undone."""
 
 ON_TRIAL = "on trial"
 """`reason` of a config that the controller has not confirmed yet."""

@@ -55,7 +55,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> 
                 found.append(Change(path, old[path], new[path], True))
         elif path in new:
             found.append(Change(path, None, new[path], _absence_known(path, minor)))
-        elif _absence_known(path, minor) or _key_removed(path, present):
+        elif absence_is_told(path, present, minor):
             found.append(Change(path, old[path], None, True))
     return found
 
@@ -139,6 +139,11 @@ def _absence_known(path: str, minor: int) -> bool:
     """Return whether absence of this path has one known meaning at this minor: no value, or a default that was filled in already."""
     field = fields.owner(path)
     return field is not None and ((minor == fields.TABLE_MINOR and field.exists_at(minor)) or field.unset_at(minor) == "none")
+
+
+def absence_is_told(path: str, given: set[str], minor: int) -> bool:
+    """Return whether it is known what a configuration means at this minor that gives the top-level fields `given`, and not this path."""
+    return _absence_known(path, minor) or _key_removed(path, given)
 
 
 def _emptiness_is_told(path: str, side: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config import i
 from tests.support.calls import NODES, PAGE, Call, Calls
 from tests.support.objects import HEADER, items, node, place, reference, status
 
-ALL: dict[str, t.Any] = {"nodes": None, "label_selectors": None}
+ALL: dict[str, t.Any] = {"nodes": None, "label_selectors": None, "facts": True}
 
 
 def live(name: str, answer: t.Any) -> Call:
@@ -43,8 +43,16 @@ def test_dump() -> None:
 
 def test_options_choose_the_nodes() -> None:
     with Calls(Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE)), live("n2", {}), live("n1", {})) as session:
-        result = dump.dump(session, {"nodes": ["n2", "n1"], "label_selectors": ["a"]}, True)
+        result = dump.dump(session, {"nodes": ["n2", "n1"], "label_selectors": ["a"], "facts": True}, True)
     assert list(result["ansible_facts"]["kubelet_configz"]["nodes"]) == ["n2", "n1"]
+
+
+def test_no_facts() -> None:
+    """For whoever registers the result."""
+    calls = (Call("GET", NODES, items(node("n1")), PAGE), live("n1", {"maxPods": 110}))
+    with Calls(*calls) as session, Calls(*calls) as other:
+        facts, result = dump.dump(session, ALL, False), dump.dump(other, {**ALL, "facts": False}, False)
+    assert result == {"changed": False, "kubelet_configz": facts["ansible_facts"]["kubelet_configz"]}
 
 
 def test_every_node_that_cannot_be_read_is_named() -> None:
