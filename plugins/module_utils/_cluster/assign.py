@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._config import annotation
 from .._config.reference import same_place
-from . import bulk, configmaps, nodes, sources
+from . import bulk, configmaps, info, nodes, sources
 from .errors import ApiError, ClusterError, NodesFailed
 from .session import Session
 from .sources import Source
@@ -19,14 +20,17 @@ from .sources import Source
 
 @dataclasses.dataclass(frozen=True)
 class _Step:
-    """What is to be done with one node: `node` as the delivery that was chosen sees it, `goal` to stand on its `sides`."""
+    """What is to be done with one node: `node` as the delivery that was chosen sees it, `goal` to stand on its `sides`, beside these annotations."""
 
     node: nodes.Node
     goal: Source
     sides: t.Sequence[str]
+    notes: t.Mapping[str, str | None]
 
     def reached(self, node: nodes.Node) -> bool:
-        """Tell whether a state of the node is the goal."""
+        """Tell whether a state of the node is the goal. What is only to be remembered on the way there is no goal of its own."""
+        if self.goal is None and self.notes and node.previous is not None:
+            return False
         return all(node.side(side).source == self.goal if side == nodes.CHECKPOINT else same_place(node.side(side).source, self.goal) for side in self.sides)
 
 
@@ -46,9 +50,9 @@ def assign(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     needed = {name: source for name, one in wanted.items() for source in [one.source] if source and (
         current[name].delivery == nodes.CHECKPOINT or (options["check_source"] and not same_place(current[name].source, source)))}
     configs = sources.find(session, needed.values())
-    steps = {name: _step(node, wanted[name], configs) for name, node in current.items()}
+    steps = {name: _step(found[name], node, wanted[name], configs) for name, node in current.items()}
     rows: dict[str, dict[str, t.Any]] = {
-        name: {"changed": False, "delivery": node.delivery, "source": node.source, "previous": node.source, "state": "unchanged"}
+        name: {"changed": False, "delivery": node.delivery, "source": node.source, "previous": _former(node, steps[name]), "state": "unchanged"}
         for name, node in current.items()}
     changing = [name for name, step in steps.items() if not step.reached(step.node)]
     unfit = {name: why for name in changing for why in [_unfit(found[name], steps[name])] if why}
@@ -73,7 +77,7 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
     failures: dict[str, str] = {}
 
     def write(name: str) -> nodes.Node:
-        return nodes.write_source(session, steps[name].node, steps[name].goal, dry_run, steps[name].sides)
+        return nodes.write_source(session, steps[name].node, steps[name].goal, dry_run, steps[name].sides, steps[name].notes)
 
     for outcome in bulk.each(list(steps), write, session.concurrency):
         row, stored = rows[outcome.item], outcome.value
@@ -95,15 +99,35 @@ def deliver(node: nodes.Node, wanted: sources.Wanted) -> str:
     return nodes.CHECKPOINT if node.delivery == nodes.NONE else node.delivery
 
 
-def _step(node: nodes.Node, wanted: sources.Wanted, configs: dict[str, sources.Found]) -> _Step:
+def _step(found: nodes.Node, node: nodes.Node, wanted: sources.Wanted, configs: dict[str, sources.Found]) -> _Step:
+    """`node` is what was found as the delivery that was chosen sees it."""
     source = wanted.source
     if source is None:
         # Taken away everywhere, unless one side is named: also where a move from one delivery to the other was cut off.
         both = [side for side in (nodes.NATIVE, nodes.CHECKPOINT) if node.side(side).source]
-        return _Step(node, None, both if wanted.delivery == nodes.AUTO else [wanted.delivery])
+        if wanted.delivery == nodes.AUTO:
+            return _Step(node, None, both, {annotation.PREVIOUS: None} if node.previous is not None else {})
+        return _Step(node, None, [wanted.delivery], {})
     configmap = configs[nodes.describe(source)].configmap if node.delivery == nodes.CHECKPOINT else None
     # The annotation names the revision that was carried to the node; a kubelet with native delivery follows every later one.
-    return _Step(node, configmaps.reference(configmap, source["kubeletConfigKey"]) if configmap else source, [node.delivery])
+    goal = configmaps.reference(configmap, source["kubeletConfigKey"]) if configmap else source
+    return _Step(node, goal, [node.delivery], _remembered(found, goal))
+
+
+def _former(node: nodes.Node, step: _Step) -> Source:
+    """Return what a node ran, and can go back to. One that has its goal got it from an earlier run, which noted that."""
+    if node.previous is not None and step.reached(node):
+        return node.previous.get("configMap")
+    # Whoever failed with what it should run runs something else.
+    return node.part("active") if node.error else node.source
+
+
+def _remembered(node: nodes.Node, goal: dict[str, str]) -> dict[str, str | None]:
+    """Return the annotation that says what a node ran before. What failed, or has not been proven, is nothing to come back to."""
+    if not info.settled(node) or (node.status or {}).get("reason") == annotation.ON_TRIAL or same_place(node.part("active"), goal):
+        return {}
+    active = node.part("active")
+    return {annotation.PREVIOUS: annotation.text({"configMap": active} if active else {})}
 
 
 def _unfit(found: nodes.Node, step: _Step) -> str | None:

@@ -29,6 +29,7 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
         "assigned": node.part("assigned"),
         "active": node.part("active"),
         "lastKnownGood": node.part("lastKnownGood"),
+        "previous": None if node.previous is None else node.previous.get("configMap") or {},
         "error": node.error,
         "reason": (node.status or {}).get("reason") or "",
         "settled": settled(node),
@@ -36,6 +37,7 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
         "ready_reason": node.ready_reason,
         "heartbeat": node.heartbeat,
         "schedulable": not node.unschedulable,
+        "control_plane": node.control_plane,
     }
 
 

@@ -14,6 +14,20 @@ from .session import Session
 
 Source = t.Optional[t.Dict[str, str]]
 ABSENT = "there is no such ConfigMap"
+# Argument spec of the modules that take a source for nodes.
+SELECTION: dict[str, dict[str, t.Any]] = {
+    "nodes": {"type": "list", "elements": "str"},
+    "source": {
+        "type": "dict",
+        "options": {
+            "namespace": {"type": "str", "default": "kube-system"},
+            "name": {"type": "str", "required": True},
+            "kubelet_config_key": {"type": "str", "default": "kubelet", "aliases": ["kubeletConfigKey"], "no_log": False},
+        },
+    },
+    "sources": {"type": "dict"},
+    "delivery": {"type": "str", "choices": list(nodes.DELIVERIES), "default": nodes.AUTO},
+}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,8 +27,19 @@ def listed(*found: dict[str, t.Any]) -> Call:
     return Call("GET", NODES, items(*found), (*one, *PAGE))
 
 
-def patch(name: str, source: dict[str, str] | None, answer: t.Any = None, dry_run: bool = False) -> Call:
-    body = {"metadata": {"resourceVersion": "1"}, "spec": {"configSource": {"configMap": source} if source else None}}
+def previous(ran: dict[str, str] | None) -> dict[str, str]:
+    """The annotation that remembers what a node ran."""
+    return {annotation.PREVIOUS: annotation.text({"configMap": ran} if ran else {})}
+
+
+FROM_LOCAL = previous(None)
+
+
+def patch(name: str, source: dict[str, str] | None, answer: t.Any = None, dry_run: bool = False, notes: t.Any = None) -> Call:
+    """The patch of spec.configSource; a node that had none and listens comes from its local config, unless `notes` says otherwise."""
+    notes = (FROM_LOCAL if source else {}) if notes is None else notes
+    whole = {"configMap": source} if source else None
+    body = {"metadata": {"resourceVersion": "1", **({"annotations": notes} if notes else {})}, "spec": {"configSource": whole}}
     return Call("PATCH", f"{NODES}/{name}", node(name, source, LISTENS) if answer is None else answer, DRY if dry_run else (), body, MERGE)
 
 
@@ -41,7 +52,7 @@ def test_assign(check_mode: bool) -> None:
     """One LIST, one GET a distinct ConfigMap, one PATCH a node that changes; dry in check mode."""
     calls = (
         listed(node("n1", config=LISTENS), node("n2", place("old"), LISTENS), node("n3", place("config-b"), LISTENS)),
-        get("config-a"), patch("n1", place("config-a"), dry_run=check_mode), patch("n2", place("config-a"), dry_run=check_mode),
+        get("config-a"), patch("n1", place("config-a"), dry_run=check_mode), patch("n2", place("config-a"), dry_run=check_mode, notes={}),
     )
     with Calls(*calls) as session:
         result = assign.assign(session, options(sources={"n1": place("config-a"), "n2": place("config-a"), "n3": place("config-b")}), check_mode)
@@ -186,17 +197,17 @@ def test_the_first_and_last_kubelets_that_follow() -> None:
     assert (min(nodes.NATIVE_MINORS), max(nodes.NATIVE_MINORS)) == (11, 23)
 
 
-def mark(name: str, source: dict[str, str] | None, answer: t.Any = None, dry_run: bool = False, **more: t.Any) -> Call:
+def mark(name: str, source: dict[str, str] | None, answer: t.Any = None, dry_run: bool = False, notes: t.Any = None, **more: t.Any) -> Call:
     """The patch of the annotation that stands in for spec.configSource."""
     value = annotation.text({"configMap": source}) if source else None
-    body = {"metadata": {"resourceVersion": "1", "annotations": {annotation.SOURCE: value}}, **more}
+    body = {"metadata": {"resourceVersion": "1", "annotations": {annotation.SOURCE: value, **(notes or {})}}, **more}
     return Call("PATCH", f"{NODES}/{name}", node(name, marked=source) if answer is None else answer, DRY if dry_run else (), body, MERGE)
 
 
 def test_each_node_by_what_it_is() -> None:
     """Of three nodes without a config source one has a kubelet that follows it, two do not; the ConfigMap they share is read once."""
     calls = (listed(node("n1", config=LISTENS), node("n2", version="v1.33.1"), node("n3", config=LISTENS, told={})), get(),
-             patch("n1", place()), mark("n2", reference()), mark("n3", reference()))
+             patch("n1", place()), mark("n2", reference(), notes=FROM_LOCAL), mark("n3", reference(), notes=FROM_LOCAL))
     with Calls(*calls) as session:
         result = assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
     assert {name: (row["delivery"], row["state"], row["source"]) for name, row in result["nodes"].items()} == {
@@ -218,7 +229,7 @@ def test_a_configmap_of_the_same_name_made_anew_is_another_checkpoint() -> None:
 
 def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
     """It has no uid yet."""
-    with Calls(listed(node("n1")), get(answer=GONE), mark("n1", place(), dry_run=True)) as session:
+    with Calls(listed(node("n1")), get(answer=GONE), mark("n1", place(), dry_run=True, notes=FROM_LOCAL)) as session:
         result = assign.assign(session, options(sources={"n1": place()}), True)
     assert (result["changed"], result["configmaps"]) == (True, {"kube-system/config-a": {}})
 
@@ -235,7 +246,7 @@ def test_one_delivery_does_not_work_against_the_other(found: dict[str, t.Any], d
 def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
     with Calls(listed(node("n1", place(), LISTENS)), get(), mark("n1", reference(), node("n1", place(), LISTENS, marked=reference()))) as session:
         assert assign.assign(session, options(sources={"n1": place()}, delivery="checkpoint"), False)["changed"]
-    with Calls(listed(node("n1", config=LISTENS, marked=reference())), get(), patch("n1", place())) as session:
+    with Calls(listed(node("n1", config=LISTENS, marked=reference())), get(), patch("n1", place(), notes={})) as session:
         assert assign.assign(session, options(sources={"n1": {**place(), "delivery": "native"}}), False)["changed"]
 
 
@@ -252,5 +263,57 @@ def test_a_source_is_taken_away_wherever_it_stands() -> None:
 
 
 def test_an_annotation_that_is_not_kept() -> None:
-    with Calls(listed(node("n1")), get(), mark("n1", reference(), node("n1"))) as session, pytest.raises(NodesFailed, match="admission webhook"):
+    calls = listed(node("n1")), get(), mark("n1", reference(), node("n1"), notes=FROM_LOCAL)
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match="admission webhook"):
         assign.assign(session, options(sources={"n1": place()}), False)
+
+
+def test_what_a_node_ran_is_remembered() -> None:
+    """What it ran without an error, not what it was merely assigned, what failed, or what is still on trial."""
+    ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
+    cases: list[tuple[dict[str, t.Any], dict[str, str]]] = [
+        (node("n1", place("old"), ran), previous(reference("old"))),
+        (node("n1", place("old"), {**ran, "error": "failed"}), {}),
+        (node("n1", place("older"), ran), {}),
+    ]
+    for found, notes in cases:
+        with Calls(listed(found), get(), patch("n1", place(), notes=notes)) as session:
+            assign.assign(session, options(sources={"n1": place()}), False)
+    for reason, notes in ((annotation.ON_TRIAL, {}), (annotation.CONFIRMED, previous(reference("old")))):
+        with Calls(listed(node("n1", marked=reference("old"), told={**ran, "reason": reason})), get(), mark("n1", reference(), notes=notes)) as session:
+            assign.assign(session, options(sources={"n1": place()}), False)
+
+
+def test_a_move_is_nothing_to_come_back_from() -> None:
+    """The node goes on with what it runs."""
+    ran = {"assigned": {"configMap": reference()}, "active": {"configMap": reference()}}
+    with Calls(listed(node("n1", place(), ran)), get(), mark("n1", reference(), node("n1", place(), ran, marked=reference()))) as session:
+        assign.assign(session, options(sources={"n1": place()}, delivery="checkpoint"), False)
+
+
+def test_a_reset_forgets_it() -> None:
+    """Also on a node that has no source any more; a move from one delivery to the other does not."""
+    forget = {annotation.PREVIOUS: None}
+    left = node("n1", config=LISTENS, previous=reference("old"))
+    with Calls(listed(left), patch("n1", None, notes=forget)) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
+    with Calls(listed(node("n1", place(), LISTENS, previous=reference("old"))), patch("n1", None, notes=forget)) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
+    with Calls(listed(left)) as session:
+        assert not assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
+
+
+@pytest.mark.parametrize("former", [reference("old"), None])
+def test_a_node_that_has_its_source_from_an_earlier_run_still_knows_what_it_had(former: dict[str, str] | None) -> None:
+    found = node("n1", place(), LISTENS)
+    found["metadata"]["annotations"] = previous(former)
+    with Calls(listed(found)) as session:
+        row = assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]
+    assert (row["changed"], row["previous"]) == (False, former)
+
+
+def test_a_node_that_failed_before_can_go_back_to_what_it_runs() -> None:
+    """Not to what failed."""
+    failed = status(reference("bad"), reference("good"), error="failed to validate config, see Kubelet log for details")
+    with Calls(listed(node("n1", place("bad"), failed)), get(), patch("n1", place(), notes={})) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["previous"] == reference("good")

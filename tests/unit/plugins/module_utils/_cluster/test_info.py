@@ -24,8 +24,14 @@ def test_row() -> None:
         "delivery": "native", "listening": True, "kubelet_version": "v1.20.2", "source": place("b"), "config_source": place("b"),
         "assigned": reference("b"), "active": reference("a"),
         "lastKnownGood": reference("a"), "error": "some error", "reason": "", "settled": False, "ready": True, "ready_reason": "KubeletReady: posting",
-        "heartbeat": "2026-01-01T00:00:00Z", "schedulable": False,
+        "heartbeat": "2026-01-01T00:00:00Z", "schedulable": False, "previous": None, "control_plane": False,
     }
+
+
+@pytest.mark.parametrize(("labels", "control_plane"), [
+    ({"node-role.kubernetes.io/control-plane": ""}, True), ({"node-role.kubernetes.io/master": ""}, True), ({"node-role.kubernetes.io/worker": ""}, False)])
+def test_control_plane(labels: dict[str, str], control_plane: bool) -> None:
+    assert row(labels=labels)["control_plane"] is control_plane
 
 
 @pytest.mark.parametrize(("version", "config", "delivery"), [

@@ -1,0 +1,188 @@
+#!/usr/bin/python
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubelet_rollout_gate
+short_description: Say whether a batch of a rollout may begin
+version_added: 1.0.0
+author: livenodes.kubelet contributors (@livenodes)
+description:
+  - Looks at the live cluster before a batch of nodes is changed, all nodes in one call, and fails unless the batch may begin.
+  - Budget. A node is unavailable when it is not Ready, when its kubelet has sent no heartbeat for a minute, when it is cordoned, or when its
+    configuration failed, whoever caused it. The batch may begin when the unavailable nodes of the group and the nodes of the batch are together no more
+    than O(max_unavailable). With 2 of 10 nodes not Ready, V(20%) lets no other node begin.
+  - Control plane. Its nodes, by their labels C(node-role.kubernetes.io/control-plane) and C(node-role.kubernetes.io/master), are changed one at a time,
+    and only while the API server and etcd pods of all others are Ready. Where these do not run as pods of C(kube-system), nothing is waited for.
+  - Pause. A key C(paused) with a true value in a ConfigMap stops every rollout before its next batch.
+  - Waits for budget and control plane at most O(timeout) seconds.
+extends_documentation_fragment:
+  - livenodes.kubelet.auth
+  - livenodes.kubelet.lease
+  - livenodes.kubelet.attributes
+  - livenodes.kubelet.attributes.read_only
+  - livenodes.kubelet.attributes.actiongroup_cluster
+attributes:
+  check_mode:
+    support: full
+    details: Nothing is waited for. This module changes no node; it renews O(lease), but not in check mode.
+options:
+  nodes:
+    description:
+      - Names of the nodes of the batch.
+    type: list
+    elements: str
+    required: true
+  group_nodes:
+    description:
+      - Names of all nodes of the group, on which the budget is counted, also of those that the rollout is not about. Every one of them has to exist.
+      - O(nodes) by default.
+    type: list
+    elements: str
+  max_unavailable:
+    description:
+      - How many nodes of the group may be unavailable at once, as a number, or as a percentage such as V(20%), which is rounded down, but to 1 at least.
+    type: str
+    default: "1"
+  allow_unready:
+    description:
+      - Whether a node that is not Ready may begin. It cannot be told from such a node whether it bears the change.
+    type: bool
+    default: false
+  pause_configmap:
+    description:
+      - Name of the ConfigMap that pauses rollouts. It need not exist. Its key C(reason) is shown.
+      - Empty to look at none.
+    type: str
+    default: livenodes-kubelet-rollout
+  namespace:
+    description:
+      - Namespace of that ConfigMap.
+    type: str
+    default: kube-system
+  pause:
+    description:
+      - Whether to stop once a batch of this rollout has been done, see O(started).
+    type: bool
+    default: false
+  started:
+    description:
+      - Whether a batch of this rollout has been done.
+    type: bool
+    default: false
+  timeout:
+    description:
+      - Seconds to wait for the budget and the control plane.
+    type: int
+    default: 300
+  pods:
+    description:
+      - Whether to return the pods of the batch, to compare them afterwards. One request a node.
+    type: bool
+    default: false
+seealso:
+  - module: livenodes.kubelet.kubelet_rollout_lease
+  - module: livenodes.kubelet.node_config_info
+"""
+
+EXAMPLES = r"""
+- name: Two more nodes of a group of ten
+  livenodes.kubelet.kubelet_rollout_gate:
+    nodes: [n3, n4]
+    group_nodes: "{{ groups['batch'] }}"
+    max_unavailable: 20%
+    timeout: 600
+    lease: "{{ rollout.lease }}"
+  delegate_to: localhost
+  run_once: true
+
+# kubectl -n kube-system create configmap livenodes-kubelet-rollout --from-literal=paused=true --from-literal=reason='release day'
+- name: Before anything is planned, is there a pause
+  livenodes.kubelet.kubelet_rollout_gate:
+    nodes: []
+    group_nodes: [n1]
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = r"""
+budget:
+  description: How the budget stands; empty when the module did not come to it.
+  returned: on success, and when the batch must not begin
+  type: dict
+  contains:
+    nodes:
+      description: How many nodes the group has.
+      type: int
+    limit:
+      description: How many of them may be unavailable.
+      type: int
+    unavailable:
+      description: The unavailable nodes of the group with the reason. A node of the batch that only our own cordon makes so is not among them.
+      type: dict
+    left:
+      description: How many nodes a batch may have now, the unavailable nodes that are in the batch counted once.
+      type: int
+  sample: {nodes: 10, limit: 2, unavailable: {n7: cordoned}, left: 1}
+paused:
+  description: Since when, by whom and why rollouts are paused; V(null) when they are not.
+  returned: on success, and when the batch must not begin
+  type: dict
+  contains:
+    since:
+      description: When the key C(paused) was written.
+      type: str
+    by:
+      description: The program that wrote it, such as V(kubectl-edit).
+      type: str
+    reason:
+      description: The ConfigMap's key C(reason).
+      type: str
+pods:
+  description: With O(pods), the pods of each node of the batch, by node and by uid.
+  returned: on success, and when the batch must not begin
+  type: dict
+  sample:
+    n3:
+      6f1c0e9b-7f0e-4a61-a3a4-8d1d4cf5a0d1:
+        namespace: shop
+        name: cart-7d9c6f3e7f-0e4a6
+        ready: true
+        restarts: 2
+        containers: {cart: 2}
+        static: false
+        owner: ReplicaSet/cart-7d9c6f3e7f
+        phase: Running
+        reason: ""
+"""
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import gate, module
+
+MODULE = module.define(
+    {
+        "nodes": {"type": "list", "elements": "str", "required": True},
+        "group_nodes": {"type": "list", "elements": "str"},
+        "max_unavailable": {"type": "str", "default": "1"},
+        "allow_unready": {"type": "bool", "default": False},
+        "pause_configmap": {"type": "str", "default": "livenodes-kubelet-rollout"},
+        "namespace": {"type": "str", "default": "kube-system"},
+        "pause": {"type": "bool", "default": False},
+        "started": {"type": "bool", "default": False},
+        "timeout": {"type": "int", "default": 300},
+        "lease": {"type": "dict"},
+        "pods": {"type": "bool", "default": False},
+    },
+    gate.gate,
+    patient=True,
+)
+
+
+def main() -> None:
+    """Run the module."""
+    MODULE.run()
+
+
+if __name__ == "__main__":
+    main()

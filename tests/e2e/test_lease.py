@@ -1,0 +1,175 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One rollout at a time on a node, with the Leases of a real API server."""
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import time
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import lease
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.proxy import Fault, Proxy
+
+LABEL = "kubelet-config.livenodes.io/lease=rollout"
+NODES = ["n1", "n2"]
+
+
+@pytest.fixture(autouse=True)
+def no_leases(lab: Lab) -> t.Iterator[None]:
+    """None of a rollout before and after."""
+    lab.kubectl("delete", "lease", "-n", "kube-system", "-l", LABEL)
+    yield
+    lab.kubectl("delete", "lease", "-n", "kube-system", "-l", LABEL)
+
+
+def leases(lab: Lab) -> dict[str, dict[str, t.Any]]:
+    """The Leases of rollouts by name, read by kubectl."""
+    found = json.loads(lab.kubectl("get", "lease", "-n", "kube-system", "-l", LABEL, "-o", "json"))["items"]
+    return {item["metadata"]["name"]: item for item in found}
+
+
+def hold(session: Session, nodes: t.Sequence[str] = NODES, **options: t.Any) -> dict[str, t.Any]:  # pylint: disable=dangerous-default-value  # never changed
+    given = {"state": "held", "nodes": list(nodes), "group": "batch", "holder": "me", "duration": 60, "wait": 0, "namespace": "kube-system", "lease": None}
+    return lease.lease(session, {**given, **options}, False)
+
+
+def test_module(lab: Lab, ansible: Ansible) -> None:
+    """Hold and release, as a forecast, for real, and again; numbers as the strings that a survey gives."""
+    options = {"nodes": NODES, "group": "batch", "holder": "ops@bastion", "duration": "60", "wait": "0"}
+    forecast = ansible.module("kubelet_rollout_lease", options, "--check")
+    assert (forecast["changed"], forecast["lease"], leases(lab)) == (True, {}, {})
+    held = ansible.module("kubelet_rollout_lease", options)
+    assert held["changed"] and list(leases(lab)) == [held["lease"]["name"]]
+    item = leases(lab)[held["lease"]["name"]]
+    assert item["metadata"]["annotations"]["kubelet-config.livenodes.io/state"] == "held"
+    assert (item["spec"]["holderIdentity"], item["spec"]["leaseDurationSeconds"]) == ("ops@bastion", 60)
+
+    other = {**options, "nodes": ["n2", "n3"], "group": "frontend", "holder": "job 7"}
+    refused = ansible.module("kubelet_rollout_lease", other)
+    assert refused["failed"] and refused["obstacles"][0]["holder"] == "ops@bastion"
+    assert "ops@bastion rolls out to batch since " in refused["msg"] and "nodes in both: n2." in refused["msg"]
+    forecast = ansible.module("kubelet_rollout_lease", other, "--check")
+    assert not forecast["failed"] and forecast["obstacles"][0]["holder"] == "ops@bastion"
+    assert list(leases(lab)) == [held["lease"]["name"]]
+
+    release = {"state": "released", "lease": held["lease"]}
+    for check, changed, left in ((True, True, 1), (False, True, 0), (True, False, 0), (False, False, 0)):
+        done = ansible.module("kubelet_rollout_lease", release, *(["--check"] if check else []))
+        assert (done["failed"], done["changed"], len(leases(lab))) == (False, changed, left)
+
+
+def test_two_at_once(lab: Lab) -> None:
+    """Again and again, of four that begin in the same moment, three of them on one node: one of these wins, and the one on other nodes always."""
+    sessions = [Session({"kubeconfig": str(lab.kubeconfig)}) for _number in range(4)]
+    sets = (["n1", "n2"], ["n2", "n3"], ["n2"], ["n9"])
+
+    def begin(number: int) -> dict[str, t.Any] | None:
+        try:
+            return hold(sessions[number], sets[number], holder=f"h{number}")["lease"]
+        except ClusterError as error:
+            assert "another rollout is under way" in error.message
+            return None
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for _round in range(15):
+            won = list(pool.map(begin, range(4)))
+            assert won[3] is not None
+            assert sum(held is not None for held in won[:3]) == 1
+            assert set(leases(lab)) == {held["name"] for held in won if held}
+            for held in won:
+                lease.lease(sessions[0], {"state": "released", "lease": held or {}}, False)
+    assert leases(lab) == {}
+
+
+def test_dead_holder(lab: Lab, ansible: Ansible, session: Session) -> None:
+    """One whose process is gone without a word is outlived, by the default wait."""
+    dead = ansible.module("kubelet_rollout_lease", {"nodes": NODES, "group": "batch", "holder": "dead", "duration": 3, "wait": 0})["lease"]
+    began = time.monotonic()
+    found = hold(session, ["n2"], duration=3, wait=None)
+    assert time.monotonic() - began < 3 + 10
+    assert [(row["name"], row["holder"]) for row in found["taken_over"]] == [(dead["name"], "dead")]
+    assert list(leases(lab)) == [found["lease"]["name"]]
+    with pytest.raises(ClusterError, match=f"this rollout lost its Lease kube-system/{dead['name']}, held by dead"):
+        lease.renew(session, dead)
+    assert list(leases(lab)) == [found["lease"]["name"]]
+
+
+def test_one_that_lives_is_not_waited_for(lab: Lab, session: Session) -> None:
+    held = hold(session, duration=20)["lease"]
+    other = Session({"kubeconfig": str(lab.kubeconfig)})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(hold, other, holder="other", wait=120)
+        time.sleep(3)
+        lease.renew(session, held)
+        with pytest.raises(ClusterError, match="me rolls out to batch"):
+            waiting.result(timeout=10)
+    assert list(leases(lab)) == [held["name"]]
+
+
+def test_dead_holder_that_comes_back_at_the_last_moment(lab: Lab, session: Session, proxy: Proxy) -> None:
+    """It renews between our look and our DELETE: the API server's preconditions keep its Lease."""
+    slow = hold(session, duration=1, holder="slow")["lease"]
+    time.sleep(6.5)
+    renewed: list[str] = []
+
+    def back(method: str, path: str, _count: int) -> Fault | None:
+        if method == "DELETE" and slow["name"] in path and not renewed:
+            lease.renew(session, slow)
+            renewed.append(path)
+    proxy.fault = back
+    with pytest.raises(ClusterError, match="slow rolls out to batch"):
+        hold(Session({"host": proxy.url}), holder="hasty")
+    assert renewed and list(leases(lab)) == [slow["name"]]
+
+
+def test_renewed_and_lost(lab: Lab, session: Session, proxy: Proxy) -> None:
+    """One request; one that somebody deleted is not made again, and one that somebody else took is not touched."""
+    held = hold(session)["lease"]
+    before = leases(lab)[held["name"]]["spec"]
+    through = Session({"host": proxy.url})
+    lease.renew(through, held)
+    after = leases(lab)[held["name"]]["spec"]
+    assert proxy.count() == 1
+    assert after["renewTime"] > before["renewTime"] and {**after, "renewTime": ""} == {**before, "renewTime": ""}
+    lab.kubectl("patch", "lease", "-n", "kube-system", held["name"], "--type=merge", "-p", '{"spec": {"holderIdentity": "other"}}')
+    taken = leases(lab)
+    with pytest.raises(ClusterError, match="lost its Lease"):
+        lease.renew(session, held)
+    assert leases(lab) == taken
+    lab.kubectl("delete", "lease", "-n", "kube-system", held["name"])
+    with pytest.raises(ClusterError, match="lost its Lease"):
+        lease.renew(session, held)
+    assert leases(lab) == {}
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE"])
+def test_answers_that_are_lost(lab: Lab, proxy: Proxy, method: str) -> None:
+    """Each request may have been done although nobody said so."""
+    lost: list[str] = []
+
+    def once(seen: str, _path: str, _count: int) -> Fault | None:
+        if seen != method or lost:
+            return None
+        lost.append(seen)
+        return Fault(lose_answer=True)
+    proxy.fault = once
+    through = Session({"host": proxy.url})
+    held = hold(through)["lease"]
+    assert list(leases(lab)) == [held["name"]]
+    lease.lease(through, {"state": "released", "lease": held}, False)
+    assert lost and leases(lab) == {}
+
+
+def test_three_thousand_nodes(lab: Lab, session: Session) -> None:
+    names = [f"ip-10-{number // 250}-{number % 250}-7.eu-central-1.compute.internal.example" for number in range(3000)]
+    held = hold(session, names)["lease"]
+    assert json.loads(leases(lab)[held["name"]]["metadata"]["annotations"]["kubelet-config.livenodes.io/nodes"]) == sorted(names)
+    with pytest.raises(ClusterError, match=f"nodes in both: {names[-1]}"):
+        hold(session, names[-1:])
