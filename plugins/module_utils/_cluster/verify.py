@@ -7,6 +7,7 @@ Each poll is one LIST for all nodes; the live configuration is read once a node,
 """
 from __future__ import annotations
 
+import json
 import time
 import typing as t
 
@@ -17,6 +18,9 @@ from . import bulk, configmaps, configz, diagnose, info, nodes, sources, verdict
 from .errors import ApiError, ClusterError, NodesFailed
 from .session import Session
 
+# Many a kubelet is there after a second, and each batch waits for the look after that: the pauses begin short, and grow with the wait.
+FIRST_PAUSE, SHARE = 0.1, 10
+
 
 class Expected:
     """A source as it is in the API now: the full reference and the configuration in it."""
@@ -26,6 +30,8 @@ class Expected:
         self.reference: dict[str, str] = {}
         self.config: dict[str, t.Any] | None = None
         self.fault: str | None = None
+        # The nodes of a batch run alike, and to compare takes longer than to read.
+        self._known: dict[tuple[str, int], list[compare.Change]] = {}
         self.refresh(session)
 
     def refresh(self, session: Session) -> None:
@@ -35,6 +41,14 @@ class Expected:
         self.fault = sources.fault(configmap, key)
         self.reference = configmaps.reference(configmap, key) if configmap else {}
         self.config = document.parse(configmap["data"][key], key) if configmap and not self.fault else None
+        self._known = {}
+
+    def changes(self, live: dict[str, t.Any], minor: int) -> list[compare.Change]:
+        """Return what differs between the `kubeletconfig` of a /configz and the configuration, which there has to be."""
+        alike = (json.dumps(live, sort_keys=True), minor)
+        if alike not in self._known:
+            self._known[alike] = compare.changes(pure_configz.restore(live), self.config or {}, minor)
+        return self._known[alike]
 
 
 class Watch:
@@ -63,8 +77,13 @@ class Watch:
         """The nodes whose verdict may still change."""
         return [name for name in self.nodes if name not in self.verdicts or not (self.verdicts[name].final or verdict.ok(self.verdicts[name]))]
 
-    def judge(self) -> None:
-        """Judge every waiting node by what was last read, reading live configurations where the status is as it should be."""
+    def forget(self, names: t.Iterable[str]) -> None:
+        """Let nodes be waited for again, whatever was said of them."""
+        for name in names:
+            self.verdicts.pop(name, None)
+
+    def judge(self, live: bool = True) -> None:
+        """Judge every waiting node by what was last read, reading configurations where the status is as it should be and `live` ones are asked for."""
         answering: dict[str, verdict.Verdict] = {}
         for name in self.waiting:
             expected, node = self.expected[name], self.nodes[name]
@@ -72,7 +91,7 @@ class Watch:
                 self.verdicts[name] = diagnose.missing(expected.source, node)
                 continue
             found = verdict.judge(node, _reference(node, expected) if expected else None)
-            if verdict.ok(found):
+            if verdict.ok(found) and live:
                 answering[name] = found
             else:
                 self.verdicts[name] = diagnose.refusal(found, expected.fault, self._problems(name)) if found.state == "fell_back" and expected else found
@@ -92,7 +111,7 @@ class Watch:
             return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {message}", True)
         if expected.config is None:
             return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {expected.fault}", True)
-        changes = compare.changes(pure_configz.restore(outcome.value), expected.config, self.nodes[name].minor)
+        changes = expected.changes(outcome.value, self.nodes[name].minor)
         self.differences[name] = [
             {"path": change.path, "expected": difftext.mask(change.path, change.after), "live": difftext.mask(change.path, change.before),
              "flags": _flags(change.path)} for change in changes]
@@ -131,8 +150,8 @@ class Watch:
 def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.Wanted] | None = None) -> dict[str, t.Any]:
     """Wait for nodes to run their source and return a row for each; raises NodesFailed naming every node that does not, and why.
 
-    `wanted` None means: whatever is written down for them now. Waits at most `wait_timeout` seconds, polling every `wait_sleep` seconds or
-    more where a LIST of the cluster's nodes takes long.
+    `wanted` None means: whatever is written down for them now. Waits at most `wait_timeout` seconds, polling every `wait_sleep` seconds,
+    sooner at first (each pause is a tenth of the wait before it), later where a LIST of the cluster's nodes takes long.
     """
     started = time.monotonic()
     deadline = started + options["wait_timeout"]
@@ -140,13 +159,14 @@ def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, source
     try:
         watch = Watch(session, wanted, nodes.read(session, names) if wanted is None or wanted else {}, options["delivery"])
     except ApiError as error:
-        raise _unseen(names or [], error) from error
+        raise unseen("verifying", "not verified", names or [], error) from error
     watch.judge()
     lost: ApiError | None = None
     took = time.monotonic() - started
     while watch.waiting and time.monotonic() < deadline:
         # The pause comes first: the nodes have just been read, and what comes up during the last pause is still seen.
-        time.sleep(min(max(options["wait_sleep"], 2 * took), max(0.0, deadline - time.monotonic())))
+        pause = min(options["wait_sleep"], max(FIRST_PAUSE, (time.monotonic() - started) / SHARE))
+        time.sleep(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic())))
         began = time.monotonic()
         try:
             watch.poll()
@@ -179,11 +199,11 @@ def _flags(path: str) -> list[str]:
     return list(owner.flags) if owner else []
 
 
-def _unseen(names: t.Sequence[str], error: ApiError) -> NodesFailed:
+def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:
     """The API server was away from the beginning: every node is named, and that nothing is known of it."""
-    message = f"not verified: {error.message}. Its kubelet goes on by itself; run again to see where it stands"
+    message = f"{undone}: {error.message}. Its kubelet goes on by itself; run again to see where it stands"
     rows = {name: {"ok": False, "state": "pending", "message": message, "changed": False, "differences": []} for name in names}
-    return NodesFailed("verifying", dict.fromkeys(names, message), {"changed": False, "nodes": rows, "summary": {
+    return NodesFailed(what, dict.fromkeys(names, message), {"changed": False, "nodes": rows, "summary": {
         "nodes": len(rows), "ok": 0, "failed": len(rows), "states": {"pending": len(rows)}, "waited_seconds": 0.0}})
 
 
