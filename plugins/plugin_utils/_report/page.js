@@ -1,0 +1,207 @@
+
+/* Copyright (c) 2026, livenodes.kubelet contributors
+   GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+   SPDX-License-Identifier: GPL-3.0-or-later */
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const data = JSON.parse(byId("data").textContent);
+
+  // Text only: nothing that comes from outside is ever read as markup.
+  const make = (tag, words, className) => {
+    const element = document.createElement(tag);
+    if (words !== undefined) element.textContent = words;
+    if (className) element.className = className;
+    return element;
+  };
+  const duration = (seconds) => {
+    const whole = Math.round(seconds);
+    if (whole < 60) return `${whole} s`;
+    return whole < 3600 ? `${Math.floor(whole / 60)} min ${whole % 60} s` : `${Math.floor(whole / 3600)} h ${Math.floor(whole % 3600 / 60)} min`;
+  };
+
+  const nodes = data.nodes.map(([name, state, batch, delivery, flat, verdict, cause, remedy], order) => {
+    const steps = [];
+    for (let at = 0; at < flat.length; at += 2) steps.push([data.steps[flat[at]], flat[at + 1]]);
+    steps.sort((one, other) => one[1] - other[1]);
+    const began = batch ? data.batches[batch - 1][0] : 0;
+    const ended = steps.length ? steps[steps.length - 1][1] : null;
+    return {name, state, batch, delivery, steps, verdict, cause, remedy, order, began, took: ended === null ? -1 : Math.max(0, ended - began),
+            words: `${name}\n${verdict || ""}\n${cause || ""}`.toLowerCase()};
+  });
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  const longest = Math.max(1, ...data.batches.map((batch) => batch[1]));
+
+  // The table: one plain row a node.
+  const rows = byId("rows");
+  const draw = (node, axis) => {
+    const [from, span] = axis === "run" ? [0, Math.max(1, data.seconds)] : [node.began, longest];
+    const place = (at) => Math.min(100, Math.max(0, (at - from) / span * 100));
+    const stops = [];
+    let before = place(node.began);
+    if (node.steps.length) stops.push(`transparent 0 ${before}%`);
+    for (const [step, at] of node.steps) {
+      // What took no time is still to be seen.
+      const after = Math.min(100, Math.max(place(at), before + 0.4));
+      stops.push(`var(--${step}) ${before}% ${after}%`);
+      before = after;
+    }
+    node.bar.style.backgroundImage = stops.length ? `linear-gradient(to right, ${stops.join(", ")}, transparent ${before}%)` : "none";
+  };
+  for (const node of nodes) {
+    const line = make("div", undefined, "line");
+    line.setAttribute("role", "row");
+    line.tabIndex = -1;
+    const cells = [make("div", node.name), make("div"), make("div", node.batch || "–"), make("div"), make("div", node.took < 0 ? "–" : duration(node.took))];
+    cells[0].title = node.name;
+    cells[1].append(make("span", data.states[node.state], `chip s-${data.states[node.state]}`));
+    node.bar = make("div", undefined, "bar");
+    node.bar.setAttribute("role", "img");
+    node.bar.setAttribute("aria-label", node.steps.map(([step, at]) => `${step} after ${duration(at - node.began)}`).join(", ") || "nothing happened");
+    cells[3].append(node.bar);
+    for (const cell of cells) cell.setAttribute("role", "cell");
+    line.append(...cells);
+    line.node = node;
+    node.line = line;
+  }
+
+  // Search, filters, order.
+  const search = byId("search"), state = byId("state"), batch = byId("batch"), axis = byId("axis");
+  const addOption = (select, value, words) => { const option = make("option", words); option.value = value; select.append(option); };
+  data.states.forEach((word, index) => {
+    const count = nodes.reduce((sum, node) => sum + (node.state === index), 0);
+    if (count) addOption(state, index, `${word} (${count.toLocaleString("en")})`);
+  });
+  data.batches.forEach((_times, index) => addOption(batch, index + 1, index + 1));
+  const columns = [["Node", "name"], ["State", "state"], ["Batch", "batch"], ["Timeline", "began"], ["Took", "took"]];
+  const compare = new Intl.Collator("en", {numeric: true}).compare;
+  let sorted = null, downwards = false;
+  const heads = columns.map(([words, key]) => {
+    const head = make("div"), button = make("button", words);
+    head.setAttribute("role", "columnheader");
+    button.type = "button";
+    button.addEventListener("click", () => {
+      downwards = sorted === key && !downwards;
+      sorted = key;
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", downwards ? "descending" : "ascending");
+      arrange();
+    });
+    head.append(button);
+    return head;
+  });
+  byId("heads").append(...heads);
+
+  let visible = [];
+  const point = (node, focus) => {
+    rows.querySelectorAll('[tabindex="0"]').forEach((line) => { line.tabIndex = -1; });
+    if (!node) return;
+    node.line.tabIndex = 0;
+    if (focus) node.line.focus();
+  };
+  const filter = () => {
+    const words = search.value.trim().toLowerCase();
+    visible = [];
+    for (const line of rows.children) {
+      const node = line.node;
+      line.hidden = !((!words || node.words.includes(words)) && (state.value === "" || node.state === Number(state.value))
+        && (batch.value === "" || node.batch === Number(batch.value)));
+      if (!line.hidden) visible.push(node);
+    }
+    byId("shown").textContent = visible.length === nodes.length ? nodes.length.toLocaleString("en")
+      : `${visible.length.toLocaleString("en")} of ${nodes.length.toLocaleString("en")}`;
+    byId("none").hidden = visible.length > 0;
+    byId("table").hidden = visible.length === 0;
+    point(visible[0]);
+  };
+  const arrange = () => {
+    const order = [...nodes];
+    if (sorted) {
+      const sign = downwards ? -1 : 1;
+      order.sort((one, other) => sign * (sorted === "name" ? compare(one.name, other.name) : one[sorted] - other[sorted]) || one.order - other.order);
+    }
+    rows.replaceChildren(...order.map((node) => node.line));
+    filter();
+  };
+  search.addEventListener("input", filter);
+  state.addEventListener("change", filter);
+  batch.addEventListener("change", filter);
+  axis.addEventListener("change", () => nodes.forEach((node) => draw(node, axis.value)));
+  byId("clear").addEventListener("click", () => { search.value = state.value = batch.value = ""; filter(); search.focus(); });
+
+  // One node in full.
+  const detail = byId("detail");
+  const open = (node) => {
+    byId("detail-name").textContent = node.name;
+    const list = make("dl");
+    const say = (term, words) => { if (words) list.append(make("dt", term), make("dd", words)); };
+    say("State", data.states[node.state] + (node.verdict ? ` (${node.verdict})` : ""));
+    say("Cause", node.cause);
+    say("Remedy", node.remedy);
+    say("Batch", node.batch ? String(node.batch) : "");
+    say("Delivery", node.delivery);
+    let before = node.began;
+    for (const [step, at] of node.steps) {
+      say(step, `${duration(at)} into the run, ${duration(at - before)} after what came before`);
+      before = at;
+    }
+    byId("detail-body").replaceChildren(list);
+    detail.showModal();
+  };
+  rows.addEventListener("click", (event) => {
+    const line = event.target.closest(".line");
+    if (line) { point(line.node); open(line.node); }
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-node]");
+    if (button && byName.has(button.dataset.node)) open(byName.get(button.dataset.node));
+  });
+  rows.addEventListener("keydown", (event) => {
+    const node = event.target.node, at = visible.indexOf(node);
+    if (!node) return;
+    const to = {ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + 15, PageUp: at - 15, Home: 0, End: visible.length - 1}[event.key];
+    if (event.key === "Enter" || event.key === " ") open(node);
+    else if (to !== undefined) point(visible[Math.min(visible.length - 1, Math.max(0, to))], true);
+    else return;
+    event.preventDefault();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !detail.open && !/^(INPUT|SELECT)$/.test(event.target.tagName)) { event.preventDefault(); search.focus(); }
+  });
+
+  // What the colours mean, and how many there are of each state.
+  const used = new Set(nodes.flatMap((node) => node.steps.map(([step]) => step)));
+  for (const step of data.steps.filter((name) => used.has(name))) {
+    const item = make("li"), box = make("i");
+    box.style.background = `var(--${step})`;
+    item.append(box, `until ${step}`);
+    byId("legend").append(item);
+  }
+  data.states.forEach((word, index) => {
+    const count = nodes.reduce((sum, node) => sum + (node.state === index), 0);
+    if (!count) return;
+    const part = make("i", undefined, word);
+    part.style.flexGrow = count;
+    byId("share").append(part);
+  });
+
+  // Light and dark: as the system has it, until somebody says otherwise. A file may have no storage.
+  const themes = ["auto", "light", "dark"], button = byId("theme");
+  const remember = (value) => { try { if (value) localStorage.setItem("rollout-theme", value); return localStorage.getItem("rollout-theme"); } catch { return value; } };
+  const paint = (theme) => {
+    document.documentElement.dataset.theme = theme;
+    button.textContent = `Theme: ${theme}`;
+  };
+  button.addEventListener("click", () => {
+    const next = themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % themes.length];
+    remember(next);
+    paint(next);
+  });
+  const stored = remember();
+  paint(themes.includes(stored) ? stored : "auto");
+
+  axis.value = data.batches.length > 10 ? "batch" : "run";
+  nodes.forEach((node) => draw(node, axis.value));
+  for (const id of ["theme", "tools", "table"]) byId(id).hidden = false;
+  arrange();
+})();

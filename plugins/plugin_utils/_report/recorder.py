@@ -1,0 +1,123 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Takes events as they come, keeps people informed and the reports up to date."""
+from __future__ import annotations
+
+import typing as t
+
+from . import document, events, files, model, page, status, text
+
+BETWEEN_DRAWINGS = 0.1
+"""Seconds: a thousand results a second need not be a thousand drawings."""
+BETWEEN_REPORTS = 10.0
+"""Seconds between reports while a batch runs. Where one takes long to make, a hundred times as long as that."""
+
+
+class Settings(t.NamedTuple):
+    """What the user asked for. `html` and `json` are absolute paths, empty for no report; `live` is auto, always or never."""
+
+    html: str = ""
+    json: str = ""
+    live: str = "auto"
+
+
+class Recorder:
+    """One run of ansible-playbook. `clock` returns seconds since the epoch; `say` prints a line, `warn` a warning."""
+
+    def __init__(self, settings: Settings, say: t.Callable[[str], t.Any], warn: t.Callable[[str], t.Any], streams: tuple[t.TextIO, t.TextIO],
+                 clock: t.Callable[[], float]) -> None:
+        self.settings, self._say, self._warn, self._clock = settings, say, warn, clock
+        self.rollout = model.Rollout(clock())
+        self._line = _status_line(settings.live, *streams)
+        self._hosts = self._doing = ""
+        self._since = self.rollout.began
+        self._drawn = self._written = 0.0
+        self._pause = BETWEEN_REPORTS
+        self._told_trouble: set[str] = set()
+
+    def play(self, hosts: str) -> None:
+        """A play begins, or the next batch of one."""
+        self._hosts = hosts
+        self._close()
+        self._doing = ""
+        self._draw(force=True)
+
+    def doing(self, task: str) -> None:
+        """A task of ours begins."""
+        self._doing, self._since = task, self._clock()
+        self._draw(force=True)
+
+    def dry_run(self) -> None:
+        """What comes is a forecast: nothing happens to nodes."""
+        self.rollout.check_mode = True
+
+    def take(self, found: t.Iterable[events.Event]) -> None:
+        """Take in what a result said."""
+        for event in found:
+            # Of the first play that has to do with kubelets, unless the lease knows better.
+            self.rollout.group = self.rollout.group or self._hosts
+            if event.kind == events.BATCH:
+                self._close()
+            if self.rollout.apply(event, self._clock()):
+                self._say(text.failure_line(self.rollout.node(event.node)))
+        if self._clock() - self._written >= self._pause:
+            self._write()
+        self._draw()
+
+    def end(self, outcome: str = "", failed: bool = False) -> None:
+        """The run is over: by itself, or with the outcome given. `failed`: Ansible counts failures, also such that no event told of."""
+        if self.rollout.outcome != "running":
+            return
+        self._close()
+        self.rollout.end(self._clock(), outcome)
+        if failed and self.rollout.outcome == "done":
+            self.rollout.outcome = "failed"
+        if self._line:
+            self._line.close()
+            self._line = None
+        if not self.rollout.nodes and not self.rollout.messages and not self.rollout.paused:
+            # Enabled for all playbooks, and this one had nothing to do with kubelets.
+            return
+        self._write()
+        self._say(text.last_line(self.rollout))
+        for path in filter(None, (self.settings.html, self.settings.json)):
+            self._say(f"kubelet rollout: the report is in {path}")
+
+    def _close(self) -> None:
+        batch = self.rollout.close()
+        if batch:
+            self._say(text.batch_line(self.rollout, batch, self._clock()))
+            self._write()
+
+    def _write(self) -> None:
+        if not self.settings.html and not self.settings.json:
+            return
+        began = self._clock()
+        report = document.make(self.rollout)
+        for path, write in ((self.settings.json, files.write_json), (self.settings.html, page.write)):
+            try:
+                if path:
+                    write(path, report)
+            except OSError as error:
+                if path not in self._told_trouble:
+                    self._told_trouble.add(path)
+                    self._warn(f"the report of the rollout could not be written to {path}: {error.strerror or error}. The rollout goes on; name another file")
+        self._written = self._clock()
+        self._pause = max(BETWEEN_REPORTS, 100 * (self._written - began))
+
+    def _draw(self, force: bool = False) -> None:
+        if self._line is None or not self.rollout.nodes:
+            return
+        now = self._clock()
+        if force or now - self._drawn >= BETWEEN_DRAWINGS:
+            self._drawn = now
+            self._line.show(text.progress_bar(self.rollout, self._doing, self._since, now, self._line.width()))
+
+
+def _status_line(live: str, stdout: t.TextIO, stderr: t.TextIO) -> status.StatusLine | None:
+    """Return the status line, on stderr where that is a terminal, or None where there is none."""
+    on = [stream for stream in (stderr, stdout) if stream.isatty()]
+    if live == "never" or (live == "auto" and not on):
+        return None
+    return status.StatusLine(on[0] if on else stderr, on or (stdout, stderr))

@@ -1,0 +1,159 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The parts of the HTML report that need no script. Whatever comes from outside goes through `escape`."""
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from html import escape
+
+from . import model, text
+
+OUTCOMES = {
+    "done": ("good", "Done", "Every node that was to change runs what it was given."),
+    "failed": ("bad", "Failed", "Nodes failed. What to do is said below; a rollout that is run again goes on where this one stopped."),
+    "refused": ("bad", "Refused", "A rule stopped the rollout before its next step."),
+    "paused": ("warn", "Paused", "The rollout stopped after a batch because it is paused. Run it again when the pause is over."),
+    "interrupted": ("warn", "Interrupted", "The run was ended from outside. Run it again: it goes on where it stopped."),
+    "running": ("info", "Not finished", "Written while the rollout was going on. If it no longer runs it was killed: run it again to go on."),
+}
+PLANNED = "Nothing was changed: this is what a rollout would do."
+MOST_CARDS = 40
+MOST_NAMES = 12
+
+
+def make(report: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """Return the parts by their name in the template."""
+    kind, word, meaning = OUTCOMES[report["outcome"]]
+    title = report["group"] or "all hosts"
+    if report["check_mode"] or (report["outcome"] == "done" and model.UNTOUCHED in report["summary"]):
+        meaning = PLANNED
+    parts = {"failures": _failures(report), "changes": _changes(report), "batches": _batches(report)}
+    links = [(name, head) for name, head in (("failures", "Failures"), ("changes", "What changes"), ("batches", "Batches")) if parts[name]]
+    return {
+        **parts, "sections": "".join(f'<a href="#{name}">{head}</a>' for name, head in [*links, ("nodes", "Nodes")]),
+        "title": escape(f"{word}: kubelet rollout, {title}"), "group": escape(title), "kind": kind, "outcome": escape(word),
+        "meaning": escape(meaning), "facts": _facts(report), "states": _states(report),
+    }
+
+
+def _facts(report: t.Mapping[str, t.Any]) -> str:
+    facts = [text.count(report["summary"]["nodes"], "node"), f"{report['summary']['batches']:,} batch{'' if report['summary']['batches'] == 1 else 'es'}",
+             f"took {text.duration(report['seconds'])}"]
+    began = f'<time datetime="{escape(report["started"])}">{escape(report["started"].replace("T", " ").replace("Z", " UTC"))}</time>'
+    return " · ".join([began, *map(escape, facts)])
+
+
+def _states(report: t.Mapping[str, t.Any]) -> str:
+    counts = [(state, report["summary"][state]) for state in model.STATES if state in report["summary"]]
+    return "".join(f'<li class="tile s-{state}"><b>{number:,}</b><span>{state}</span></li>' for state, number in counts)
+
+
+def _failures(report: t.Mapping[str, t.Any]) -> str:
+    groups: dict[tuple[str, str], list[t.Mapping[str, t.Any]]] = {}
+    for node in report["nodes"]:
+        if "cause" in node:
+            alike = re.sub(rf"(?<![\w.-]){re.escape(node['name'])}(?![\w-])", "\0", node["cause"])
+            groups.setdefault((node["verdict"] or "", alike), []).append(node)
+    notes = [_note("In short" if groups else "Stopped", message) for message in report["messages"]]
+    if report["paused"]:
+        notes.insert(0, _note("Paused", _paused(report["paused"])))
+    cards = [_card(nodes) for nodes in sorted(groups.values(), key=len, reverse=True)]
+    more = f'<p class="quiet">{len(cards) - MOST_CARDS:,} more causes: see the nodes below.</p>' if len(cards) > MOST_CARDS else ""
+    words = "".join([*notes, *cards[:MOST_CARDS]]) + more
+    failed = sum(map(len, groups.values()))
+    head = f'Failures <span class="count">{failed:,}</span>' if failed else "What stopped it"
+    return f'<section id="failures" aria-labelledby="h-failures"><h2 id="h-failures">{head}</h2>{words}</section>' if words else ""
+
+
+def _note(head: str, words: str) -> str:
+    return f'<article class="card warn"><h3>{head}</h3><p class="cause">{escape(words)}</p></article>'
+
+
+def _paused(paused: t.Mapping[str, t.Any]) -> str:
+    parts = [f"{word} {paused[key]}" for word, key in (("since", "since"), ("by", "by"), ("because:", "reason")) if paused.get(key)]
+    return ". ".join(filter(None, [", ".join(parts), str(paused.get("message") or "")]))
+
+
+def _card(nodes: list[t.Mapping[str, t.Any]]) -> str:
+    first = nodes[0]
+    state = first["verdict"] or first["state"]
+    names = "".join(_name(node["name"]) for node in nodes[:MOST_NAMES])
+    if len(nodes) > MOST_NAMES:
+        # The most that is shown at all; the table has them too.
+        rest = nodes[MOST_NAMES:MOST_NAMES + 500]
+        names += f"<details><summary>{len(nodes) - MOST_NAMES:,} more</summary>{''.join(_name(node['name']) for node in rest)}</details>"
+    back = sum(node["state"] == model.BACK for node in nodes)
+    went = f'<p class="quiet">{back:,} of {text.count(len(nodes), "node")} went back to the former configuration.</p>' if back else ""
+    remedy = f'<p class="remedy"><b>Remedy</b> {escape(first["remedy"])}</p>' if first["remedy"] else ""
+    return (f'<article class="card bad"><h3><span class="chip s-{escape(first["state"])}">{escape(state)}</span> {text.count(len(nodes), "node")}</h3>'
+            f'<p class="cause">{escape(first["cause"])}</p>{remedy}{went}<div class="names">{names}</div></article>')
+
+
+def _name(name: str) -> str:
+    return f'<button type="button" class="name" data-node="{escape(name)}">{escape(name)}</button>'
+
+
+def _changes(report: t.Mapping[str, t.Any]) -> str:
+    entries = sorted(report["changes"], key=lambda entry: -entry["nodes"])
+    blocks = [_change(entry, index == 0) for index, entry in enumerate(entries[:MOST_CARDS])]
+    if len(entries) > MOST_CARDS:
+        blocks.append(f'<p class="quiet">{len(entries) - MOST_CARDS:,} more kinds of change: see the JSON report.</p>')
+    if report["forecast"]:
+        lines = "\n".join(report["forecast"]["text"])
+        blocks.append(f'<details class="plan" open><summary>Forecast for pods</summary><pre>{escape(lines)}</pre></details>')
+    words = "".join(blocks)
+    return f'<section id="changes" aria-labelledby="h-changes"><h2 id="h-changes">What changes</h2>{words}</section>' if words else ""
+
+
+def _change(entry: t.Mapping[str, t.Any], shown: bool) -> str:
+    variants = entry["variants"]
+    more = f" and {len(variants) - 1:,} more variants" if len(variants) > 1 else ""
+    named = escape(f"{variants[0]}{more}" if variants else entry["text"] or "no variant")
+    rows = "".join(
+        f'<tr><th scope="row"><code>{escape(str(row.get("path", "")))}</code></th><td class="before"><code>{_value(row.get("before"))}</code></td>'
+        f'<td class="after"><code>{_value(row.get("after"))}</code></td><td>{_effect(row)} {escape(str(row.get("reason") or ""))}{_shadowed(row)}</td></tr>'
+        for row in entry["changes"] if isinstance(row, dict))
+    # Of a way back it is not known which fields change.
+    table = ("" if entry["text"] or entry["problems"] else '<p class="quiet">No field changes; only the source does.</p>') if not rows else (
+        '<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th><th scope="col">After</th>'
+        f'<th scope="col">Effect</th></tr></thead><tbody>{rows}</tbody></table></div>')
+    problems = "".join(f'<li class="p-{escape(str(row.get("severity")))}"><b>{escape(str(row.get("severity")))}</b> '
+                       f'{escape(" ".join(str(row.get(key) or "") for key in ("path", "message", "remedy")))}</li>'
+                       for row in entry["problems"] if isinstance(row, dict))
+    head = f'{text.count(entry["nodes"], "node")} {_effect(entry)} <code class="quiet">{named}</code>'
+    return (f'<details class="plan"{" open" if shown else ""}><summary>{head}</summary>{table}'
+            f'{f"<ul>{problems}</ul>" if problems else ""}</details>')
+
+
+def _effect(row: t.Mapping[str, t.Any]) -> str:
+    effect = escape(str(row.get("effect") or ""))
+    return f'<span class="chip e-{effect}">{effect}</span>' if effect else ""
+
+
+def _shadowed(row: t.Mapping[str, t.Any]) -> str:
+    return f' <b>No effect: {escape(str(row["shadowed_by"]))}</b>' if row.get("shadowed_by") else ""
+
+
+def _value(value: t.Any) -> str:
+    if value is None:
+        return '<span class="quiet">not set</span>'
+    return escape(value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False))
+
+
+def _batches(report: t.Mapping[str, t.Any]) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{batch["number"]}</th><td>{batch["nodes"]:,}</td><td>{batch.get(model.DONE, 0):,}</td>'
+        f'<td{" class=worst" if _bad(batch) else ""}>{_bad(batch):,}</td><td>{escape(text.duration(batch["at"]))}</td>'
+        f'<td>{escape(text.duration(batch["seconds"]))}</td></tr>' for batch in report["batches"])
+    if not rows:
+        return ""
+    return ('<section id="batches" aria-labelledby="h-batches"><h2 id="h-batches">Batches</h2><div class="scroll tall" tabindex="0" role="region" '
+            'aria-labelledby="h-batches"><table class="numbers"><thead><tr><th scope="col">Batch</th><th scope="col">Nodes</th><th scope="col">Done</th>'
+            f'<th scope="col">Failed</th><th scope="col">Began after</th><th scope="col">Took</th></tr></thead><tbody>{rows}</tbody></table></div></section>')
+
+
+def _bad(batch: t.Mapping[str, t.Any]) -> int:
+    return sum(batch.get(state, 0) for state in (model.FAILED, model.BACK))

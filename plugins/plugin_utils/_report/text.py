@@ -1,0 +1,83 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What people read on a terminal or in a log: lines, and the bar."""
+from __future__ import annotations
+
+import time
+import typing as t
+
+from . import model
+
+_SHOWN = 3
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 node, 3,000 nodes."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people say them: 8 s, 2 min 5 s, 3 h 10 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def one_line(words: str) -> str:
+    """Return a text from outside as one line without control characters, which could play tricks on a terminal."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in words).split())
+
+
+def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
+    """Return the line of a batch that is over."""
+    names = ", ".join(batch.nodes[:_SHOWN]) + (f" and {len(batch.nodes) - _SHOWN:,} more" if len(batch.nodes) > _SHOWN else "")
+    return one_line(f"kubelet rollout: batch {batch.number}, {count(len(batch.nodes), 'node')} ({names}): {_counts(rollout.count(batch))} in "
+                    f"{duration(batch.ended - batch.began)}; {_progress(rollout, at)}")
+
+
+def failure_line(node: model.Node) -> str:
+    """Return the line of a node that failed."""
+    state = f" ({node.verdict})" if node.verdict else ""
+    return one_line(f"kubelet rollout: node {node.name} failed{state}: {node.cause}")
+
+
+def last_line(rollout: model.Rollout) -> str:
+    """Return the line of a rollout that is over."""
+    return one_line(f"kubelet rollout: {rollout.outcome} after {duration(rollout.ended - rollout.began)}: {_counts(rollout.count()) or 'no nodes'}")
+
+
+def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, width: int) -> str:
+    """Return the status line, at most `width` characters: the bar over the nodes that are to change, what is done now, and how long it will take."""
+    counts = rollout.count()
+    over, all_of_them = _over(counts)
+    failed = counts.get(model.FAILED, 0) + counts.get(model.BACK, 0)
+    cells = max(8, min(28, width // 4))
+    filled = cells * over // all_of_them if all_of_them else 0
+    parts = [f"[{'#' * filled}{'-' * (cells - filled)}] {_progress(rollout, at)}"]
+    if failed:
+        parts.insert(1, f"{failed:,} failed")
+    if rollout.current:
+        parts.append(f"batch {rollout.current.number} ({count(len(rollout.current.nodes), 'node')})")
+    if doing:
+        parts.append(f"{doing}, since {time.strftime('%H:%M:%S', time.localtime(since))}")
+    line = one_line(" | ".join(parts))
+    return line if len(line) <= width else line[:max(0, width - 3)] + "..."
+
+
+def _over(counts: t.Mapping[str, int]) -> tuple[int, int]:
+    over = sum(counts.get(state, 0) for state in (model.DONE, model.FAILED, model.BACK))
+    return over, sum(counts.values()) - counts.get(model.UNCHANGED, 0)
+
+
+def _progress(rollout: model.Rollout, at: float) -> str:
+    over, all_of_them = _over(rollout.count())
+    left = rollout.seconds_left(at)
+    return f"{over:,} of {count(all_of_them, 'node')}" + ("" if left is None else f", about {duration(left)} left")
+
+
+def _counts(counts: t.Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {state}" for state, number in counts.items())

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a rollout has come to, by its events; and what the report makes of it."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import document, model, page
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import Event
+from tests.support.played_rollout import DIFFERS, Played, example
+
+
+def rollout(*found: Event) -> model.Rollout:
+    """A rollout to which these events happened, a second after each other."""
+    made = model.Rollout(100)
+    for second, event in enumerate(found, 101):
+        made.apply(event, second)
+    return made
+
+
+PLAN = Event("plan", detail={"nodes": {"n1": {"action": "assign"}, "n2": {"action": "assign"}, "n3": {"action": "none"}}})
+BATCH = Event("batch", detail=["n1"])
+FAILS = Event("failed", "n1", "a flag wins", "differs")
+
+
+@pytest.mark.parametrize(("found", "during", "after", "outcome"), [
+    ([PLAN], "waiting", "untouched", "done"),
+    ([PLAN, BATCH], "running", "unfinished", "failed"),
+    ([PLAN, BATCH, Event("switched", "n1")], "running", "unfinished", "failed"),
+    ([PLAN, BATCH, Event("proven", "n1")], "done", "done", "done"),
+    ([PLAN, BATCH, Event("delivery", "n1", detail="checkpoint"), Event("proven", "n1")], "running", "unfinished", "failed"),
+    ([PLAN, BATCH, Event("delivery", "n1", detail="checkpoint"), Event("proven", "n1"), Event("confirmed", "n1")], "done", "done", "done"),
+    ([PLAN, BATCH, FAILS], "failed", "failed", "failed"),
+    ([PLAN, BATCH, FAILS, Event("back", "n1")], "back", "back", "failed"),
+    ([PLAN, BATCH, FAILS, Event("proven", "n1")], "back", "back", "failed"),
+    ([PLAN, BATCH, FAILS, Event("switched", "n1"), Event("restarted", "n1")], "failed", "failed", "failed"),
+    ([PLAN, BATCH, FAILS, Event("back", "n1"), Event("not_back", "n1", "not yet")], "failed", "failed", "failed"),
+    ([PLAN, BATCH, Event("drained", "n1"), Event("restored", "n1")], "running", "unfinished", "failed"),
+    ([PLAN, BATCH, Event("back", "n1")], "done", "done", "done"),
+    ([PLAN, Event("refused", message="no")], "waiting", "untouched", "refused"),
+    ([PLAN, Event("paused", message="no", detail={"by": "me"})], "waiting", "untouched", "paused"),
+])
+def test_states_and_outcome(found: list[Event], during: str, after: str, outcome: str) -> None:
+    made = rollout(*found)
+    assert made.node("n1").state(ended=False) == during
+    made.end(200)
+    assert (made.node("n1").state(ended=True), made.node("n3").state(ended=True), made.outcome) == (after, "unchanged", outcome)
+
+
+def test_the_first_cause_stays() -> None:
+    made = rollout(PLAN, BATCH)
+    assert made.apply(FAILS, 110)
+    assert not made.apply(Event("failed", "n1", "Node n1: a flag wins. Untouched hosts: n2"), 111)
+    assert made.node("n1").cause == "a flag wins"
+
+
+def test_a_node_that_is_not_back_says_so_beside_its_cause() -> None:
+    made = rollout(PLAN, BATCH, FAILS)
+    assert made.apply(Event("not_back", "n1", "not back within 180 s"), 110)
+    assert made.node("n1").cause == "a flag wins; not back within 180 s"
+
+
+def test_an_uncordon_is_no_change_of_a_node_with_nothing_to_do() -> None:
+    made = rollout(PLAN, Event("restored", "n3"))
+    assert (made.node("n3").state(ended=True), made.batches) == ("unchanged", [])
+
+
+@pytest.mark.parametrize("first", [Event("refused", message="2 are down"), Event("paused", message="2 are down", detail={"by": "me"})])
+def test_what_repeats_the_reason_with_more_words_takes_its_place(first: Event) -> None:
+    """Said once for the batch, or by each of its hosts: none of them failed."""
+    stopped = "stopped at n1: 2 are down. Untouched hosts: n2"
+    for last in (Event("refused", message=stopped), Event("failed", "n1", stopped)):
+        made = rollout(PLAN, first, last, last)
+        assert [*made.messages, *([made.paused["message"]] if made.paused else [])] == [stopped]
+        assert made.node("n1").state(ended=True) == "untouched"
+
+
+def test_a_way_back_shows_where_nodes_go_and_nobody_claims_to_know_fields() -> None:
+    way = {"action": "assign", "text": "kube-system/b -> kube-system/a"}
+    made = rollout(Event("plan", detail={"nodes": {"n1": way, "n2": way, "n3": {"action": "none", "problems": [{"severity": "warning", "message": "who?"}]}}}))
+    made.end(110)
+    words = page.make(document.make(made))
+    assert [(entry["text"], entry["nodes"]) for entry in made.changes] == [(way["text"], 2), ("", 1)]
+    assert "kube-system/b -&gt; kube-system/a" in words and "No field changes" not in words and "who?" in words
+    assert "Nothing was changed" in words
+
+
+def test_without_a_gate_a_batch_is_what_changes_in_one_play() -> None:
+    made = rollout(PLAN, Event("switched", "n1"), Event("switched", "n2"), Event("proven", "n2"))
+    made.close()
+    made.apply(Event("proven", "n1"), 120)
+    made.apply(Event("switched", "n9"), 121)
+    assert [(batch.nodes, batch.began, batch.ended) for batch in made.batches] == [(["n1", "n2"], 102, 120), (["n9"], 121, 121)]
+
+
+def test_in_check_mode_nothing_happens_to_nodes() -> None:
+    made = rollout(PLAN)
+    made.check_mode = True
+    made.apply(BATCH, 105)
+    made.apply(Event("switched", "n1"), 106)
+    made.end(107)
+    assert (made.count(), made.outcome) == ({"untouched": 2, "unchanged": 1}, "done")
+
+
+def test_time_left_is_told_after_the_first_batch() -> None:
+    made = rollout(PLAN, BATCH, Event("proven", "n1"))
+    assert made.seconds_left(112) is None
+    made.close()
+    assert made.seconds_left(112) == pytest.approx(10)
+
+
+def test_interrupted_is_not_done() -> None:
+    made = rollout(PLAN, BATCH)
+    made.end(110, "interrupted")
+    assert made.outcome == "interrupted"
+
+
+def test_nodes_with_the_same_to_do_share_an_entry() -> None:
+    report = document.make(example(100))
+    assert [entry["nodes"] for entry in report["changes"]] == [82, 16]
+    assert report["summary"] == {"nodes": 100, "batches": 11, "failed": 2, "back": 2, "done": 94, "unchanged": 2}
+    assert [node["state"] for node in report["nodes"][:5]] == ["failed", "failed", "back", "back", "done"]
+
+
+def test_the_report_is_plain_and_has_no_configuration() -> None:
+    played = Played(3, {"worker-0001.example.com": DIFFERS})
+    report = json.loads(json.dumps(document.make(played.rollout)))
+    assert report["outcome"] == "running" and report["ended"] >= report["started"]
+    assert "nodefs.inodesFree" not in json.dumps(report), "a field that does not change"
+
+
+def test_failures_that_differ_in_the_name_only_are_one_card() -> None:
+    names = [f"n{number}" for number in range(1, 31)]
+    made = Played(30, {name: ("differs", f"Node {name}: a flag wins") for name in names}, names).rollout
+    made.end(made.ended)
+    words = page.make(document.make(made))
+    assert words.count('<article class="card bad">') == 1
+    assert "18 more" in words
+
+
+@pytest.mark.parametrize("evil", ["</script><script>x()</script>", "<!--<script>", "<b>", "&lt;", '" onclick="x()', "{{data}}", "\\u003c"])
+def test_text_from_outside_never_is_markup(evil: str) -> None:
+    made = Played(3, {evil: (evil, evil)}, [evil, "n2", "n3"]).rollout
+    made.group = evil
+    made.end(made.ended)
+    plain, odd = (page.make(document.make(one)) for one in (Played(3, {"n1": ("n1", "n1")}, ["n1", "n2", "n3"]).rollout, made))
+    assert odd.count("<script") == plain.count("<script") and odd.count("</script") == plain.count("</script")
+    assert odd.count("<!--") == plain.count("<!--")
+    assert "<b>&" not in odd and "onclick=" not in odd.replace("&quot; onclick=", "").replace('\\" onclick=', "")
+    data = json.loads(odd.partition('id="data">')[2].partition("</script>")[0])
+    assert evil in [row[0] for row in data["nodes"]]

@@ -1,0 +1,169 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is shown while a rollout runs, and when the reports are written."""
+from __future__ import annotations
+
+import io
+import json
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import files, model, text
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import Event
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import BETWEEN_REPORTS, Recorder, Settings
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.status import ERASE, StatusLine
+
+
+class Terminal(io.StringIO):
+    """A terminal that shows what is left after everything that was erased."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+    def screen(self) -> list[str]:
+        """Lines as a person sees them."""
+        return [line.rpartition(ERASE)[2] for line in self.getvalue().split("\n")]
+
+
+class Run:
+    """A recorder with a clock that is moved by hand."""
+
+    def __init__(self, place: Path, terminal: io.StringIO | None = None, live: str = "auto", html: str = "r.html") -> None:
+        self.now, self.said, self.warned = 1000.0, [], []  # type: ignore[var-annotated]
+        stream = terminal or io.StringIO()
+        self.json = place / "out" / "r.json"
+        self.recorder = Recorder(Settings(html=str(place / "out" / html) if html else "", json=str(self.json), live=live), self.said.append, self.warned.append,
+                                 (stream, stream), lambda: self.now)
+
+    def take(self, *found: Event) -> None:
+        """A second later this is heard."""
+        self.now += 1
+        self.recorder.take(found)
+
+    def outcome(self) -> str:
+        """What the JSON report says now."""
+        return str(json.loads(self.json.read_text(encoding="utf-8"))["outcome"])
+
+
+PLAN = Event("plan", detail={"nodes": {f"n{number}": {"action": "assign"} for number in range(1, 6)}})
+
+
+def test_one_line_a_batch_and_a_failure(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.take(PLAN)
+    run.take(Event("batch", detail=["n1"]))
+    run.take(Event("proven", "n1"))
+    run.take(Event("batch", detail=["n2", "n3", "n4", "n5"]))
+    run.take(Event("failed", "n2", "a flag\nwins \x1b[31m", "differs"), Event("failed", "n2", "again"))
+    run.take(*(Event("proven", f"n{number}") for number in (3, 4, 5)))
+    run.recorder.end()
+    assert run.said[:-2] == [
+        "kubelet rollout: batch 1, 1 node (n1): 1 done in 1 s; 1 of 5 nodes, about 8 s left",
+        "kubelet rollout: node n2 failed (differs): a flag wins [31m",
+        "kubelet rollout: batch 2, 4 nodes (n2, n3, n4 and 1 more): 1 failed, 3 done in 2 s; 5 of 5 nodes",
+        "kubelet rollout: failed after 6 s: 1 failed, 4 done"]
+
+
+def test_a_killed_run_leaves_what_was_seen(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.take(PLAN)
+    assert run.outcome() == "running"
+    run.take(Event("batch", detail=["n1"]), Event("proven", "n1"))
+    run.recorder.play("all")
+    assert json.loads(run.json.read_text(encoding="utf-8"))["summary"]["done"] == 1
+    run.take(Event("failed", "n2", "why"))
+    run.now += BETWEEN_REPORTS
+    run.take()
+    assert json.loads(run.json.read_text(encoding="utf-8"))["summary"]["failed"] == 1
+    assert [path.name for path in run.json.parent.iterdir()] != [] and not list(run.json.parent.glob(".*"))
+
+
+def test_the_end_counts_once_and_an_interrupt_is_one(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.take(PLAN)
+    run.recorder.end("interrupted")
+    run.recorder.end()
+    assert run.outcome() == "interrupted"
+
+
+def test_failures_that_no_event_told_of_are_no_success(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.take(PLAN)
+    run.recorder.end(failed=True)
+    assert run.outcome() == "failed"
+
+
+def test_a_playbook_without_kubelets_leaves_nothing(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.recorder.play("all")
+    run.recorder.end()
+    assert run.said == [] and not run.json.exists()
+
+
+def test_a_report_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file where the folder should be")
+    run = Run(tmp_path, html="")
+    run.take(PLAN)
+    run.recorder.end()
+    assert len(run.warned) == 1 and str(run.json) in run.warned[0]
+    assert "name another file" in run.warned[0]
+
+
+def test_files_are_whole_and_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.write(str(tmp_path / "r"), "old")
+    with monkeypatch.context() as patch, pytest.raises(OSError):
+        patch.setattr(files.os, "replace", lambda *_paths: (dummy for dummy in ()).throw(OSError("no")))
+        files.write(str(tmp_path / "r"), "new")
+    assert (tmp_path / "r").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+    assert stat.S_IMODE((tmp_path / "r").stat().st_mode) & 0o600 == 0o600
+
+
+def test_the_line_never_runs_into_other_output() -> None:
+    terminal = Terminal()
+    line = StatusLine(terminal)
+    for number in range(3):
+        line.show(f"a long status line {number}")
+        terminal.write(f"ok {number}\n")
+    line.show("at the bottom")
+    assert terminal.screen() == ["ok 0", "ok 1", "ok 2", "at the bottom"]
+    terminal.write("Are you sure? ")
+    line.show("not now")
+    assert terminal.screen()[-1] == "Are you sure? "
+    terminal.write("\n")
+    line.show("again")
+    line.close()
+    terminal.write("free\n")
+    assert terminal.screen()[-2:] == ["free", ""]
+
+
+@pytest.mark.parametrize(("live", "terminal", "drawn"), [("auto", True, True), ("auto", False, False), ("never", True, False), ("always", False, True)])
+def test_who_gets_a_line(tmp_path: Path, live: str, terminal: bool, drawn: bool) -> None:
+    stream = Terminal() if terminal else io.StringIO()
+    run = Run(tmp_path, stream, live)
+    run.take(PLAN)
+    assert bool(stream.getvalue()) == drawn
+    run.recorder.end()
+    assert stream.getvalue().rpartition(ERASE)[2] == ""
+
+
+@pytest.mark.parametrize("width", [20, 40, 79, 200])
+def test_the_bar_fits(width: int) -> None:
+    rollout = model.Rollout(0)
+    rollout.apply(PLAN, 1)
+    rollout.apply(Event("batch", detail=["n1", "n2"]), 2)
+    rollout.apply(Event("failed", "n1", "x"), 3)
+    line = text.progress_bar(rollout, "Wait until\nthe kubelets are there", 3, 4, width)
+    assert len(line) <= width and "\n" not in line
+    if width == 200:
+        assert re.match(r"\[#{5}-{23}\] 1 of 5 nodes \| 1 failed \| batch 1 \(2 nodes\) \| Wait until the kubelets are there, since \d\d:\d\d:\d\d$", line)
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"), (11400, "3 h 10 min")])
+def test_durations(seconds: float, words: str) -> None:
+    assert text.duration(seconds) == words
