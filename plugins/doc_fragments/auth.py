@@ -129,9 +129,9 @@ options:
     type: int
     default: 8
 requirements:
-  - python >= 3.10 where the module runs (the controller or its execution environment)
+  - python >= 3.10 where it runs (the controller or its execution environment)
   - kubernetes >= 28.1.0, != 36.0.0, != 36.0.1
   - PyYAML
 notes:
-  - The module talks to the API server from where it runs. Run it on the controller (C(delegate_to=localhost), C(run_once=true)), not on the nodes.
+  - A module talks to the API server from where it runs. Run it on the controller (C(delegate_to=localhost), C(run_once=true)), not on the nodes.
 """

@@ -11,7 +11,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.annotation import ON_TRIAL
 
 # What else is collected of the hosts that have it, and the variable it stands in.
-KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure"}
+KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure", "unconfirmed": "verify_failure"}
 
 
 def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
@@ -19,7 +19,7 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
 
     C(hosts): the inventory host. C(configs): its overrides in the order they apply; C(group_configs): those of its group alone, of every host, also where
     there are none. C(flags): its kubelet's flags, C(deliveries): its delivery, where the inventory names them. C(failures): why the role assign could not
-    switch it.
+    switch it. C(unconfirmed): why the role verify could not confirm it or take it back.
     """
     table: dict[str, dict[str, t.Any]] = {"hosts": {}, "configs": {}, "group_configs": {}, **{kind: {} for kind in KINDS}}
     for host in hosts:
@@ -41,13 +41,15 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
 def plan_sources(plan: t.Mapping[str, t.Any], purpose: str, table: t.Mapping[str, t.Mapping[str, t.Any]] | None = None) -> dict[str, t.Any]:
     """Return the config source of every node that a plan wants to V(assign), or to V(verify): those, and those that are not as they should be.
 
-    With the delivery that the node_table of the hosts has for it, C(auto) by default. Nodes that failed there already are not verified.
+    With the delivery that the node_table of the hosts has for it, C(auto) by default. With a table it is about its hosts only, and those that failed
+    there already are not verified.
     """
     if purpose not in ("assign", "verify"):
         raise AnsibleFilterError(f"plan_sources: the purpose is assign or verify, not {purpose!r}")
     deliveries, failures = (table["deliveries"], table["failures"]) if table else ({}, {})
     return {
         name: {**row["source"], "delivery": deliveries.get(name, "auto")} for name, row in plan["nodes"].items()
+        if table is None or name in table["hosts"]
         if row["action"] == "assign" or (purpose == "verify" and row["changes"])
         if purpose == "assign" or name not in failures}
 

@@ -105,37 +105,27 @@ plan:
       elements: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import edit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.definition import Definition
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import plan, plan_text
+MODULE = Definition(
+    {
+        "current": {"type": "dict", "required": True},
+        "config": {"type": "raw"},
+        "node_configs": {"type": "dict"},
+        "flags": {"type": "dict"},
+        "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
+        "name": {"type": "str", "default": "livenodes-kubelet"},
+        "namespace": {"type": "str", "default": "kube-system"},
+        "key": {"type": "str", "default": "kubelet", "no_log": False},
+    },
+    edit.edit,
+)
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "current": {"type": "dict", "required": True},
-            "config": {"type": "raw"},
-            "node_configs": {"type": "dict"},
-            "flags": {"type": "dict"},
-            "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
-            "name": {"type": "str", "default": "livenodes-kubelet"},
-            "namespace": {"type": "str", "default": "kube-system"},
-            "key": {"type": "str", "default": "kubelet", "no_log": False},
-        },
-        supports_check_mode=True,
-    )
-    options = dict(module.params)
-    try:
-        made = plan.make_plan(options.pop("current"), configmap_name=options.pop("name"), **options)
-    except ValueError as error:
-        module.fail_json(msg=str(error))
-    result = {"changed": False, "plan": made}
-    if module._diff:  # pylint: disable=protected-access
-        result["diff"] = plan_text.diffs(module.params["current"], made)
-    if made["refused"]:
-        module.fail_json(msg=plan_text.refusals(made), **result)
-    module.exit_json(**result)
+    MODULE.run()
 
 
 if __name__ == "__main__":

@@ -131,24 +131,26 @@ summary:
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import module, push
 
+MODULE = module.define(
+    {
+        "state": {"type": "str", "choices": ["present", "pruned", "kubeadm"], "default": "present"},
+        "variants": {"type": "dict"},
+        "src": {"type": "list", "elements": "path"},
+        "name": {"type": "str", "default": "livenodes-kubelet"},
+        "namespace": {"type": "str", "default": "kube-system"},
+        "key": {"type": "str", "default": "kubelet", "no_log": False},
+        "immutable": {"type": "bool", "default": True},
+        "node_configs": {"type": "dict"},
+    },
+    push.push,
+    patient=True,
+    required_if=[("state", "present", ("variants", "src"), True), ("state", "kubeadm", ("node_configs",))],
+)
+
 
 def main() -> None:
     """Run the module."""
-    module.run(
-        {
-            "state": {"type": "str", "choices": ["present", "pruned", "kubeadm"], "default": "present"},
-            "variants": {"type": "dict"},
-            "src": {"type": "list", "elements": "path"},
-            "name": {"type": "str", "default": "livenodes-kubelet"},
-            "namespace": {"type": "str", "default": "kube-system"},
-            "key": {"type": "str", "default": "kubelet", "no_log": False},
-            "immutable": {"type": "bool", "default": True},
-            "node_configs": {"type": "dict"},
-        },
-        push.push,
-        patient=True,
-        required_if=[("state", "present", ("variants", "src"), True), ("state", "kubeadm", ("node_configs",))],
-    )
+    MODULE.run()
 
 
 if __name__ == "__main__":

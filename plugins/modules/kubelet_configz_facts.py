@@ -19,6 +19,13 @@ extends_documentation_fragment:
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
   - livenodes.kubelet.attributes.actiongroup_cluster
+options:
+  facts:
+    description:
+      - Whether the table becomes a fact. A task that runs once gives its facts to every host of the batch, and Ansible copies the facts of a host for each
+        of its tasks. With many nodes, V(false) and C(register) save the time.
+    type: bool
+    default: true
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """
@@ -38,7 +45,7 @@ EXAMPLES = r"""
 RETURN = r"""
 ansible_facts:
   description: The facts, under one key.
-  returned: success
+  returned: success, with O(facts=true)
   type: dict
   contains:
     kubelet_configz:
@@ -63,14 +70,20 @@ ansible_facts:
           0d1f6a3c55: {kind: KubeletConfiguration, apiVersion: kubelet.config.k8s.io/v1beta1, maxPods: 110}
         nodes:
           n1: {variant: 0d1f6a3c55, kubelet_version: v1.20.2, machine_specific: [resolvConf], restored: [], source: null, status: {}}
+kubelet_configz:
+  description: The same table, as RV(ansible_facts.kubelet_configz).
+  returned: success, with O(facts=false)
+  type: dict
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, module, nodes
 
+MODULE = module.define({**nodes.SELECTION, "facts": {"type": "bool", "default": True}}, dump.dump)
+
 
 def main() -> None:
     """Run the module."""
-    module.run(nodes.SELECTION, dump.dump)
+    MODULE.run()
 
 
 if __name__ == "__main__":

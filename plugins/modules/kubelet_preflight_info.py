@@ -31,6 +31,11 @@ options:
       - O(config) goes before it.
     type: bool
     default: false
+  disk:
+    description:
+      - Whether to return RV(disk) as well, what the kubelet would read from the node's disk now, with secrets masked.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
@@ -158,6 +163,32 @@ check:
       description: Fields that it does not know and would ignore.
       type: list
       elements: str
+disk:
+  description: What the kubelet would read from the node's disk now.
+  returned: O(disk=true)
+  type: dict
+  contains:
+    path:
+      description: The config file, links resolved. With C(--dynamic-config-dir) the checkpoint that is assigned in there, when one is.
+      type: str
+    content:
+      description: The configuration in it, secrets masked; V(null) when it could not be read on the node.
+      type: dict
+    unreadable:
+      description: Why it could not.
+      type: str
+    checkpoint:
+      description: C(uid) and C(resourceVersion) of the checkpoint it belongs to, and the C(damage) when it does not match its digest; V(null) for none.
+      type: dict
+    changed:
+      description: When the file, or a link on the way to it, was last changed, in seconds since the epoch.
+      type: float
+    started:
+      description: When the kubelet's process was started, in seconds since the epoch; V(null) when none runs.
+      type: float
+    dropins:
+      description: The content of each of RV(kubelet.config_dir_files), secrets masked; V(null) for one that could not be read.
+      type: dict
 problems:
   description: Where O(config), or without it the config in use, does not agree with the host.
   returned: success
@@ -179,7 +210,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node import con
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
-        argument_spec={"unit": {"type": "str", "default": "kubelet.service"}, "config": {"type": "json"}, "local": {"type": "bool", "default": False}},
+        argument_spec={"unit": {"type": "str", "default": "kubelet.service"}, "config": {"type": "json"}, "local": {"type": "bool", "default": False},
+                       "disk": {"type": "bool", "default": False}},
         supports_check_mode=True)
     text = module.params["config"]
     if text:
@@ -188,7 +220,8 @@ def main() -> None:
         except ValueError:
             module.no_log_values.add(text)
     try:
-        module.exit_json(changed=False, **preflight.look(module.params["unit"], text, local=module.params["local"]))
+        module.exit_json(changed=False, **preflight.look(module.params["unit"], text, local=module.params["local"],
+                                                         with_disk=module.params["disk"]))
     except unit.UnitError as error:
         module.fail_json(msg=str(error))
 

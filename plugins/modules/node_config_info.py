@@ -65,6 +65,11 @@ nodes:
     lastKnownGood:
       description: Reference to the source the kubelet falls back to; V(null) for its local config.
       type: dict
+    previous:
+      description: >-
+        Reference to the source the kubelet ran before it was last given something else; an empty mapping for its local config, V(null) when that is not
+        known.
+      type: dict
     error:
       description: The error the kubelet or, with delivery V(checkpoint), the guard on the node reports, empty when there is none.
       type: str
@@ -86,6 +91,9 @@ nodes:
     schedulable:
       description: Whether the node is not cordoned.
       type: bool
+    control_plane:
+      description: Whether the node has one of the labels C(node-role.kubernetes.io/control-plane) and C(node-role.kubernetes.io/master).
+      type: bool
   sample:
     n1:
       delivery: native
@@ -102,10 +110,12 @@ summary:
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import info, module, nodes
 
+MODULE = module.define(nodes.SELECTION, info.info)
+
 
 def main() -> None:
     """Run the module."""
-    module.run(nodes.SELECTION, info.info)
+    MODULE.run()
 
 
 if __name__ == "__main__":

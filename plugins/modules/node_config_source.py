@@ -93,7 +93,7 @@ options:
     default: 180
   wait_sleep:
     description:
-      - Seconds between two polls; longer where listing the nodes takes long.
+      - Seconds between two polls; less in the first seconds, longer where listing the nodes takes long.
     type: int
     default: 2
 seealso:
@@ -132,7 +132,7 @@ RETURN = r"""
 nodes:
   description:
     - One row for each node, by name, on failure as well.
-    - C(changed), C(delivery), C(source) (what the node should run now) and C(previous) (what it should before) after an assignment. After a wait also
+    - C(changed), C(delivery), C(source) (what the node should run now) and C(previous) (what it ran, and can go back to) after an assignment. After a wait also
       C(ok), C(state), C(message), C(differences) and the parts of the status that M(livenodes.kubelet.node_config_info) returns.
   returned: always
   type: dict
@@ -170,37 +170,29 @@ summary:
   sample: {nodes: 2, changed: 2, failed: 0, unchanged: 0}
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import module, source
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import module, source, sources
+
+MODULE = module.define(
+    {
+        "state": {"type": "str", "choices": ["present", "absent", "verified"], "default": "present"},
+        **sources.SELECTION,
+        "check_source": {"type": "bool", "default": True},
+        "wait": {"type": "bool", "default": False},
+        "wait_timeout": {"type": "int", "default": 180},
+        "wait_sleep": {"type": "int", "default": 2},
+    },
+    source.config_source,
+    patient=True,
+    mutually_exclusive=[("source", "sources"), ("nodes", "sources")],
+    required_one_of=[("nodes", "sources")],
+    required_by={"source": ("nodes",)},
+    required_if=[("state", "present", ("source", "sources"), True)],
+)
 
 
 def main() -> None:
     """Run the module."""
-    module.run(
-        {
-            "state": {"type": "str", "choices": ["present", "absent", "verified"], "default": "present"},
-            "nodes": {"type": "list", "elements": "str"},
-            "source": {
-                "type": "dict",
-                "options": {
-                    "namespace": {"type": "str", "default": "kube-system"},
-                    "name": {"type": "str", "required": True},
-                    "kubelet_config_key": {"type": "str", "default": "kubelet", "aliases": ["kubeletConfigKey"], "no_log": False},
-                },
-            },
-            "sources": {"type": "dict"},
-            "delivery": {"type": "str", "choices": ["auto", "native", "checkpoint"], "default": "auto"},
-            "check_source": {"type": "bool", "default": True},
-            "wait": {"type": "bool", "default": False},
-            "wait_timeout": {"type": "int", "default": 180},
-            "wait_sleep": {"type": "int", "default": 2},
-        },
-        source.config_source,
-        patient=True,
-        mutually_exclusive=[("source", "sources"), ("nodes", "sources")],
-        required_one_of=[("nodes", "sources")],
-        required_by={"source": ("nodes",)},
-        required_if=[("state", "present", ("source", "sources"), True)],
-    )
+    MODULE.run()
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def refusals(plan: Mapping[str, Any]) -> str:
         for problem in row["problems"]:
             if problem["severity"] == REFUSAL:
                 reasons.setdefault(_told(problem), []).append(name)
-    return "\n".join(["the plan is refused, nothing was written.", *(f"{_names(names)}: {reason}" for reason, names in reasons.items())])
+    return "\n".join(["the plan is refused, nothing was written.", *(f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items())])
 
 
 def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -81,7 +81,7 @@ def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str,
     for name, row in plan["nodes"].items():
         if row["action"] != "none":
             pairs.setdefault((row["live_variant"], row["variant"]), []).append(name)
-    return [difftext.diff(current["variants"][live], plan["variants"][desired], f"live on {_names(names)}", f"desired on {_names(names)}")
+    return [difftext.diff(current["variants"][live], plan["variants"][desired], f"live on {shown_nodes(names)}", f"desired on {shown_nodes(names)}")
             for (live, desired), names in pairs.items()]
 
 
@@ -89,7 +89,7 @@ def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
     row = rows[names[0]]
     configmaps = sorted({rows[name]["configmap"] or "" for name in names})
     target = configmaps[0] if len(configmaps) == 1 else f"{len(configmaps)} variants"
-    yield f"{_names(names)}: " + ("no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}")
+    yield f"{shown_nodes(names)}: " + ("no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}")
     for change in row["changes"]:
         yield f"  {_change(change)}"
     for problem in row["problems"]:
@@ -103,7 +103,7 @@ def _told(problem: Mapping[str, Any]) -> str:
 
 
 def _change(change: Mapping[str, Any]) -> str:
-    before, after = _value(change["before"]), _value(change["after"])
+    before, after = shown_value(change["before"]), shown_value(change["after"])
     if change["before"] is None:
         text = f"+ {change['path']}: {after}"
     elif change["after"] is None:
@@ -114,17 +114,20 @@ def _change(change: Mapping[str, Any]) -> str:
     return f"{text}   (no effect: {change['shadowed_by']})" if change["shadowed_by"] else text
 
 
-def _value(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """Return a value on one line."""
     return value if isinstance(value, str) and value and "\n" not in value else json.dumps(value, ensure_ascii=False)
 
 
-def _names(names: list[str]) -> str:
+def shown_nodes(names: list[str], noun: str = "node") -> str:
+    """Return how many nodes, or what the noun says, there are, and the names of the first."""
     shown = ", ".join(names[:_SHOWN_NODES])
     more = f" and {len(names) - _SHOWN_NODES} more" if len(names) > _SHOWN_NODES else ""
-    return f"{_count(len(names), 'node')} ({shown}{more})"
+    return f"{counted(len(names), noun)} ({shown}{more})"
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -132,7 +135,7 @@ def _why(found: list[dict[str, Any]]) -> Iterator[str]:
     if found:
         yield "variants differ in:"
     for row in found:
-        values = [f"{_value(value) if value is not None else 'absent'} ({name})" for name, value in row["values"].items()]
+        values = [f"{shown_value(value) if value is not None else 'absent'} ({name})" for name, value in row["values"].items()]
         more = f" and {len(values) - _SHOWN_NODES} more" if len(values) > _SHOWN_NODES else ""
         mark = " (belongs to one machine)" if row["machine_specific"] else ""
         yield f"  {row['path']}{mark}: {', '.join(values[:_SHOWN_NODES])}{more}"
@@ -140,6 +143,6 @@ def _why(found: list[dict[str, Any]]) -> Iterator[str]:
 
 def _sum(plan: Mapping[str, Any]) -> str:
     counts = plan["summary"]
-    text = (f"plan: {_count(counts['nodes'], 'node')}, {counts['to_change']} to change, {counts['unchanged']} unchanged, "
-            f"{_count(counts['variants'], 'variant')}, {_count(counts['refusals'], 'refusal')}, {_count(counts['warnings'], 'warning')}")
+    text = (f"plan: {counted(counts['nodes'], 'node')}, {counts['to_change']} to change, {counts['unchanged']} unchanged, "
+            f"{counted(counts['variants'], 'variant')}, {counted(counts['refusals'], 'refusal')}, {counted(counts['warnings'], 'warning')}")
     return f"{text}; REFUSED, nothing may be written" if plan["refused"] else text

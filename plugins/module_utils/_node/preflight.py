@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from .._config import fields, shadow
 from .._config.version import minor_of
-from . import binary, command, content, form, health, host
+from . import binary, command, content, disk, form, health, host
 from .unit import Command, Unit, UnitError
 
 # Flags whose drop-ins or dynamic configs are laid over, or in the place of, the --config file.
@@ -18,10 +18,11 @@ _CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
 
 
 def look(name: str = "kubelet.service", text: str | None = None, root: str = "/", run: command.Run = command.execute,
-         local: bool = False) -> dict[str, Any]:
+         local: bool = False, with_disk: bool = False) -> dict[str, Any]:
     """Return what the unit runs (`kubelet`), what the host needs (`host`), for a staged config `text` the binary's verdict (`check`), and `problems`.
 
     The problems are those of `text`, else of the config that the kubelet runs; `local`: of the one that the unit names without our drop-in.
+    `with_disk` adds what the kubelet would read from the disk now (`disk`).
     A unit that is not understood is shown as `refused`, with what can be told of it all the same. Raises UnitError without systemd.
     """
     unit = Unit(name, root, run)
@@ -33,11 +34,12 @@ def look(name: str = "kubelet.service", text: str | None = None, root: str = "/"
     checked, version = _ask(text, upcoming.argv, program, run)
     path = form.config_of(argv)
     config, unreadable = _read(shape.config if local and shape.config else path, root)
+    dropins = config_dir_files(health.flag(argv, _CONFIG_DIR), root)
     kubelet = {
         "unit": name, "form": shape.kind, "reason": shape.reason, "state": unit.show().get("ActiveState"), "version": version, "binary": program or None,
         "command": masked(argv), "command_source": now.source, "next_command": masked(upcoming.argv), "changes_at_restart": argv != upcoming.argv,
         "config": path or None, "config_unreadable": unreadable, "config_given_by": {"file": shape.file, "line": shape.line} if shape.file else None,
-        "config_dir": health.flag(argv, _CONFIG_DIR) or None, "config_dir_files": config_dir_files(health.flag(argv, _CONFIG_DIR), root),
+        "config_dir": health.flag(argv, _CONFIG_DIR) or None, "config_dir_files": dropins,
         "dynamic_config_dir": health.flag(argv, _DYNAMIC_DIR) or None, "shadowed": _shadowed(unit, argv),
     }
     if text is not None:
@@ -47,7 +49,8 @@ def look(name: str = "kubelet.service", text: str | None = None, root: str = "/"
             unreadable = str(error)
     found = host.facts(config, upcoming.argv, root, run)
     problems = [] if unreadable else [problem.row() for problem in host.disagreements(config, upcoming.argv, found)]
-    return {"kubelet": kubelet, "host": found, "check": checked, "problems": problems}
+    on_disk = {"disk": disk.look(argv, dropins, name, root, run)} if with_disk else {}
+    return {"kubelet": kubelet, "host": found, "check": checked, "problems": problems, **on_disk}
 
 
 def _ask(text: str | None, argv: Sequence[str], program: str, run: command.Run) -> tuple[dict[str, Any] | None, str | None]:

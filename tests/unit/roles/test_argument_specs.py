@@ -24,8 +24,8 @@ def specs(role: str) -> dict[str, dict[str, t.Any]]:
     return {name: spec["options"] for name, spec in found.items()}
 
 
-def test_the_five_stages_and_the_node_side() -> None:
-    assert ROLES == ["assign", "checkpoint", "dump", "edit", "push", "verify"]
+def test_the_five_stages_the_node_side_the_rollout_and_drift() -> None:
+    assert ROLES == ["assign", "checkpoint", "drift", "dump", "edit", "push", "rollout", "verify"]
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -55,17 +55,18 @@ def test_each_tasks_file_uses_what_its_spec_has_and_nothing_else(role: str) -> N
     for name, options in specs(role).items():
         text, handed = tasks(role, name)
         used = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", text)) - handed
-        named = set(re.findall(r"livenodes\.kubelet\.(\w+):", text))
         if "node_table" in text:
             used |= OF_THE_FILTER
         if "plan_sources" in text:
             used.add("kubelet_config_delivery")
+        if "_batch.deliveries" in text:
+            used.add("kubelet_config_delivery")
         if "group_configs" in text:
             used.add("kubelet_config")
-        if role == "edit":
+        if "_batch.configs" in text:
             # Its filter reads these as well.
             used |= {"kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
-        assert used - named == set(options), f"{role}/tasks/{name}.yml"
+        assert used == set(options), f"{role}/tasks/{name}.yml"
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -95,10 +96,18 @@ def test_one_variable_means_one_thing() -> None:
     assert {name: kinds for name, kinds in seen.items() if len(kinds) > 1} == {}
 
 
+def flat(found: list[dict[str, t.Any]]) -> t.Iterator[dict[str, t.Any]]:
+    """All tasks of a file, those in blocks as well."""
+    for task in found:
+        yield task
+        for part in ("block", "rescue", "always"):
+            yield from flat(task.get(part, []))
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_one_call_serves_the_batch(role: str) -> None:
     """Every task that talks to the API, or writes on the controller, runs once and there, and not as root."""
     for path in (ROOT / "roles" / role / "tasks").glob("*.yml"):
-        for task in yaml.safe_load(path.read_text()):
+        for task in flat(yaml.safe_load(path.read_text())):
             if any((key.startswith("livenodes.kubelet.") and key not in ON_THE_NODE) or key == "ansible.builtin.copy" for key in task):
                 assert (task["delegate_to"], task["run_once"], task["become"]) == ("localhost", True, False), f"{path}: {task['name']}"

@@ -18,7 +18,8 @@ def test_node_table() -> None:
     hostvars = {
         "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": "maxPods: 2", "kubelet_config_flags": ["--v=2"]},
         "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
-        "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native", "assign_failure": "unreachable"},
+        "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native", "assign_failure": "unreachable",
+               "verify_failure": "not taken back"},
         "elsewhere": {"kubelet_config_node_name": "n2"},
     }
     table = batch.node_table(["h1", "h2", "h3"], hostvars)
@@ -29,6 +30,7 @@ def test_node_table() -> None:
         "flags": {"h1": ["--v=2"]},
         "deliveries": {"h3": "native"},
         "failures": {"h3": "unreachable"},
+        "unconfirmed": {"h3": "not taken back"},
     }
     assert list(table["hosts"]) == ["h1", "n2", "h3"]
 
@@ -49,12 +51,13 @@ def test_plan_sources() -> None:
         "failed before": {"source": place("c"), "action": "none", "changes": [{}]},
         "as it should be": {"source": place("d"), "action": "none", "changes": []},
     }}
-    table = {"deliveries": {"renamed": "native"}, "failures": {"changes": "unreachable"}}
+    table = {"hosts": dict.fromkeys(plan["nodes"], "host"), "deliveries": {"renamed": "native"}, "failures": {"changes": "unreachable"}}
     a, b, c = ({**place(name), "delivery": delivery} for name, delivery in (("a", "auto"), ("b", "native"), ("c", "auto")))
     assert batch.plan_sources(plan, "assign", table) == {"changes": a, "renamed": b}
     assert batch.plan_sources(plan, "verify", table) == {"renamed": b, "failed before": c}
     assert batch.plan_sources(plan, "verify", {**table, "failures": {}}) == {"changes": a, "renamed": b, "failed before": c}
     assert batch.plan_sources(plan, "assign") == {"changes": a, "renamed": {**b, "delivery": "auto"}}
+    assert batch.plan_sources(plan, "assign", {**table, "hosts": {"renamed": "host"}}) == {"renamed": b}
     with pytest.raises(AnsibleFilterError, match="the purpose is assign or verify, not 'push'"):
         batch.plan_sources(plan, "push", table)
 

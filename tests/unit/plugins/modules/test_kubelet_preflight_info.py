@@ -94,6 +94,14 @@ def test_what_the_unit_names_by_itself_is_held_against_the_host(node: Node) -> N
     assert [problem["path"] for problem in node.look(local=True)["problems"]] == ["resolvConf"]
 
 
+def test_the_disk_is_looked_at_where_that_is_asked_for(node: Node) -> None:
+    assert "disk" not in node.look()
+    node.write("/etc/kubelet.d/10-a.conf", "maxPods: 7\n")
+    found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)["disk"]
+    assert (found["path"], found["content"]["resolvConf"]) == ("/etc/kubelet.yaml", "/etc/nowhere")
+    assert found["dropins"]["/etc/kubelet.d/10-a.conf"] == {"maxPods": 7}
+
+
 def test_secret_flags_in_both_forms_are_masked() -> None:
     assert preflight.masked(["--manifest-url-header", "A:hunter2", "--max-pods", "1", "--manifest_url_header=A:b"]) == [
         "--manifest-url-header", "********", "--max-pods", "1", "--manifest_url_header=********"]

@@ -42,10 +42,18 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
 
 
 @pytest.mark.parametrize(("name", "options"), [
+    ("kubelet_config_forecast", {"plan": {}, "current": {}, "refuse": "false", "allow_pods": "3"}),
     ("kubelet_configz_facts", {}), ("node_config_info", {"nodes": ["n1"]}), ("kubelet_configmap", {"variants": {}}), ("kubelet_configmap", {"src": ["a"]}),
+    ("kubelet_config_drift_info", {}), ("kubelet_config_drift_info", {"nodes": ["n1"], "hosts": {"n1": {}}}),
     ("kubelet_configmap", {"state": "pruned"}), ("kubelet_configmap", {"state": "kubeadm", "node_configs": {"n1": None}}),
     ("node_config_source", NAMED), ("node_config_source", {"sources": {"n1": place()}}),
     ("node_config_source", {"state": "absent", "nodes": ["n1"]}), ("node_config_source", {"state": "verified", "nodes": ["n1"]}),
+    ("kubelet_rollout_lease", {"nodes": ["n1"], "group": "a", "holder": "me", "duration": "60", "wait": "5"}),
+    ("kubelet_rollout_lease", {"state": "released", "lease": {}}), ("kubelet_rollout_gate", {"nodes": []}),
+    ("kubelet_rollout_gate", {"nodes": "n1,n2", "max_unavailable": 2, "allow_unready": "yes", "pause": "true", "started": "no", "timeout": "10", "pods": "1"}),
+    ("node_soak", {"nodes": ["n1"], "seconds": "30", "allow_pod_loss": True, "pods_timeout": "10"}), ("node_soak", {"sources": {"n1": place()}}),
+    ("node_drain", {"nodes": ["n1"], "timeout": "60", "grace_period": "0", "force": "true", "delete_emptydir_data": "yes"}),
+    ("node_drain", {"nodes": ["n1"], "state": "restored"}),
     ("node_config_source", {"state": "verified", "sources": {}}), ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
 ])
 def test_options_that_go_together(run: Run, name: str, options: dict[str, t.Any]) -> None:
@@ -61,6 +69,15 @@ def test_options_that_go_together(run: Run, name: str, options: dict[str, t.Any]
     ("node_config_source", {"source": {"name": "a"}}, "one of the following is required: nodes, sources"),
     ("node_config_source", {**NAMED, "sources": {}}, "parameters are mutually exclusive"),
     ("node_config_source", {"nodes": ["n1"], "source": {"namespace": "a"}}, "missing required arguments: name"),
+    ("kubelet_rollout_lease", {}, "state is held but all of the following are missing: nodes, group, holder"),
+    ("kubelet_rollout_lease", {"state": "released"}, "state is released but all of the following are missing: lease"),
+    ("kubelet_rollout_gate", {}, "missing required arguments: nodes"),
+    ("node_soak", {}, "one of the following is required: nodes, sources"),
+    ("node_soak", {"nodes": ["n1"], "seconds": "long"}, "seconds"),
+    ("node_drain", {}, "missing required arguments: nodes"),
+    ("node_drain", {"nodes": ["n1"], "state": "gone"}, "value of state must be one of: drained, restored"),
+    ("kubelet_config_forecast", {"plan": {}}, "missing required arguments: current"),
+    ("kubelet_config_forecast", {"plan": {}, "current": {}, "allow_pods": "some"}, "argument 'allow_pods' is of type"),
     ("kubelet_config_plan", {}, "missing required arguments: current"),
     ("kubelet_config_plan", {"current": {}, "allow_effect": "everything"}, "value of allow_effect must be one of"),
 ])

@@ -181,7 +181,7 @@ names = st.sampled_from(sorted(OPERATIONS))
 
 
 @given(st.lists(st.tuples(names, st.none() | st.integers(0, 25), st.integers(0, 10**6)), max_size=25))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_any_sequence_with_any_cuts(steps: list[tuple[str, int | None, int]]) -> None:
     """Operations in any order, each possibly cut off, one after another on what the cut left. A refusal is fine, a broken node is not."""
     disk = fresh()
