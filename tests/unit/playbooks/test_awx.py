@@ -1,0 +1,96 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Survey specs as AWX takes them (awx/api/views and awx/main/models/mixins.py), and as the roles know their variables."""
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+ROOT = Path(__file__).resolve().parents[3]
+AWX = ROOT / "playbooks/awx"
+SURVEYS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((AWX / "surveys").glob("*.json"))}
+QUESTIONS = [pytest.param(question, id=f"{name}-{question['variable']}") for name, survey in SURVEYS.items() for question in survey["spec"]]
+TYPES = {"text": str, "textarea": str, "password": str, "multiplechoice": str, "multiselect": list, "integer": int, "float": float}
+
+
+def specs() -> dict[str, list[dict[str, t.Any]]]:
+    """What the roles say of each variable."""
+    found: dict[str, list[dict[str, t.Any]]] = {}
+    for path in (ROOT / "roles").glob("*/meta/argument_specs.yml"):
+        for entry in yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"].values():
+            for name, option in entry["options"].items():
+                found.setdefault(name, []).append(option)
+    return found
+
+
+SPECS = specs()
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_awx_takes_the_survey(name: str) -> None:
+    """What AWX asks of a survey spec as a whole."""
+    survey = SURVEYS[name]
+    assert isinstance(survey["name"], str)
+    assert isinstance(survey["description"], str)
+    variables = [question["variable"] for question in survey["spec"]]
+    assert variables
+    assert len(set(variables)) == len(variables)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_awx_takes_the_question_and_its_default(question: dict[str, t.Any]) -> None:
+    """What AWX asks of a question, and of an answer: a default that breaks the rules is silently left out."""
+    assert {"type", "question_name", "variable", "required"} <= set(question)
+    assert isinstance(question["required"], bool)
+    default = question["default"]
+    assert type(default) is TYPES[question["type"]]  # pylint: disable=unidiomatic-typecheck  # a bool is an int, too
+    choice = question["type"] in ("multiplechoice", "multiselect")
+    assert bool(question["choices"]) == choice
+    if choice:
+        assert default in question["choices"]
+    else:
+        assert question["min"] <= (default if question["type"] == "integer" else len(default)) <= question["max"]
+    # An empty text is a missing answer.
+    assert question["required"] == (default != "")
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_each_variable_is_one_of_a_role_with_its_type_choices_and_default(question: dict[str, t.Any]) -> None:
+    """Every role that has the variable takes each answer, and the default of the survey is the role's."""
+    for option in SPECS[question["variable"]]:
+        validator = ArgumentSpecValidator({"answer": {key: option[key] for key in ("type", "choices") if key in option}})
+        for answer in question["choices"] or [question["default"]]:
+            assert validator.validate({"answer": answer}).error_messages == []
+        if option["type"] == "bool":
+            assert question["choices"] == ["true", "false"]
+        elif "choices" in option:
+            assert question["choices"] == option["choices"]
+        else:
+            assert question["type"] == ("integer" if option["type"] == "int" else "text")
+        default = str(option.get("default", ""))
+        assert str(question["default"]) == (default.lower() if option["type"] == "bool" else default)
+
+
+def test_the_surveys_are_those_of_the_argument_specs() -> None:
+    """Nobody wrote them by hand."""
+    done = subprocess.run([sys.executable, str(ROOT / "tools/generate_surveys.py"), "--check"], check=False, text=True, capture_output=True)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_each_job_template_has_its_playbook_and_its_survey() -> None:
+    """In the project that is there to be copied, and beside the playbook that makes the templates."""
+    text = (AWX / "configure.yml").read_text(encoding="utf-8")
+    rows = re.findall(r"\{name: [^,]+, playbook: ([^,]+), survey: ([^,]+),", text)
+    assert {survey for _playbook, survey in rows} == set(SURVEYS)
+    for playbook, _survey in rows:
+        (play,) = yaml.safe_load((AWX / "project" / playbook).read_text(encoding="utf-8"))
+        assert (ROOT / "playbooks" / play["ansible.builtin.import_playbook"].removeprefix("livenodes.kubelet.")).with_suffix(".yml").exists()
