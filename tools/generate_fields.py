@@ -51,16 +51,20 @@ def main() -> int:
     """Generate or check; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff when the generated file is stale")
-    wanted = generate()
-    if not parser.parse_args().check:
-        TARGET.write_text(wanted, encoding="utf-8")
+    return settle(TARGET, generate(), parser.parse_args().check, "tools/generate_fields.py")
+
+
+def settle(target: Path, wanted: str, check: bool, tool: str) -> int:
+    """Write a generated file, or compare it and show the difference; return the exit code."""
+    if not check:
+        target.write_text(wanted, encoding="utf-8")
         return 0
-    found = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+    found = target.read_text(encoding="utf-8") if target.exists() else ""
     if found == wanted:
         return 0
-    name = str(TARGET.relative_to(ROOT))
-    sys.stdout.writelines(difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), name, f"{name} (as tools/data says)"))
-    print(f"{name} is stale: run `python tools/generate_fields.py` and commit the result", file=sys.stderr)
+    name = str(target.relative_to(ROOT))
+    sys.stdout.writelines(difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), name, f"{name} (as its sources say)"))
+    print(f"{name} is stale: run `python {tool}` and commit the result", file=sys.stderr)
     return 1
 
 

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whatever a node, a guard or a rollout may say about a configuration has a row in the guide about status and errors."""
+from __future__ import annotations
+
+import ast
+import re
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import back, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import annotation
+
+ROOT = Path(__file__).resolve().parents[3]
+PLUGINS = ROOT / "plugins" / "module_utils"
+PAGE = (ROOT / "docs/docsite/rst/guide_status.rst").read_text(encoding="utf-8")
+NAMES = {"annotation.ON_TRIAL": annotation.ON_TRIAL, "annotation.CONFIRMED": annotation.CONFIRMED}
+ANYTHING = ".+"
+
+
+def rows(section: str) -> dict[str, list[str]]:
+    """The literals in the first column of a section's tables, each with the other cells of its row."""
+    _before, _title, rest = PAGE.partition(f"\n{section}\n{'-' * len(section)}\n")
+    assert rest, f"no section {section}"
+    body = re.split(r"\n[^\n]+\n-{4,}\n", rest)[0]
+    found = {}
+    for row in re.split(r"^  \* - ", body, flags=re.MULTILINE)[1:]:
+        first, *others = re.split(r"^    - ", row, flags=re.MULTILINE)
+        for literal in re.findall(r"``(.+?)``", " ".join(first.split())):
+            found[literal] = [" ".join(other.split()) for other in others]
+    return found
+
+
+def patterns(node: ast.expr) -> list[str]:
+    """The texts an expression can become, as regular expressions: what is not written in the source may be anything."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [re.escape(node.value)]
+    if isinstance(node, ast.JoinedStr):
+        return ["".join(patterns(part)[0] if isinstance(part, ast.Constant) else ANYTHING for part in node.values)]
+    if isinstance(node, ast.BinOp):
+        return [left + right for left in patterns(node.left) for right in patterns(node.right)]
+    if isinstance(node, ast.IfExp):
+        return [*patterns(node.body), *patterns(node.orelse)]
+    if isinstance(node, ast.BoolOp):
+        return [one for value in node.values for one in patterns(value)]
+    return [re.escape(NAMES[ast.unparse(node)])] if ast.unparse(node) in NAMES else [ANYTHING]
+
+
+def calls(file: str, names: t.Collection[str]) -> t.Iterator[ast.Call]:
+    """The calls of functions or methods of these names."""
+    for node in ast.walk(ast.parse((PLUGINS / file).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in names:
+            yield node
+
+
+def function(file: str, name: str) -> ast.FunctionDef:
+    """A function of a file."""
+    tree = ast.parse((PLUGINS / file).read_text(encoding="utf-8"))
+    return next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
+
+
+def guard_reasons() -> set[str]:
+    """What the guard may tell as `reason`."""
+    told = {one for call in calls("_node/guard.py", ["_tell"]) for one in patterns(call.args[0])}
+    staged = {one for node in ast.walk(function("_node/guard.py", "_tell_stage")) if isinstance(node, ast.Assign) for one in patterns(node.value)}
+    # The reason of an action that waits becomes the stage.
+    waits = {one for call in calls("_node/decide.py", ["Action"]) if ast.unparse(call.args[0]) in ("WAIT", "ASK") for word in call.args[1:]
+             for one in patterns(word)}
+    held = {one for node in ast.walk(function("_node/decide.py", "decide")) if isinstance(node, ast.Assign) for one in patterns(node.value)}
+    return (told | staged | waits | held) - {ANYTHING, ""}
+
+
+def guard_errors() -> set[str]:
+    """What the guard may tell as `error` by its own judgement."""
+    faults = {one for node in ast.walk(function("_node/decide.py", "_fault")) if isinstance(node, ast.Return) and node.value for one in patterns(node.value)}
+    decided = {one for call in calls("_node/decide.py", ["Action", "_back"]) if ast.unparse(call.args[0]) in ("GO_BACK", "LEAVE", "terms")
+               for word in call.args[1:] for one in patterns(word)}
+    told = {one for call in calls("_node/guard.py", ["_tell"]) for keyword in call.keywords if keyword.arg == "error" for one in patterns(keyword.value)}
+    return (faults | decided | told) - {ANYTHING, ""}
+
+
+def soak_states() -> set[str]:
+    """The states that a soak gives by itself."""
+    return {call.args[1].value for call in calls("_cluster/soak.py", ["_fail"]) if isinstance(call.args[1], ast.Constant)}
+
+
+def test_every_state_has_a_cause_and_a_remedy() -> None:
+    """Verdicts, soak, way back: all of them, and no other."""
+    found = rows("Verdicts")
+    assert set(verdict.STATES) | soak_states() | {back.BACK, back.NOT_BACK, back.REASSIGNED} == {
+        word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2}
+    assert soak_states() > {"pods_lost", "restarted"}
+
+
+def test_every_error_of_a_kubelet_has_a_row() -> None:
+    """The texts that the verdict knows, bare and after a failed sync."""
+    found = rows("Native delivery: status.config.error")
+    assert set(verdict.MEANING) <= set(found)
+    assert [text for text in found if text.startswith(verdict.SYNC)]
+
+
+@pytest.mark.parametrize("kind, told", [("reason", guard_reasons()), ("error", guard_errors())])
+def test_whatever_the_guard_tells_has_a_row(kind: str, told: set[str]) -> None:
+    """Each text that the source can make is matched by a row of the page."""
+    found = rows("Checkpoint delivery: the status annotation")
+    assert len(told) > 5, f"the texts of {kind} were not found in the source"
+    assert sorted(text for text in told if not any(re.fullmatch(text, row) for row in found)) == []
