@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.referenc
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
-from tests.support.proxy import Proxy
+from tests.support.lab_fixtures import proxy, session  # noqa: F401  # pylint: disable=unused-import  # fixtures
 from tests.support.views import eventually
 
 FLEET = ("n1", "n2", "n3")
@@ -39,19 +39,6 @@ def lab() -> t.Iterator[Lab]:
         pytest.skip(f"no lab here: {error}")
     finally:
         Lab.down()
-
-
-@pytest.fixture(scope="session")
-def session(lab: Lab) -> Session:
-    """A session as cluster administrator."""
-    return Session({"kubeconfig": str(lab.kubeconfig)})
-
-
-@pytest.fixture
-def proxy(lab: Lab) -> t.Iterator[Proxy]:
-    """A counting, fault-making proxy before the lab's API server."""
-    with Proxy(str(lab.kubeconfig)) as running:
-        yield running
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ PUSH = {"state": "present", "src": None, "name": "mutable", "namespace": "kube-s
 
 def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
     """The kubelet follows; verify says which of these happened."""
-    table = dump.dump(session, {"nodes": ["n1"], "label_selectors": None}, False)["ansible_facts"]["kubelet_configz"]
+    table = dump.dump(session, {"nodes": ["n1"], "label_selectors": None, "facts": True}, False)["ansible_facts"]["kubelet_configz"]
     variant = table["nodes"]["n1"]["variant"]
     (place,) = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"].values()
     source.config_source(session, {**OPTIONS, "sources": {"n1": place}}, False)

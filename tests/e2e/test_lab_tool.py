@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.lab.lab import Lab
+from tests.lab.processes import wait_for
+from tests.support.pods import Pods, Seen
 
 ROOT = Path(__file__).resolve().parents[2]
 BRIDGE = "lnt-br0"
@@ -23,7 +25,7 @@ BRIDGE = "lnt-br0"
 @pytest.fixture
 def other(lab: Lab, tmp_path: Path) -> t.Iterator[dict[str, str]]:
     """The environment of a lab of its own; it is taken down in every ending."""
-    environment = {**os.environ, "LIVENODES_LAB_DIR": str(tmp_path / "lab"), "LIVENODES_LAB_BRIDGE": BRIDGE, "LIVENODES_LAB_SUBNET": "10.213.0.0/24"}
+    environment = {**os.environ, "LIVENODES_LAB_DIR": str(tmp_path / "lab"), "LIVENODES_LAB_BRIDGE": BRIDGE, "LIVENODES_LAB_SUBNET": "10.219.0.0/24"}
     yield environment
     _lab(environment, "down")
 
@@ -48,12 +50,31 @@ def _traces(place: str) -> dict[str, list[str]]:
             processes.append(text[:200].decode(errors="replace"))
     return {
         "processes": processes,
+        "members": sorted(_members()),
         "mounts": [line for line in Path("/proc/mounts").read_text().splitlines() if place in line],
         "interfaces": [line for line in shown("ip", "-o", "link") if BRIDGE in line],
         "namespaces": [line for line in shown("ip", "netns") if BRIDGE in line],
         "cgroups": [str(path) for path in Path("/sys/fs/cgroup").rglob(f"*{BRIDGE}*")],
         "sysctls": shown("sysctl", "vm.overcommit_memory", "kernel.panic", "kernel.panic_on_oops"),
     }
+
+
+def _members(*containing: bytes) -> set[int]:
+    """Processes in cgroups of the lab's nodes, whoever started them: a container's carry no mark of the lab. Those whose command contains one of the texts."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cgroup"):
+        try:
+            command = path.with_name("cmdline").read_bytes()
+            # A process that has ended and waits for its parent has no command.
+            if command and BRIDGE in path.read_text() and (not containing or any(text in command for text in containing)):
+                found.add(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def _of_pods() -> set[int]:
+    return _members(b"containerd-shim", b"sleep\0inf", b"sleep inf")
 
 
 def test_killed_up_again_down(other: dict[str, str], tmp_path: Path) -> None:
@@ -69,7 +90,7 @@ def test_killed_up_again_down(other: dict[str, str], tmp_path: Path) -> None:
     # What is compared at the end is there in the meantime.
     assert _traces(place)["processes"] and _traces(place)["interfaces"] and _traces(place)["cgroups"]
     status = _lab(other, "status")
-    assert (status.returncode, "10.213.0.11" in status.stdout) == (0, True)
+    assert (status.returncode, "10.219.0.11" in status.stdout) == (0, True)
     started = [line for line in _lab(other, "up", "--nodes", "1").stdout.splitlines() if "booting" in line or "starting" in line]
     assert started == []
     down = _lab(other, "down")
@@ -89,3 +110,46 @@ def test_a_foreign_folder_is_left_alone(other: dict[str, str], tmp_path: Path) -
         assert refused.returncode != 0
         assert str(folder) in refused.stdout + refused.stderr
     assert (folder / "precious").read_text() == "keep"
+
+
+def test_pods_leave_no_trace(other: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Containers and their shims end with a reboot, with a cut of the power and with the lab, although nobody deletes their pods."""
+    for name, value in other.items():
+        monkeypatch.setenv(name, value)
+    place = str(tmp_path / "lab")
+    before = _traces(place)
+    up = _lab(other, "up", "--nodes", "1")
+    assert up.returncode == 0, up.stdout + up.stderr
+    made = Lab.attach()
+    node, pods = made.node("n1"), Pods(made)
+    names = (pods.create("bound", "n1"), pods.static("fixed", "n1"))
+    last = pods.wait_ready(*names)
+    running = _of_pods()
+    # Two pods of a sandbox and a container each, with a shim, and `sleep` under a shell.
+    assert len(running) >= 6
+    for cut in (node.reboot, lambda: (node.kill(), node.start())):
+        begun = time.monotonic()
+        cut()
+        # systemd would wait 90 s for a container that does not end when asked.
+        assert time.monotonic() - begun < 45
+        made.wait_ready()
+        now = {name: _restarted(pods, name, last[name].restarts["main"]) for name in names}
+        assert {name: now[name].uid for name in names} == {name: last[name].uid for name in names}
+        assert not _of_pods() & running
+        last, running = now, _of_pods()
+        assert running
+    node.kill()
+    assert not _members()
+    node.start()
+    down = _lab(other, "down")
+    assert down.returncode == 0, down.stderr
+    assert _traces(place) == before
+    assert not Path(place).exists()
+
+
+def _restarted(pods: Pods, name: str, restarts: int) -> Seen:
+    def again() -> bool:
+        now = pods.see(name)
+        return now is not None and now.ready and now.restarts["main"] > restarts
+    wait_for(f"another start of {name}", again, 60)
+    return pods.wait_ready(name)[name]

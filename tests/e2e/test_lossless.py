@@ -15,7 +15,7 @@ PUSH = {"state": "present", "src": None, "name": "lossless", "namespace": "kube-
 def test_dump_and_push_back(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
     """The kubelets restart into their own configuration, and /configz is equal."""
     before = {name: look(lab, name) for name in fleet}
-    table = dump.dump(session, {"nodes": list(fleet), "label_selectors": None}, False)["ansible_facts"]["kubelet_configz"]
+    table = dump.dump(session, {"nodes": list(fleet), "label_selectors": None, "facts": True}, False)["ansible_facts"]["kubelet_configz"]
     # At least one node has an explicitly empty list, which /configz does not show.
     assert any("enforceNodeAllocatable" in row["restored"] for row in table["nodes"].values())
     pushed = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"]
@@ -34,7 +34,7 @@ def test_dump_and_push_back(lab: Lab, fleet: tuple[str, ...], session: Session) 
 
 def test_second_push_makes_nothing(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
     """The same content twice is one object."""
-    table = dump.dump(session, {"nodes": [fleet[0]], "label_selectors": None}, False)["ansible_facts"]["kubelet_configz"]
+    table = dump.dump(session, {"nodes": [fleet[0]], "label_selectors": None, "facts": True}, False)["ansible_facts"]["kubelet_configz"]
     first = push.push(session, {**PUSH, "variants": table["variants"]}, False)
     again = push.push(session, {**PUSH, "variants": table["variants"]}, False)
     assert first["changed"] and not again["changed"]

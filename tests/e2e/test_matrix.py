@@ -55,13 +55,13 @@ def test_node_config_source(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, 
     """Nodes get a source, another one, and none."""
 
     def specs() -> dict[str, t.Any]:
-        items = json.loads(lab.kubectl("get", "nodes", "-o", "json"))["items"]
+        items = lab.get("/api/v1/nodes")["items"]
         return {item["metadata"]["name"]: (item["spec"].get("configSource") or {}).get("configMap") for item in items}
 
     places = []
     for pods in (1, 2):
         path = tmp_path / f"{pods}.yaml"
-        live = json.loads(lab.kubectl("get", "--raw", "/api/v1/nodes/n1/proxy/configz"))["kubeletconfig"]
+        live = lab.get("/api/v1/nodes/n1/proxy/configz")["kubeletconfig"]
         path.write_text(json.dumps({"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", **live, "eventBurst": 20 + pods}))
         (row,) = ansible.module("kubelet_configmap", {"name": "matrix", "src": [str(path)]})["configmaps"].values()
         places.append({key: row[key] for key in ("namespace", "name", "kubeletConfigKey")})

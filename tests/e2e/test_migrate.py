@@ -49,7 +49,7 @@ def always(lab: Lab, field: str, value: t.Any) -> t.Iterator[list[t.Any]]:
     def watch() -> None:
         while not done.wait(0.3):
             with contextlib.suppress(Exception):
-                seen.append(json.loads(lab.kubectl("get", "--raw", "/api/v1/nodes/n1/proxy/configz"))["kubeletconfig"][field])
+                seen.append(lab.get("/api/v1/nodes/n1/proxy/configz")["kubeletconfig"][field])
 
     watcher = threading.Thread(target=watch)
     watcher.start()

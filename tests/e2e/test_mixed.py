@@ -44,7 +44,7 @@ def modern(lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible)
 
 def notes(lab: Lab, name: str) -> dict[str, t.Any]:
     """The annotations that stand in for spec.configSource and status.config."""
-    found = json.loads(lab.kubectl("get", "node", name, "-o", "json"))["metadata"].get("annotations", {})
+    found = lab.get(f"/api/v1/nodes/{name}")["metadata"].get("annotations", {})
     return {key.partition("/")[2]: json.loads(found[key]) for key in (SOURCE, STATUS) if key in found}
 
 

@@ -62,7 +62,7 @@ def test_api_server_away(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, sta
         with ansible.start("rollout", *arguments) as run:
             assert run.stdout is not None
             output = outage.watch(run.stdout)
-            code = run.wait(timeout=300)
+            code = run.wait(timeout=420)
         assert outage.happened.is_set(), output
     assert code == 0, output
     for name in fleet:
@@ -83,7 +83,7 @@ def test_an_outage_that_outlasts_the_run(lab: Lab, fleet: tuple[str, ...], ansib
     with Outage(lab, when="TASK [livenodes.kubelet.verify : Wait until", seconds=None) as outage, ansible.start("rollout", *arguments) as run:
         assert run.stdout is not None
         output = outage.watch(run.stdout)
-        code = run.wait(timeout=300)
+        code = run.wait(timeout=420)
     assert code != 0
     for name in fleet:
         assert f"Node {name}: " in output, output

@@ -4,7 +4,6 @@
 """The permissions in docs/rbac.yaml are enough, and those called needed are needed."""
 from __future__ import annotations
 
-import json
 import typing as t
 
 import pytest
@@ -23,6 +22,7 @@ KUBEADM = ("Role", "livenodes-kubelet-kubeadm")
 NEEDED: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     ((*READER, "nodes", "list"), ("plan", *N1)),
     ((*READER, "nodes/proxy", "get"), ("plan", *N1)),
+    ((*READER, "pods", "list"), ("plan", *N1)),
     ((*MAPS, "configmaps", "get"), ("rollout", *N1)),
     ((*MAPS, "configmaps", "create"), ("rollout", *N1)),
     ((*ROLLOUT, "nodes", "patch"), ("rollout", *N1)),
@@ -30,13 +30,26 @@ NEEDED: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     ((*MAPS, "configmaps", "delete"), ("prune",)),
     ((*KUBEADM, "configmaps", "patch"), ("plan", *N1, "-e", "kubelet_config_kubeadm=check")),
 )
-# The first is asked for only when somebody else changes the Node at the same moment, those after it only to say more about a failure,
-# and the last is given twice where kubelet_config_namespace is kube-system.
+HOLD: dict[str, t.Any] = {"nodes": ["n1"], "group": "rbac", "holder": "rbac", "wait": 0}
+# The same for modules that a rollout calls around its stages.
+CALLED: tuple[tuple[Rule, str, dict[str, t.Any]], ...] = (
+    # The heartbeats in kube-node-lease have a Role of the same name; without that one less is said.
+    ((*MAPS, "leases", "list"), "kubelet_rollout_lease", HOLD),
+    ((*MAPS, "leases", "create"), "kubelet_rollout_lease", HOLD),
+    ((*MAPS, "leases", "patch"), "kubelet_rollout_lease", HOLD),
+    ((*MAPS, "leases", "delete"), "kubelet_rollout_lease", {"state": "released"}),
+    ((*MAPS, "configmaps", "get"), "kubelet_rollout_gate", {"nodes": ["n1"]}),
+    ((*READER, "pods", "list"), "kubelet_rollout_gate", {"nodes": ["n1"], "pods": True}),
+)
+# The first is asked for only when somebody else changes the Node at the same moment, the second only to say more about a failure, the third when the
+# answer to a create was lost, and the last is given twice where kubelet_config_namespace is kube-system.
 OPTIONAL: tuple[Rule, ...] = (
     (*ROLLOUT, "nodes", "get"),
     (*ROLLOUT, "subjectaccessreviews", "create"),
-    (*MAPS, "leases", "list"),
+    (*MAPS, "leases", "get"),
     (*KUBEADM, "configmaps", "get"),
+    # For a drain, see test_drain.
+    (*ROLLOUT, "pods/eviction", "create"),
 )
 
 
@@ -73,8 +86,8 @@ def granted(lab: Lab) -> t.Iterator[None]:
 
 def written(lab: Lab) -> tuple[t.Any, t.Any]:
     """What a rollout can write: specs of nodes, ConfigMaps."""
-    nodes = json.loads(lab.kubectl("get", "nodes", "-o", "json"))["items"]
-    maps = json.loads(lab.kubectl("get", "configmaps", "-n", "kube-system", "-o", "json"))["items"]
+    nodes = lab.get("/api/v1/nodes")["items"]
+    maps = lab.get("/api/v1/namespaces/kube-system/configmaps")["items"]
     return [(node["metadata"]["name"], node["spec"]) for node in nodes], [(item["metadata"]["name"], item["metadata"]["resourceVersion"]) for item in maps]
 
 
@@ -95,7 +108,7 @@ def test_rollout_user(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, grante
 
 def test_each_permission_is_needed(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
     """With any one of them taken away a playbook fails and names it; none is in the manifest that is neither needed nor called optional."""
-    assert set(rules()) == {*(rule for rule, _playbook in NEEDED), *OPTIONAL}
+    assert set(rules()) == {*(rule for rule, _playbook in NEEDED), *(rule for rule, _name, _options in CALLED), *OPTIONAL}
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
     ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
     for taken, (name, *arguments) in NEEDED:
@@ -105,6 +118,23 @@ def test_each_permission_is_needed(lab: Lab, fleet: tuple[str, ...], ansible: An
         assert run.code != 0, (taken, run.output)
         assert f'cannot {taken[3]} resource \\"{taken[2]}\\"' in run.output, (taken, run.output)
         assert written(lab)[0] == specs
+
+
+def test_each_permission_is_needed_around_the_stages(lab: Lab, ansible: Ansible, granted: None) -> None:
+    """With all of them everything works; with any one taken away a module fails and names it."""
+    user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
+    held = ansible.module("kubelet_rollout_lease", HOLD, **user)
+    assert not held["failed"], held
+    looked = ansible.module("kubelet_rollout_gate", {"nodes": ["n1"], "pods": True, "lease": held["lease"]}, **user)
+    assert not looked["failed"] and list(looked["pods"]) == ["n1"], looked
+    assert ansible.module("kubelet_rollout_lease", {"state": "released", "lease": held["lease"]}, **user)["changed"]
+    for taken, name, options in CALLED:
+        lab.kubectl("apply", "-f", "-", stdin=without(taken))
+        found = ansible.module(name, {**options, "lease": held["lease"]} if "state" in options else options, **user)
+        assert found["failed"] and f'cannot {taken[3]} resource "{taken[2]}"' in found["msg"], (taken, found)
+        lab.kubectl("apply", "-f", MANIFEST)
+    # What failed halfway was taken back.
+    assert lab.kubectl("get", "lease", "-n", "kube-system", "-l", "kubelet-config.livenodes.io/lease", "-o", "name") == ""
 
 
 def test_reader(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:

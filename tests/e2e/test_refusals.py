@@ -4,7 +4,6 @@
 """What users get wrong: each gets an error of its own that says what to do, and nothing is written."""
 from __future__ import annotations
 
-import json
 import typing as t
 from pathlib import Path
 
@@ -24,8 +23,8 @@ def state(lab: Lab) -> t.Iterator[None]:
     """Fails the test when it changed a Node's spec or a ConfigMap."""
 
     def look() -> tuple[t.Any, t.Any]:
-        nodes = json.loads(lab.kubectl("get", "nodes", "-o", "json"))["items"]
-        maps = json.loads(lab.kubectl("get", "configmaps", "-A", "-o", "json"))["items"]
+        nodes = lab.get("/api/v1/nodes")["items"]
+        maps = lab.get("/api/v1/configmaps")["items"]
         return [(node["metadata"]["name"], node["spec"]) for node in nodes], [(item["metadata"]["name"], item["metadata"]["resourceVersion"]) for item in maps]
 
     before = look()

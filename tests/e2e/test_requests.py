@@ -27,7 +27,7 @@ def through(proxy: Proxy) -> Session:
 
 
 def _pushed(session: Session, fleet: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    table = dump.dump(session, {"nodes": list(fleet), "label_selectors": None}, False)["ansible_facts"]["kubelet_configz"]
+    table = dump.dump(session, {"nodes": list(fleet), "label_selectors": None, "facts": True}, False)["ansible_facts"]["kubelet_configz"]
     pushed = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"]
     return {name: pushed[row["variant"]] for name, row in table["nodes"].items()}
 
@@ -38,7 +38,7 @@ def test_dump_assign_verify(fleet: tuple[str, ...], proxy: Proxy, through: Sessi
     sources = _pushed(through, fleet)
     assert proxy.count("GET", "/configz") == nodes
     proxy.forget()
-    dump.dump(through, {"nodes": list(fleet), "label_selectors": None}, False)
+    dump.dump(through, {"nodes": list(fleet), "label_selectors": None, "facts": True}, False)
     assert proxy.count() <= nodes + 2
 
     proxy.forget()

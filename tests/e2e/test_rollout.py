@@ -143,28 +143,27 @@ def test_what_would_kill_the_kubelet_is_refused_before_anything_is_written(lab: 
 
 
 def test_a_shadowed_field_fails_and_names_the_flag_every_time(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """n2 has --max-pods on its command line: the assignment succeeds, the value never becomes live."""
+    """n2 has --max-pods on its command line: the assignment succeeds, the value never becomes live, and the node is brought back."""
     ansible.variables(workers_b={"kubelet_config": {"maxPods": 50}})
     for _run in range(2):
         run = ansible.playbook("rollout", *GROUP_B)
         assert run.code != 0
         for text in ("Node n2", "maxPods is 61, not 50", "--max-pods", "/etc/default/kubelet"):
             assert text in run.output, run.output
+        # It is back on what it ran before.
         now = look(lab, "n2")
-        assert (now.configz["maxPods"], now.error) == (61, "")
-        assert now.name_of("active") == (now.spec or {})["name"]
+        assert (now.configz["maxPods"], now.error, now.spec, now.name_of("active")) == (61, "", None, None)
 
 
 def test_one_task_a_host(fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """In a batch of three, all tasks but the verdict, and what is left out for a node without a checkpoint, run once."""
+    """In a batch of three that goes well, every task runs once, also those that are about some hosts only."""
     ansible.variables(all={"kubelet_config": {"eventBurst": 31}})
     run = ansible.playbook("rollout", *ALL, "-e", "kubelet_config_serial=3")
     assert run.code == 0, run.output
     hosts = {block.splitlines()[0]: set(re.findall(r"^(?:ok|changed|skipping|failed|fatal): \[(n\d)", block, re.MULTILINE))
              for block in run.output.split("TASK [")[1:]}
-    assert [title.partition("]")[0] for title, names in hosts.items() if len(names) > 1] == [
-        "livenodes.kubelet.assign : Carry the checkpoints to their nodes", "livenodes.kubelet.verify : Confirm or take back what was carried to the nodes",
-        "livenodes.kubelet.verify : Verdict"]
+    assert [title.partition("]")[0] for title, names in hosts.items() if len(names) > 1] == []
+    assert len(hosts) > 20
 
 
 def test_dump_writes_all_configurations(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:

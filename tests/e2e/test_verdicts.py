@@ -80,7 +80,7 @@ def test_nobody_is_listening(lab: Lab, fleet: tuple[str, ...], session: Session,
         assert look(lab, "n1").spec is None
     finally:
         Lab.up(nodes=len(fleet))
-        eventually(lambda: json.loads(lab.kubectl("get", "node", "n3", "-o", "json"))["status"].get("config") == {}, 60, "n3 listens again")
+        eventually(lambda: lab.get("/api/v1/nodes/n3")["status"].get("config") == {}, 60, "n3 listens again")
 
 
 def test_a_crash_loop_is_told_from_a_slow_kubelet(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:

@@ -104,7 +104,7 @@ def python(node: LabNode, code: str) -> t.Any:
 
 def configuration(lab: Lab, node: LabNode, pods: int) -> str:
     """The node's own configuration, as JSON, with another maxPods."""
-    found = json.loads(lab.kubectl("get", "--raw", f"/api/v1/nodes/{node.name}/proxy/configz"))["kubeletconfig"]
+    found = lab.get(f"/api/v1/nodes/{node.name}/proxy/configz")["kubeletconfig"]
     # configz leaves an empty list out, for which a kubelet would put its default.
     found.update(kind="KubeletConfiguration", apiVersion="kubelet.config.k8s.io/v1beta1", enforceNodeAllocatable=[], maxPods=pods)
     return json.dumps(found, indent=2, sort_keys=True) + "\n"
@@ -184,12 +184,12 @@ def patch_source(lab: Lab, place: dict[str, str] | None) -> None:
 
 
 def status(lab: Lab) -> dict[str, t.Any]:
-    found: dict[str, t.Any] = json.loads(lab.kubectl("get", "node", "n1", "-o", "json"))["status"].get("config", {})
+    found: dict[str, t.Any] = lab.get("/api/v1/nodes/n1")["status"].get("config", {})
     return found
 
 
 def live(lab: Lab, node: LabNode) -> int:
-    return int(json.loads(lab.kubectl("get", "--raw", f"/api/v1/nodes/{node.name}/proxy/configz"))["kubeletconfig"]["maxPods"])
+    return int(lab.get(f"/api/v1/nodes/{node.name}/proxy/configz")["kubeletconfig"]["maxPods"])
 
 
 def eventually(ask: t.Callable[[], object], seconds: float = 30) -> None:

@@ -47,6 +47,10 @@ class Api:
             raise LabError(f"{method} {path}: {status} {answer.get('message')}")
         return answer
 
+    def close(self) -> None:
+        """Give the connection back."""
+        self._connection.close()
+
     def ensure(self, path: str, item: dict[str, Any]) -> None:
         """Create an object unless it is there."""
         status, answer = self.request("POST", path, item)

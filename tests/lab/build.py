@@ -14,6 +14,7 @@ import re
 import shutil
 from pathlib import Path
 
+from . import images
 from .console import LabError, run, run_long, say
 
 CACHE = Path(os.environ.get("LIVENODES_LAB_CACHE", "/var/cache/livenodes-kubelet-lab"))
@@ -32,7 +33,7 @@ def ensure() -> Cache:
     _install_host_packages()
     cache = Cache(CACHE / f"{_candidate('kubernetes-client')}-{RECIPE}")
     cache.root.mkdir(parents=True, exist_ok=True)
-    for product, make in ((cache.kubectl, _make_kubectl), (cache.binaries, _make_binaries), (cache.tree, _make_tree)):
+    for product, make in ((cache.kubectl, _make_kubectl), (cache.binaries, _make_binaries), (cache.tree, _make_tree), (cache.image, _make_image)):
         if not product.exists():
             make(product)
     return cache
@@ -46,6 +47,7 @@ class Cache:
         self.binaries = root / "bin"
         self.kubectl = root / "kubectl"
         self.tree = root / "tree"
+        self.image = root / "image.tar"
 
 
 def _install_host_packages() -> None:
@@ -152,6 +154,15 @@ def _make_tree(product: Path) -> None:
     finally:
         for mount in ("proc", "sys", "dev"):
             run("umount", "-q", "-R", scratch / "tree" / mount, check=False)
+    shutil.rmtree(scratch)
+
+
+def _make_image(product: Path) -> None:
+    say("packing the image that pods run, from Debian's busybox-static")
+    scratch = _scratch(product)
+    busybox = _unpack_package("busybox-static", scratch / "deb") / "bin/busybox"
+    (scratch / "image.tar").write_bytes(images.archive(busybox.read_bytes()))
+    (scratch / "image.tar").rename(product)
     shutil.rmtree(scratch)
 
 

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import dataclasses
 
+from .images import IMAGE
+
 DYNAMIC_CONFIG_DIR = "/var/lib/kubelet/dynamic-config"
+MANIFESTS = "/etc/kubernetes/manifests"
 OTHER_RESOLV_CONF = "/etc/kubernetes/resolv.conf"
 CLUSTER_DNS = "10.96.0.10"
 SERVICE_RANGE = "10.96.0.0/12"
@@ -67,7 +70,7 @@ rotateCertificates: true
 runtimeRequestTimeout: 0s
 shutdownGracePeriod: 0s
 shutdownGracePeriodCriticalPods: 0s
-staticPodPath: /etc/kubernetes/manifests
+staticPodPath: {MANIFESTS}
 streamingConnectionIdleTimeout: 0s
 syncFrequency: 0s
 volumeStatsAggPeriod: 0s
@@ -100,6 +103,7 @@ def node_files(name: str, address: str, api: tuple[str, str], own: Traits, dynam
         "/etc/systemd/system/lab-no-docker@.service": NO_DOCKER_SERVICE,
         "/usr/share/lab/no-docker": NO_DOCKER_ANSWER,
         "/etc/cni/net.d/10-lab.conflist": CNI,
+        "/etc/containerd/config.toml": CONTAINERD,
         "/etc/ssh/sshd_config.d/lab.conf": "UseDNS no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n",
         "/etc/systemd/journald.conf.d/lab.conf": "[Journal]\nStorage=persistent\nSystemMaxUse=32M\nForwardToConsole=no\n",
         "/etc/hosts": f"127.0.0.1 localhost\n{address} {name}\n{api[1]} {api[0]}\n",
@@ -197,6 +201,20 @@ printf 'HTTP/1.1 200 OK\r\nApi-Version: 1.40\r\nContent-Type: application/json\r
 [ "$method" = HEAD ] || printf %s "$body"
 """
 
-# Enough for a node to be Ready; the lab runs no pods.
+# As in Debian's package, but for two lines: pods' sandboxes are of the lab's own image, and nobody sets `oom_score_adj` below what the machine allows.
+CONTAINERD = f"""version = 2
+
+[plugins]
+  [plugins."io.containerd.grpc.v1.cri"]
+    restrict_oom_score_adj = true
+    sandbox_image = "{IMAGE}"
+    [plugins."io.containerd.grpc.v1.cri".cni]
+      bin_dir = "/usr/lib/cni"
+      conf_dir = "/etc/cni/net.d"
+  [plugins."io.containerd.internal.v1.opt"]
+    path = "/var/lib/containerd/opt"
+"""
+
+# Enough for a node to be Ready; pods of the lab use the node's own network.
 CNI = """{"cniVersion": "0.4.0", "name": "lab", "plugins": [{"type": "loopback"}]}
 """

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from . import cgroups, files, network, processes
+from . import cgroups, files, images, network, processes
 from .build import Cache
 from .console import LabError, run
 from .controlplane import HOST, ControlPlane
@@ -27,14 +27,14 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class LabNode:
     """One node of the lab. Its disk outlives `stop` and `start`; nothing of it outlives the lab."""
 
-    def __init__(self, settings: Settings, control: ControlPlane, cache: Cache, index: int) -> None:
+    def __init__(self, settings: Settings, control: ControlPlane, cache: Cache, index: int, group: str | None = None) -> None:
         self.settings = settings
         self.control = control
         self.cache = cache
         self.index = index
         self.name = f"n{index}"
         self.address = settings.address(index)
-        self.group = "workers_a" if index % 2 else "workers_b"
+        self.group = group or ("workers_a" if index % 2 else "workers_b")
         self.traits = files.traits(self.name)
         self.folder = settings.folder / "nodes" / self.name
         self.role = f"node-{self.name}"
@@ -57,7 +57,7 @@ class LabNode:
             link = upper / path[1:]
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(target)
-        for folder in ("etc/kubernetes/manifests", "var/log/journal"):
+        for folder in (files.MANIFESTS[1:], "var/log/journal"):
             (upper / folder).mkdir(parents=True)
         self._write("/root/.ssh/authorized_keys", public_key, 0o600)
         (upper / "root").chmod(0o700)
@@ -215,6 +215,18 @@ users:
              "HOME=/root", "LANG=C.UTF-8", "sh", "-c", command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, input=stdin or "",
             timeout=timeout, check=False, errors="replace")
 
+    def enable_pods(self) -> None:
+        """Give the node the image that the lab's pods run, once; nodes come up without. Raises LabError when the lab is older than that image."""
+        if images.IMAGE in self.run("ctr --namespace=k8s.io images list --quiet").split():
+            return
+        if not self.cache.image.exists():
+            raise LabError(f"{self.cache.image} is missing, this lab was made without pods; take it down and bring it up again")
+        # The folder is the node's /var/lib/containerd.
+        copy = self.folder / "containerd" / self.cache.image.name
+        shutil.copy(self.cache.image, copy)
+        self.run(f"ctr --namespace=k8s.io images import /var/lib/containerd/{copy.name}")
+        copy.unlink()
+
     def unit_property(self, name: str, unit: str = "kubelet.service") -> str:
         """One property of a unit, as systemd shows it."""
         return self.run(f"systemctl show --property={name} --value {unit}").strip()
@@ -231,6 +243,6 @@ users:
         """The kubelet's pid inside the node; 0 when it does not run."""
         return int(self.unit_property("MainPID"))
 
-    def journal(self, lines: int = 40, unit: str = "kubelet.service") -> str:
-        """The last lines of a unit's journal."""
-        return self.run(f"journalctl --no-pager --output=cat --lines={lines} --unit={unit}")
+    def journal(self, lines: int = 40, unit: str = "kubelet.service", since: float = 0) -> str:
+        """The last lines of a unit's journal, none from before `since` (seconds since 1970)."""
+        return self.run(f"journalctl --no-pager --output=cat --lines={lines} --unit={unit} --since=@{since:.0f}")

@@ -58,14 +58,19 @@ def add_nodes(api: Api, count: int, prefix: str) -> list[str]:
 
 def remove_nodes(api: Api, prefix: str) -> None:
     """Remove them in one request."""
-    value = _label_value(prefix)
-    answer = api.call("DELETE", f"/api/v1/nodes?labelSelector={LABEL.replace('/', '%2F')}%3D{value}")
+    answer = api.call("DELETE", f"/api/v1/nodes?labelSelector={selector(prefix)}")
     if answer.get("kind") == "Status" and answer.get("status") == "Failure":
         raise LabError(f"removing bare nodes {prefix}*: {answer.get('message')}")
 
 
-def _label_value(prefix: str) -> str:
-    return hashlib.sha256(prefix.encode()).hexdigest()[:16]
+def labels(prefix: str) -> dict[str, str]:
+    """What marks the bare nodes of a prefix, and what goes with them."""
+    return {LABEL: hashlib.sha256(prefix.encode()).hexdigest()[:16]}
+
+
+def selector(prefix: str) -> str:
+    """The same as a label selector, quoted for a URL."""
+    return "".join(f"{name.replace('/', '%2F')}%3D{value}" for name, value in labels(prefix).items())
 
 
 def _bare_node(name: str, prefix: str) -> dict[str, Any]:
@@ -82,7 +87,7 @@ def _bare_node(name: str, prefix: str) -> dict[str, Any]:
                "sizeBytes": 100000000 + number} for number in range(35)]
     return {
         "apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": name, "labels": {LABEL: _label_value(prefix), "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
+        "metadata": {"name": name, "labels": {**labels(prefix), "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
                                               "kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": "zone-1"}},
         "spec": {"podCIDR": "10.244.0.0/24", "providerID": f"lab://{name}"},
         "status": {

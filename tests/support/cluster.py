@@ -10,6 +10,8 @@ import typing as t
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError
 from tests.support.calls import CONFIGMAPS, NODES
 
+# The clock begins with the year 2026.
+EPOCH = 1_767_225_600.0 - 1000.0
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
@@ -30,6 +32,10 @@ class Clock:
         """Seconds since some moment."""
         return self.now
 
+    def time(self) -> float:
+        """Seconds since 1970."""
+        return self.now + EPOCH
+
     def sleep(self, seconds: float) -> None:
         """Let time pass."""
         assert seconds >= 0
@@ -41,7 +47,10 @@ class Clock:
 
 
 class Cluster:
-    """Nodes, ConfigMaps, live configurations and heartbeats by name. An ApiError in the place of an answer is raised."""
+    """Nodes, ConfigMaps, live configurations and heartbeats by name, and pods. An ApiError in the place of an answer is raised.
+
+    `lease` is the answer to the renewal of any Lease.
+    """
 
     host = "https://api.example:6443"
     concurrency = 2
@@ -52,6 +61,8 @@ class Cluster:
         self.live: dict[str, t.Any] = live or {}
         self.renewed: dict[str, str] | ApiError = {}
         self.review: t.Any = {"status": {"allowed": True}}
+        self.pods: list[dict[str, t.Any]] = []
+        self.lease: t.Any = {}
         self.outage: ApiError | None = None
         self.requests: list[tuple[str, str]] = []
 
@@ -75,10 +86,15 @@ class Cluster:
         if (method, path) == ("GET", NODES):
             only = query.get("fieldSelector", "").partition("=")[2]
             return {"items": [node for node in self.nodes.values() if only in ("", node["metadata"]["name"])]}
+        if method == "GET" and path.endswith("/pods"):
+            return {"items": [pod for pod in self.pods if _selected(pod, path, query)]}
+        if method == "PATCH" and "/leases/" in path:
+            return self.lease
         if method == "PATCH" and path.startswith(NODES):
-            spec = self.nodes[name]["spec"] = {**self.nodes[name]["spec"], **body["spec"]}
-            self.nodes[name]["spec"] = {key: value for key, value in spec.items() if value is not None}
-            return self.nodes[name]
+            node = self.nodes[name]
+            node["spec"] = _merged(node["spec"], body.get("spec") or {})
+            node["metadata"]["annotations"] = _merged(node["metadata"].get("annotations") or {}, body["metadata"].get("annotations") or {})
+            return node
         if method == "GET" and path.endswith("/proxy/configz"):
             live = self.live[path.split("/")[4]]
             return live if isinstance(live, ApiError) else {"kubeletconfig": live}
@@ -91,3 +107,19 @@ class Cluster:
         if (method, path) == ("POST", REVIEWS):
             return self.review
         raise AssertionError(f"{method} {path} has no place in this cluster")
+
+
+def _merged(old: dict[str, t.Any], new: dict[str, t.Any]) -> dict[str, t.Any]:
+    """A merge patch: null removes."""
+    return {key: value for key, value in {**old, **new}.items() if value is not None}
+
+
+def _selected(pod: dict[str, t.Any], path: str, query: dict[str, t.Any]) -> bool:
+    """Whether a LIST of pods, of one node or of the control plane, has this one."""
+    meta = pod["metadata"]
+    only = query.get("fieldSelector", "").partition("=")[2]
+    if "labelSelector" in query:
+        assert query["labelSelector"] == "tier=control-plane,component in (kube-apiserver,etcd)"
+        if meta["labels"].get("tier") != "control-plane" or meta["labels"].get("component") not in ("kube-apiserver", "etcd"):
+            return False
+    return only in ("", pod["spec"]["nodeName"]) and ("/namespaces/" not in path or f"/namespaces/{meta['namespace']}/" in path)

@@ -41,12 +41,18 @@ def status(assigned: Reference | None = None, active: Reference | None = None, g
 
 
 def node(name: str = "n1", source: Reference | None = None, config: dict[str, t.Any] | None = None, version: str = "v1.20.2", revision: str = "1",
-         ready: str = "True", marked: Reference | None = None, told: dict[str, t.Any] | None = None, **spec: t.Any) -> dict[str, t.Any]:
-    """A Node object. `config` is status.config, None for a kubelet that does not listen; `marked` and `told` are their stand-ins among the annotations."""
+         ready: str = "True", marked: Reference | None = None, told: dict[str, t.Any] | None = None, previous: Reference | None = None,
+         labels: dict[str, str] | None = None, cordoned: dict[str, t.Any] | None = None, **spec: t.Any) -> dict[str, t.Any]:
+    """A Node object. `config` is status.config, None for a kubelet that does not listen; `marked` and `told` are their stand-ins among the annotations.
+
+    `previous` is what it ran before, `cordoned` what our own cordon says.
+    """
     notes = {**({annotation.SOURCE: annotation.text({"configMap": marked})} if marked else {}),
-             **({annotation.STATUS: annotation.text(told)} if told is not None else {})}
+             **({annotation.STATUS: annotation.text(told)} if told is not None else {}),
+             **({annotation.PREVIOUS: annotation.text({"configMap": previous})} if previous else {}),
+             **({annotation.CORDONED: annotation.text(cordoned)} if cordoned is not None else {})}
     return {
-        "metadata": {"name": name, "resourceVersion": revision, **({"annotations": notes} if notes else {})},
+        "metadata": {"name": name, "resourceVersion": revision, **({"annotations": notes} if notes else {}), **({"labels": labels} if labels else {})},
         "spec": {**({"configSource": {"configMap": source}} if source else {}), **spec},
         "status": {
             "nodeInfo": {"kubeletVersion": version},
@@ -64,6 +70,34 @@ def configmap(name: str = "config-a", content: str | None = None, revision: str 
                      "labels": {"app.kubernetes.io/managed-by": "livenodes.kubelet"}},
         "data": {"kubelet": text() if content is None else content},
         **fields,
+    }
+
+
+def pod(name: str, node: str = "n1", namespace: str = "default", ready: bool = True, restarts: dict[str, int] | None = None, static: bool = False,
+        owner: tuple[str, str] | None = None, **labels: str) -> dict[str, t.Any]:
+    """A Pod object that runs on a node; `restarts` by container."""
+    return {
+        "metadata": {
+            "namespace": namespace, "name": name, "uid": f"uid-{name}", "labels": labels,
+            **({"annotations": {"kubernetes.io/config.mirror": "hash"}} if static else {}),
+            **({"ownerReferences": [{"kind": owner[0], "name": owner[1], "controller": True}]} if owner else {}),
+        },
+        "spec": {"nodeName": node},
+        "status": {
+            "phase": "Running", "conditions": [{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": str(ready)}],
+            "containerStatuses": [{"name": container, "restartCount": count} for container, count in (restarts or {"main": 0}).items()],
+        },
+    }
+
+
+def workload(name: str = "a", *requests: dict[str, str], qos: str = "BestEffort", created: str = "", annotations: dict[str, str] | None = None,
+             **spec: t.Any) -> dict[str, t.Any]:
+    """A Pod object with a container for each of the requests, one without any at least."""
+    return {
+        "metadata": {"namespace": "default", "name": name, "uid": f"uid-{name}", **({"creationTimestamp": created} if created else {}),
+                     **({"annotations": annotations} if annotations else {})},
+        "spec": {"containers": [{"name": f"c{number}", "resources": {"requests": asked}} for number, asked in enumerate(requests or ({},))], **spec},
+        "status": {"phase": "Running", "qosClass": qos},
     }
 
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 import typing as t
 
@@ -14,7 +13,7 @@ from tests.lab.lab import Lab
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """What the API and the node's systemd say at one moment, read by kubectl and systemctl, not by our own code."""
+    """What the API and the node's systemd say at one moment, read by the lab and systemctl, not by our own code."""
 
     spec: dict[str, str] | None
     status: dict[str, t.Any]
@@ -34,8 +33,8 @@ class View:
 
 def look(lab: Lab, name: str) -> View:
     """Take the four views of one node."""
-    node = json.loads(lab.kubectl("get", "node", name, "-o", "json"))
-    configz = json.loads(lab.kubectl("get", "--raw", f"/api/v1/nodes/{name}/proxy/configz"))
+    node = lab.get(f"/api/v1/nodes/{name}")
+    configz = lab.get(f"/api/v1/nodes/{name}/proxy/configz")
     machine = lab.node(name)
     return View(
         spec=(node["spec"].get("configSource") or {}).get("configMap"), status=node["status"].get("config") or {}, configz=configz["kubeletconfig"],

@@ -46,10 +46,27 @@ def test_run_ends_what_takes_too_long_with_its_children() -> None:
     assert not state.exists() or state.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] == "Z"
 
 
+def test_one_that_is_not_in_a_hurry_stands_back() -> None:
+    """Within its session, and as a session where those share the processor."""
+    program = "import os; print(os.nice(0), open('/proc/self/autogroup').read() if os.path.exists('/proc/self/autogroup') else 'nice 19')"
+    # The priority is set after the start.
+    slow = ["sh", "-c", f"sleep 1; exec {sys.executable} -c \"{program}\""]
+    assert gates.run("plain", slow, 30)[2].read_text(encoding="utf-8").split()[0] == str(os.nice(0))
+    words = gates.run("idle", slow, 30, idle=True)[2].read_text(encoding="utf-8").split()
+    assert (words[0], words[-2:]) == ("19", ["nice", "19"])
+
+
 def test_cases_are_counted_and_an_absent_report_counts_none(reports: Path) -> None:
-    (reports / "unit.xml").write_text('<testsuites><testsuite tests="9" failures="2" errors="1" skipped="1"/></testsuites>', encoding="utf-8")
-    assert gates.count("unit") == (5, 3, 1)
-    assert gates.count("ruff") == (0, 0, 0)
+    (reports / "unit.xml").write_text(
+        '<testsuites><testsuite tests="9" failures="2" errors="0" skipped="1"><testcase classname="tests.a" name="b"/>'
+        '<testcase classname="tests.a" name="c"><failure message="one&#10;two"/></testcase></testsuite></testsuites>', encoding="utf-8")
+    assert gates.count("unit") == (6, 2, 1, ["tests.a::c: one two"])
+    assert gates.count("ruff") == (0, 0, 0, [])
+
+
+def test_a_failed_gate_names_the_cases_that_failed() -> None:
+    lines = gates.Outcome("e2e", "failed", 3, "exit status 1", 1, 1, 0, ["tests.a::c: one two"]).line().splitlines()
+    assert lines[0].endswith("exit status 1") and lines[1].strip() == "tests.a::c: one two"
 
 
 def verdicts(work: gates.Run) -> list[tuple[str, str]]:
@@ -104,7 +121,7 @@ time.sleep(float(os.environ["SECONDS"]))
 with open(os.environ["DIARY"], "a") as diary:
     diary.write(f"{sys.argv[-1]} {os.environ['LIVENODES_LAB_DIR']} {begin} {time.monotonic()}\\n")
 """
-WANTED = {"unit": ["quick"], "e2e": ["lab"], "e2e_node": ["lab_static"], "molecule_lab": ["lab_static"], "benchmarks": ["lab", "alone"]}
+WANTED = {"unit": ["quick"], "sanity": ["slow"], "e2e": ["lab"], "e2e_node": ["lab_static"], "molecule_lab": ["lab_static"], "benchmarks": ["lab", "alone"]}
 
 
 @pytest.fixture
@@ -121,16 +138,17 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     return found
 
 
-def test_two_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SECONDS", "1")
+def test_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECONDS", "3")
     work = gates.Run(WANTED)
     work.all()
     diary = {line[0]: (line[1], float(line[2]), float(line[3])) for line in map(str.split, places["diary"].read_text(encoding="utf-8").splitlines())}
     assert {name: place for name, (place, _begin, _end) in diary.items()} == {
         name: str(places["lab_static" if "lab_static" in tags else "lab"]) for name, tags in WANTED.items()}
     begin, end = ({name: row[index] for name, row in diary.items()} for index in (1, 2))
-    assert end["unit"] < min(begin["e2e"], begin["e2e_node"])
-    assert max(begin["e2e"], begin["e2e_node"]) < min(end["e2e"], end["e2e_node"])
+    beside = ("e2e", "e2e_node", "sanity")
+    assert end["unit"] < min(begin[name] for name in beside)
+    assert max(begin[name] for name in beside) < min(end[name] for name in beside)
     assert end["e2e_node"] < begin["molecule_lab"]
     assert begin["benchmarks"] > max(end["e2e"], end["molecule_lab"])
     names = [one.name for one in work.outcomes if one.verdict == "passed"]

@@ -1,0 +1,204 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Real pods drained from real nodes, and what the API server's own disruption budgets say to that."""
+from __future__ import annotations
+
+import json
+import threading
+import time
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import drain
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.annotation import CORDONED
+from tests.e2e.test_rbac import MANIFEST, READER, ROLLOUT, without
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.pods import Pods
+from tests.support.proxy import Proxy
+
+NODES = ("n1", "n2")
+WEB = {"app": "web"}
+OWNER = ("ReplicaSet", "web")
+
+
+@pytest.fixture
+def pods(lab: Lab) -> t.Iterator[Pods]:
+    """Pods that are gone, and nodes that are not cordoned, afterwards."""
+    try:
+        with Pods(lab, "lab-drain") as made:
+            yield made
+    finally:
+        for name in NODES:
+            lab.kubectl("uncordon", name)
+            lab.kubectl("annotate", "node", name, f"{CORDONED}-")
+
+
+def cordoned(lab: Lab, name: str) -> tuple[bool, str | None]:
+    """Whether a node is cordoned, and the holder in our mark."""
+    found = lab.get(f"/api/v1/nodes/{name}")
+    mark = found["metadata"].get("annotations", {}).get(CORDONED)
+    return found["spec"].get("unschedulable", False), json.loads(mark)["holder"] if mark else None
+
+
+def run(session: Session, *names: str, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:
+    given = {"state": "drained", "nodes": list(names or NODES), "timeout": 120, "grace_period": None, "delete_emptydir_data": False, "force": False,
+             "lease": None}
+    return drain.drain(session, {**given, **options}, check_mode)
+
+
+def fail(session: Session, *names: str, **options: t.Any) -> NodesFailed:
+    with pytest.raises(NodesFailed) as failed:
+        run(session, *names, **options)
+    return failed.value
+
+
+def evicted(row: dict[str, t.Any]) -> set[str]:
+    return {pod["name"] for pod in row["evicted"]}
+
+
+def test_drain_and_restore(lab: Lab, pods: Pods, ansible: Ansible) -> None:
+    """As a user runs the module: a dry run, for real, and both again; then the same back. Static pods and those of a DaemonSet go on all the time."""
+    going = {"n1": {pods.create("web-1", "n1", owner=OWNER)}, "n2": {pods.create("web-2", "n2", owner=OWNER), pods.create("web-3", "n2", owner=OWNER)}}
+    staying = (pods.create("agent", "n1", owner=("DaemonSet", "agent")), pods.static("fixed", "n2"))
+    done = pods.create("done", "n1", restart="Never", command=["true"])
+    before = pods.wait_ready(*staying, *going["n1"], *going["n2"])
+    options = {"nodes": list(NODES), "lease": {"holder": "awx-17"}, "timeout": "60"}
+
+    forecast = ansible.module("node_drain", options, "--check", "--diff")
+    assert forecast["changed"] and evicted(forecast["nodes"]["n2"]) == going["n2"] and "unschedulable: true" in forecast["diff"]
+    assert (cordoned(lab, "n1"), pods.see("web-1")) == ((False, None), before["web-1"])
+
+    result = ansible.module("node_drain", options, "--diff")
+    assert not result["failed"], result
+    assert {name: evicted(row) for name, row in result["nodes"].items()} == {"n1": going["n1"] | {done}, "n2": going["n2"]}
+    assert sorted(result["diff"].splitlines()) == sorted(forecast["diff"].splitlines())
+    assert {pod["name"] for row in result["nodes"].values() for pod in row["skipped"]} == set(staying)
+    assert {name: cordoned(lab, name) for name in NODES} == {"n1": (True, "awx-17"), "n2": (True, "awx-17")}
+    assert [pods.see(name) for name in (*going["n1"], *going["n2"], done)] == [None] * 4
+    assert {name: pods.see(name) for name in staying} == {name: before[name] for name in staying}
+
+    for arguments in ((), ("--check",)):
+        assert ansible.module("node_drain", options, *arguments)["changed"] is False
+    back = {"nodes": list(NODES), "state": "restored"}
+    assert ansible.module("node_drain", back, "--check")["changed"] and cordoned(lab, "n1") == (True, "awx-17")
+    assert ansible.module("node_drain", back)["changed"]
+    assert {name: cordoned(lab, name) for name in NODES} == {"n1": (False, None), "n2": (False, None)}
+    for arguments in ((), ("--check",)):
+        assert ansible.module("node_drain", back, *arguments)["changed"] is False
+
+
+def test_requests(lab: Lab, pods: Pods, proxy: Proxy) -> None:
+    """A node costs a PATCH and a LIST, and about one a second until its pods have ended; a pod one POST."""
+    names = [pods.create(f"web-{number}", NODES[number % 2], owner=OWNER) for number in range(6)]
+    pods.wait_ready(*names)
+    started = time.monotonic()
+    run(Session({"host": proxy.url}))
+    polls = proxy.count("GET", "/api/v1/pods")
+    assert 2 <= polls <= 2 * (4 + time.monotonic() - started)
+    assert (proxy.count("PATCH"), proxy.count("POST"), proxy.count("GET", "/api/v1/nodes"), proxy.count("GET", "/policy")) == (2, 6, 1, 0)
+    assert proxy.count() - polls <= 2 + 6 + 1 + 1
+
+
+def test_a_budget_blocks_until_the_end(lab: Lab, pods: Pods, session: Session) -> None:
+    """The others go. The node stays cordoned; with the budget freed, running it again completes it."""
+    pods.budget("web-budget", WEB)
+    blocked, free = pods.create("web-1", "n1", labels=WEB, owner=OWNER), pods.create("other", "n1", owner=OWNER)
+    pods.wait_ready(blocked, free)
+    forecast = run(session, "n1", check_mode=True)
+    assert evicted(forecast["nodes"]["n1"]) == {free} and "web-budget" in forecast["warnings"][0]
+    started = time.monotonic()
+    failed = fail(session, "n1", timeout=25)
+    assert time.monotonic() - started >= 25
+    assert "25 s are over, and these pods are left: lab-drain/web-1: The disruption budget web-budget needs 1 healthy pods" in failed.failures["n1"]
+    assert evicted(failed.result["nodes"]["n1"]) == {free} and pods.see(free) is None
+    assert pods.wait_ready(blocked) and cordoned(lab, "n1")[0]
+    pods.allow("web-budget", 1)
+    again = run(session, "n1")
+    assert evicted(again["nodes"]["n1"]) == {blocked} and pods.see(blocked) is None
+
+
+def test_a_budget_is_freed_half_way(pods: Pods, session: Session) -> None:
+    """One after the other, as the budget lets them go."""
+    pods.budget("web-budget", WEB, 1)
+    names = {pods.create("web-1", "n1", labels=WEB, owner=OWNER), pods.create("web-2", "n2", labels=WEB, owner=OWNER)}
+    pods.wait_ready(*names)
+    freed = threading.Timer(6, pods.allow, ("web-budget", 1))
+    freed.start()
+    try:
+        result = run(session)
+    finally:
+        freed.join()
+    assert {name for row in result["nodes"].values() for name in evicted(row)} == names
+    assert pods.allowed("web-budget") == 0
+
+
+def test_two_budgets_for_one_pod(pods: Pods, session: Session) -> None:
+    """The API server refuses for good, and nobody waits for it."""
+    for name in ("one", "two"):
+        pods.budget(name, WEB, 1)
+    pods.wait_ready(pods.create("web-1", "n1", labels=WEB, owner=OWNER))
+    started = time.monotonic()
+    assert "lab-drain/web-1: This pod has more than one PodDisruptionBudget" in fail(session, "n1").failures["n1"]
+    assert time.monotonic() - started < 10
+
+
+def test_cordoned_by_somebody_else(lab: Lab, pods: Pods, session: Session) -> None:
+    """Drained, and cordoned as before in the end; one that was uncordoned meanwhile loses our mark only."""
+    lab.kubectl("cordon", "n1")
+    pods.wait_ready(pods.create("web-1", "n1", owner=OWNER))
+    result = run(session)
+    assert evicted(result["nodes"]["n1"]) == {"web-1"}
+    assert (cordoned(lab, "n1"), cordoned(lab, "n2")[0]) == ((True, None), True)
+    lab.kubectl("uncordon", "n2")
+    restored = run(session, state="restored")
+    assert restored["nodes"]["n1"]["message"] == "cordoned by somebody else: it stays so"
+    assert restored["nodes"]["n2"]["message"] == "uncordoned by somebody else already; our mark was taken away"
+    assert (cordoned(lab, "n1"), cordoned(lab, "n2")) == ((True, None), (False, None))
+
+
+def test_refused_before_anything_is_done(lab: Lab, pods: Pods, session: Session) -> None:
+    """Named with the options that allow it; with these they go."""
+    alone = pods.create("alone", "n1")
+    data = pods.create("data", "n1", owner=OWNER, spec={"volumes": [{"name": "tmp", "emptyDir": {}}]})
+    fine = pods.create("fine", "n2", owner=OWNER)
+    pods.wait_ready(alone, data, fine)
+    failed = fail(session)
+    assert set(failed.failures) == {"n1"}
+    for text in ("lab-drain/alone has no controller", "(force ", "lab-drain/data has an emptyDir volume", "(delete_emptydir_data "):
+        assert text in failed.message
+    assert pods.wait_ready(alone, data, fine) and {cordoned(lab, name) for name in NODES} == {(False, None)}
+    result = run(session, force=True, delete_emptydir_data=True)
+    assert {name for row in result["nodes"].values() for name in evicted(row)} == {alone, data, fine}
+
+
+def test_grace_period(pods: Pods, session: Session) -> None:
+    """A pod that does not listen is given the time that was asked for, not its own."""
+    pods.wait_ready(pods.create("deaf", "n1", owner=OWNER, grace=300, command=["/bin/sh", "-c", "trap '' TERM; while true; do sleep 1; done"]))
+    assert evicted(run(session, "n1", grace_period=3, timeout=30)["nodes"]["n1"]) == {"deaf"}
+    assert pods.see("deaf") is None
+    pods.wait_ready(pods.create("slow", "n1", owner=OWNER, grace=15, command=["/bin/sh", "-c", "trap '' TERM; while true; do sleep 1; done"]))
+    failed = fail(session, "n1", timeout=3)
+    assert "lab-drain/slow: it is being deleted and not gone yet" in failed.failures["n1"]
+    assert run(session, "n1")["nodes"]["n1"]["evicted"] == []
+
+
+def test_permissions(lab: Lab, pods: Pods) -> None:
+    """Those in docs/rbac.yaml are enough, and each is needed; what is missing is named, with nothing done where that can be known before."""
+    user = Session({"kubeconfig": str(lab.user_kubeconfig("kubelet-config-rollout"))})
+    pods.wait_ready(pods.create("web-1", "n1", owner=OWNER))
+    try:
+        for taken in ((*READER, "pods", "list"), (*ROLLOUT, "pods/eviction", "create")):
+            lab.kubectl("apply", "-f", "-", stdin=without(taken))
+            failed = fail(user, "n1", timeout=5)
+            assert f'cannot {taken[3]} resource "{taken[2]}"' in failed.message and "docs/rbac.yaml" in failed.message
+            assert pods.wait_ready("web-1")
+        lab.kubectl("apply", "-f", MANIFEST)
+        assert evicted(run(user, "n1")["nodes"]["n1"]) == {"web-1"}
+        assert run(user, "n1", state="restored")["changed"]
+    finally:
+        lab.kubectl("delete", "-f", MANIFEST, "--ignore-not-found")

@@ -1,0 +1,164 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What stops a rollout, and how it leaves the nodes."""
+from __future__ import annotations
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.control_plane import ControlPlaneNode
+from tests.support.fleet import Fleet, changed
+from tests.support.pods import Pods
+from tests.support.views import eventually
+
+# It passes every check that knows nothing of the node's files, and the kubelet dies of it.
+DEADLY = {"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/pki/nobody-made-this.crt"}}}
+A = ("-e", "kubelet_config_hosts=workers_a")
+B = ("-e", "kubelet_config_hosts=workers_b")
+
+
+@pytest.mark.parametrize("group", ["n3:n5:n4", "n1:n3"])
+def test_a_canary_that_fails_goes_back_and_the_others_are_left_alone(fleet: Fleet, ansible: Ansible, group: str) -> None:
+    """By both deliveries: the canary of the second group has a kubelet that refuses by itself."""
+    canary, *others = group.split(":")
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": -1} if canary == "n1" else DEADLY})
+    before = fleet.look()
+    run = ansible.playbook("rollout", "-e", f"kubelet_config_hosts={group}", "-e", "kubelet_config_serial=1,100%")
+    assert run.code != 0
+    after = fleet.look()
+    assert after[canary].qps == before[canary].qps
+    assert changed(before, after) == {canary}
+    verdict = next(line for line in run.output.splitlines() if f"Node {canary}: " in line and "Untouched hosts" in line)
+    assert f"Untouched hosts: {', '.join(others)}" in verdict and "runs again what it ran before" in verdict, verdict
+    assert fleet.leases() == []
+
+
+def test_as_many_failures_as_are_allowed(fleet: Fleet, ansible: Ansible) -> None:
+    """The rollout goes on, and fails at its end."""
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 61}})
+    ansible.host_variables(n3={"kubelet_config_host": DEADLY})
+    before = fleet.look()
+    run = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n3:n4:n5", "-e", "kubelet_config_max_failed=1")
+    assert run.code != 0
+    assert "1 of 3 nodes failed: n3" in run.output, run.output
+    after = fleet.look()
+    assert [after[name].qps for name in ("n3", "n4", "n5")] == [before["n3"].qps, 61, 61]
+    assert fleet.leases() == []
+
+
+def test_a_pod_that_is_lost_fails_its_node(lab: Lab, fleet: Fleet, ansible: Ansible, pods: Pods) -> None:
+    """The configuration is sound and the node is Ready: it goes back all the same, unless the loss is allowed."""
+    pods.create("victim", "n6", owner=("ReplicaSet", "web"))
+    pods.wait_ready("victim")
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 62}})
+    before = fleet.look()
+    process = ansible.start("rollout", "-e", "kubelet_config_hosts=n6:n4", "-e", "kubelet_config_soak_seconds=20")
+    try:
+        eventually(lambda: fleet.qps()["n6"] == 62, 120, "n6 is switched")
+        lab.node("n6").run("ctr --namespace=k8s.io tasks ls | awk '/RUNNING/ {print $1}' | xargs -n1 ctr --namespace=k8s.io tasks kill --signal SIGKILL")
+        output = process.communicate(timeout=300)[0]
+    finally:
+        process.kill()
+    assert process.returncode != 0
+    assert "Node n6" in output and "victim" in output and "Untouched hosts: n4" in output, output
+    after = fleet.look()
+    assert (after["n6"].qps, changed(before, after)) == (before["n6"].qps, {"n6"})
+    again = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n6")
+    assert again.code == 0 and fleet.qps()["n6"] == 62, again.output
+
+
+def test_the_budget_counts_whoever_is_unavailable(fleet: Fleet, ansible: Ansible) -> None:
+    """Cordoned by somebody else, and outside --limit: the group is no smaller for that."""
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 63}})
+    before = fleet.look()
+    fleet.lab.kubectl("cordon", "n2")
+    run = ansible.playbook("rollout", *B, "--limit", "n4,localhost", "-e", "kubelet_config_max_unavailable=1", "-e", "kubelet_config_gate_timeout=3")
+    assert run.code != 0
+    assert "n2: cordoned" in run.output and "Untouched hosts: none" in run.output and "Nothing was changed there" in run.output, run.output
+    assert changed(before, fleet.look()) == set()
+    assert fleet.leases() == []
+    enough = ansible.playbook("rollout", *B, "--limit", "n4,localhost", "-e", "kubelet_config_max_unavailable=2")
+    assert enough.code == 0, enough.output
+    after = fleet.look()
+    assert (changed(before, after), after["n2"].cordoned) == ({"n4"}, True)
+
+
+def test_a_control_plane_that_is_not_well(lab: Lab, fleet: Fleet, plane: ControlPlaneNode, ansible: Ansible) -> None:
+    """The next one of its nodes waits for the API server and etcd of the last."""
+    with ControlPlaneNode(lab, "n6"):
+        # A short name: the path of ssh's socket is below it.
+        again = Ansible(ansible.home / "2", lab.kubeconfig, lab.inventory)
+        again.variables(all={"kubelet_config": {"kubeAPIQPS": 64}})
+        before = fleet.look()
+        plane.set_ready(False, "etcd")
+        try:
+            run = again.playbook("rollout", "-e", "kubelet_config_hosts=n6", "-e", "kubelet_config_gate_timeout=3")
+            assert run.code != 0
+            assert "etcd-n7" in run.output, run.output
+            assert changed(before, fleet.look()) == set()
+        finally:
+            plane.set_ready(True, "etcd")
+        well = again.playbook("rollout", "-e", "kubelet_config_hosts=n6")
+        assert well.code == 0, well.output
+
+
+def test_paused_and_resumed(fleet: Fleet, ansible: Ansible) -> None:
+    """By extra var after the canary, by the ConfigMap at once; resumed by running again, and nobody is done twice."""
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 65}})
+    group = ("-e", "kubelet_config_hosts=n3:n5:n4")
+    before = fleet.look()
+    first = ansible.playbook("rollout", *group, "-e", "kubelet_config_pause=true")
+    assert first.code != 0 and "paused" in first.output and "Untouched hosts: n4" in first.output, first.output
+    paused = fleet.look()
+    assert changed(before, paused) == {"n3"}
+    fleet.lab.kubectl("create", "configmap", "-n", "kube-system", "livenodes-kubelet-rollout", "--from-literal=paused=true", "--from-literal=reason=lunch")
+    second = ansible.playbook("rollout", *group)
+    assert second.code != 0 and "lunch" in second.output and "paused since" in second.output, second.output
+    assert fleet.look() == paused
+    fleet.lab.kubectl("delete", "configmap", "-n", "kube-system", "livenodes-kubelet-rollout")
+    last = ansible.playbook("rollout", *group)
+    assert last.code == 0, last.output
+    assert changed(paused, fleet.look()) == {"n4", "n5"}
+
+
+def test_two_controllers_at_once(fleet: Fleet, ansible: Ansible) -> None:
+    """On groups that overlap: one does it, the other says who."""
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 66}})
+    before = fleet.look()
+    one = ansible.start("rollout", *A)
+    try:
+        eventually(lambda: any(lease["metadata"]["annotations"] for lease in fleet.leases()), 90, "the first has its lease")
+        other = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n3:n4")
+        output = one.communicate(timeout=300)[0]
+    finally:
+        one.kill()
+    assert one.returncode == 0, output
+    assert other.code != 0 and "workers_a" in other.output and "n3" in other.output, other.output
+    after = fleet.look()
+    assert changed(before, after) == {"n1", "n3", "n5"}
+    assert after["n4"].qps == before["n4"].qps
+
+
+def test_drain(lab: Lab, fleet: Fleet, ansible: Ansible, pods: Pods) -> None:
+    """A budget of pods that forbids it stops the rollout with the node as it was; a cordon of somebody else stays in every ending."""
+    pods.create("guarded", "n4", labels={"app": "guarded"}, owner=("ReplicaSet", "web"))
+    pods.wait_ready("guarded")
+    pods.budget("guarded", {"app": "guarded"}, allowed=0)
+    lab.kubectl("cordon", "n5")
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 67}})
+    before = fleet.look()
+    drained = ("-e", "kubelet_config_hosts=n5:n4", "-e", "kubelet_config_drain=always")
+    run = ansible.playbook("rollout", *drained, "-e", "kubelet_config_drain_timeout=6")
+    assert run.code != 0
+    assert "guarded" in run.output and "n4" in run.output, run.output
+    after = fleet.look()
+    assert (changed(before, after), after["n4"].cordoned, after["n5"].cordoned) == ({"n5"}, False, True)
+    pods.allow("guarded", 1)
+    again = ansible.playbook("rollout", *drained)
+    assert again.code == 0, again.output
+    pods.wait_gone("guarded")
+    last = fleet.look()
+    assert (last["n4"].qps, last["n4"].cordoned, last["n5"].cordoned) == (67, False, True)
+    assert changed(after, last) == {"n4"}

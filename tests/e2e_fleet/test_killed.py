@@ -1,0 +1,96 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller of a rollout, killed before each of its steps; what happens on a node within the role checkpoint is tested with that role."""
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import yaml
+
+from tests.support import boundaries
+from tests.support.ansible import ROOT, Ansible
+from tests.support.fleet import Fleet, changed
+
+MIXED, NATIVE = ("n1", "n3"), ("n1", "n2")
+ROLLOUT = Path("rollout")
+ASSIGN = "Assign the config sources of the batch"
+SETTINGS = {"kubelet_config_serial": "2", "kubelet_config_lease_seconds": "4", "kubelet_config_soak_seconds": "1"}
+
+
+def of_the_node() -> set[str]:
+    """Names of the steps of the role checkpoint."""
+    files = [*(ROOT / "roles/checkpoint/tasks").glob("*.yml"), *(ROOT / "roles/checkpoint/handlers").glob("*.yml")]
+    return {name for path in files for task in yaml.safe_load(path.read_text()) for name in _names(task)}
+
+
+def _names(task: dict[str, object]) -> set[str]:
+    inner = [inner for part in ("block", "rescue", "always") for inner in task.get(part, [])]  # type: ignore[attr-defined]
+    return {str(task["name"])} | {name for each in inner for name in _names(each)}
+
+
+class Controller:
+    """Rolls a value out to some nodes."""
+
+    def __init__(self, ansible: Ansible, nodes: tuple[str, ...], qps: int) -> None:
+        self.ansible = ansible
+        self.arguments = ("-e", f"kubelet_config_hosts={':'.join(nodes)}")
+        ansible.variables(all={**SETTINGS, "kubelet_config": {"kubeAPIQPS": qps}})
+
+    def killed(self, before_step: int) -> list[str]:
+        """Killed before a step, counted from 1 without those on the node; return the steps up to that one, or all when there are fewer."""
+        begun: list[str] = []
+        others = of_the_node()
+
+        def before(_count: int, name: str) -> bool:
+            if name not in others:
+                begun.append(name)
+            return len(begun) < before_step or name in others
+
+        done = boundaries.steps(self.ansible, ROLLOUT, before, *self.arguments)
+        assert done.code == (-9 if len(begun) == before_step else 0), done.output
+        return begun
+
+    def completes(self) -> None:
+        """Run once more, to the end."""
+        again = self.ansible.playbook("rollout", *self.arguments)
+        assert again.code == 0, again.output
+
+
+def test_killed_before_each_step(fleet: Fleet, ansible: Ansible) -> None:
+    """Running it again completes it, the lease of the dead run keeps nobody out for long, and no kubelet is restarted twice for one value.
+
+    Up to the assignment one run after the other is killed a step later, and leaves nothing for the nodes to do; from then on each step has a value of its
+    own, on nodes whose switch is not Ansible's work.
+    """
+    started = fleet.look()
+    # Unlike what an earlier test left.
+    new = max(glance.qps for glance in started.values()) + 1
+    controller = Controller(ansible, MIXED, new)
+    for step in itertools.count(1):
+        reached = controller.killed(step)
+        assert len(reached) == step, reached
+        if reached[-1] == ASSIGN:
+            break
+    assert changed(started, fleet.look()) == set()
+    assert len(reached) > 15 and "Gate | May this batch begin" in reached, reached
+    controller.completes()
+    after = fleet.look()
+    assert changed(started, after) == set(MIXED) and {after[name].qps for name in MIXED} == {new}
+    assert fleet.leases() == []
+
+    for step in itertools.count(len(reached) + 1):
+        before = fleet.look()
+        controller = Controller(ansible, NATIVE, new + step)
+        reached = controller.killed(step)
+        if len(reached) < step:
+            break
+        between = fleet.look()
+        controller.completes()
+        after = fleet.look()
+        for name in NATIVE:
+            assert after[name].qps == new + step, reached[-1]
+            assert (before[name].invocation != between[name].invocation) + (between[name].invocation != after[name].invocation) == 1, (reached[-1], name)
+        assert changed(before, after) == set(NATIVE), reached[-1]
+    assert {"Batch | Give back what was drained", "Finish | Let others roll out"} <= set(reached), reached

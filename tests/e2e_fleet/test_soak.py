@@ -1,0 +1,207 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A soak beside real kubelets and real pods, to which things happen meanwhile."""
+from __future__ import annotations
+
+import threading
+import time
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import pods as snapshots
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import process, soak
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from tests.lab.files import MANIFESTS
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.pods import Pods
+from tests.support.proxy import Proxy
+from tests.support.views import eventually
+
+NODES = ("n1", "n2")
+THEIRS = '{"spec": {"configSource": {"configMap": {"namespace": "kube-system", "name": "theirs", "kubeletConfigKey": "kubelet"}}}}'
+CTR = "ctr --namespace=k8s.io"
+
+
+@pytest.fixture
+def pods(lab: Lab) -> t.Iterator[Pods]:
+    """Pods that are gone afterwards."""
+    with Pods(lab, "lab-soak") as made:
+        yield made
+
+
+@pytest.fixture
+def later() -> t.Iterator[t.Callable[..., None]]:
+    """Lets something happen after some seconds, and waits for that at the end."""
+    timers: list[threading.Timer] = []
+
+    def start(seconds: float, what: t.Callable[..., t.Any], *arguments: t.Any) -> None:
+        timers.append(threading.Timer(seconds, what, arguments))
+        timers[-1].start()
+
+    yield start
+    for timer in timers:
+        timer.join()
+
+
+def run(session: Session, *names: str, **options: t.Any) -> dict[str, t.Any]:
+    given = {"nodes": list(names or NODES), "source": None, "sources": None, "delivery": "auto", "seconds": 15, "pods": None, "allow_pod_loss": "0",
+             "pods_timeout": 60, "lease": None}
+    return soak.soak(session, {**given, **options}, False)
+
+
+def fail(session: Session, *names: str, **options: t.Any) -> NodesFailed:
+    with pytest.raises(NodesFailed) as failed:
+        run(session, *names, **options)
+    return failed.value
+
+
+def test_the_process_of_a_kubelet(lab: Lab, session: Session) -> None:
+    """Read through the proxy, it is when systemd started it; another one after a restart."""
+    def started() -> float:
+        return float(lab.node("n1").run("date -d \"$(systemctl show -P ExecMainStartTimestamp kubelet)\" +%s"))
+
+    before = process.birth(session, "n1")
+    assert abs(before - started()) < 5
+    assert process.birth(session, "n1") == pytest.approx(before, abs=process.TOLERANCE)
+    # Two starts within the tolerance are one.
+    time.sleep(max(0.0, before + 2 * process.TOLERANCE - time.time()))
+    lab.node("n1").run("systemctl restart kubelet")
+    eventually(lambda: abs(process.birth(session, "n1") - started()) < 5 and process.birth(session, "n1") - before > process.TOLERANCE, 30, "the new process")
+    lab.wait_ready()
+    assert process.healthy(session, "n1")
+
+
+def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ansible: Ansible) -> None:
+    """A bound pod, one with a probe, which is not Ready for a moment, and a static one; as a user runs the module."""
+    names = [pods.create("bound", "n1", owner=("ReplicaSet", "web")), pods.create("probed", "n1", probe=True), pods.static("fixed", "n2")]
+    pods.wait_ready(*names)
+    before = snapshots.snapshot(session, NODES)
+    for name in NODES:
+        lab.node(name).run("systemctl restart kubelet")
+    lab.wait_ready()
+    result = ansible.module("node_soak", {"nodes": list(NODES), "seconds": "15", "pods": before})
+    assert not result["failed"], result
+    assert result["summary"]["states"] == {"local": 2} and 15 <= result["summary"]["waited_seconds"] < 60
+    assert {name: row["pods"] for name, row in result["nodes"].items()} == {
+        name: {"lost": [], "restarted": [], "unready": []} for name in NODES}
+
+
+def test_requests(pods: Pods, session: Session, proxy: Proxy) -> None:
+    """A LIST a poll for all nodes, five questions a node, and one for its pods where it had some."""
+    pods.wait_ready(pods.create("bound", "n1"))
+    before = snapshots.snapshot(session, NODES)
+    proxy.forget()
+    started = time.monotonic()
+    run(Session({"host": proxy.url}), seconds=11, pods={**before, "n2": {}})
+    seconds = time.monotonic() - started
+    assert [proxy.count("GET", f"/api/v1/nodes/n1/proxy/{endpoint}") for endpoint in ("metrics", "healthz")] == [2, 3]
+    assert proxy.count("GET", "/api/v1/pods?") == 1
+    # One more for each second that it has to wait for a heartbeat at the end.
+    assert proxy.count("GET", "/api/v1/nodes?") <= 4 + max(0, seconds - 11)
+
+
+@pytest.mark.parametrize("kill", [
+    pytest.param(f"{CTR} tasks kill --signal SIGKILL {{}}", id="killed"),
+    pytest.param(f"{CTR} tasks kill --signal SIGKILL {{0}}; sleep 0.3; {CTR} tasks delete {{0}}; {CTR} containers delete {{0}}", id="removed"),
+])
+@pytest.mark.parametrize("static", [False, True])
+def test_a_container_that_is_lost(lab: Lab, pods: Pods, session: Session, later: t.Callable[..., None], kill: str, static: bool) -> None:
+    """During the soak; in a bound pod and in a static one."""
+    name = pods.static("fixed", "n1") if static else pods.create("bound", "n1")
+    container = pods.wait_ready(name)[name].containers["main"].removeprefix("containerd://")
+    before = snapshots.snapshot(session, NODES)
+    later(3, lambda: lab.node("n1").run(kill.format(container), check=False))
+    failed = fail(session, pods=before, seconds=12)
+    assert set(failed.failures) == {"n1"}
+    row = failed.result["nodes"]["n1"]
+    assert (row["state"], [pod["name"] for pod in row["pods"]["restarted"]]) == ("pods_lost", [name]), row
+    assert f"lab-soak/{name}: container main " in row["message"] and failed.result["nodes"]["n2"]["ok"]
+    assert run(session, pods=before, seconds=0, allow_pod_loss="1")["summary"]["ok"] == 2
+
+
+def test_pods_that_are_gone(lab: Lab, pods: Pods, session: Session) -> None:
+    """Deleted, and refused by the kubelet; one that has finished is no loss."""
+    names = [pods.create("bound", "n1"), pods.create("once", "n1", restart="Never", command=["/bin/sh", "-c", "sleep 3"]), pods.create("big", "n1")]
+    pods.wait_ready(*names)
+    before = snapshots.snapshot(session, ["n1"])
+    pods.delete("bound", "big")
+    pods.create("big", "n1", requests={"cpu": "500"})
+    eventually(lambda: (now := pods.see("big")) is not None and now.phase == "Failed", 20, "a pod that is too big")
+    eventually(lambda: (now := pods.see("once")) is not None and now.phase == "Succeeded", 20, "a pod that has finished")
+    lost = fail(session, "n1", pods=before, seconds=0).result["nodes"]["n1"]["pods"]["lost"]
+    assert {pod["name"] for pod in lost} == {"bound", "big"}
+    refused = next(uid for uid, row in snapshots.snapshot(session, ["n1"])["n1"].items() if row["name"] == "big")
+    # The same pod, as if it had run before.
+    known = {"n1": {refused: next(row for row in before["n1"].values() if row["name"] == "big")}}
+    assert "lab-soak/big: OutOfcpu" in fail(session, "n1", pods=known, seconds=0).message
+
+
+def test_a_mirror_that_is_deleted(lab: Lab, pods: Pods, session: Session) -> None:
+    """The kubelet makes it again, with another uid, and the static pod has gone on; without its manifest it is gone."""
+    name = pods.static("fixed", "n1")
+    pods.wait_ready(name)
+    before = snapshots.snapshot(session, ["n1"])
+    lab.kubectl("delete", "pod", "-n", "lab-soak", name, "--wait=false")
+    assert run(session, "n1", pods=before, seconds=0)["summary"]["ok"] == 1
+    eventually(lambda: (now := pods.see(name)) is not None and now.ready, 60, "the mirror again")
+    assert set(before["n1"]) != set(snapshots.snapshot(session, ["n1"])["n1"])
+    assert run(session, "n1", pods=before, seconds=0)["summary"]["ok"] == 1
+    lab.node("n1").run(f"rm {MANIFESTS}/fixed.yaml")
+    pods.wait_gone(name)
+    failed = fail(session, "n1", pods=before, seconds=0, pods_timeout=3)
+    assert failed.result["nodes"]["n1"]["state"] == "pods_unready" and "its manifest is gone" in failed.message
+
+
+def test_the_soak_ends_with_the_last_pod(pods: Pods, session: Session, later: t.Callable[..., None]) -> None:
+    """Not before it is Ready again, and soon after."""
+    pods.wait_ready(pods.create("probed", "n1", probe=True))
+    before = snapshots.snapshot(session, ["n1"])
+    pods.set_ready("probed", "n1", False)
+    pods.wait_unready("probed")
+    later(8, pods.set_ready, "probed", "n1", True)
+    result = run(session, "n1", pods=before, seconds=0)
+    assert 8 <= result["summary"]["waited_seconds"] < 20
+    pods.set_ready("probed", "n1", False)
+    pods.wait_unready("probed")
+    failed = fail(session, "n1", pods=before, seconds=0, pods_timeout=4)
+    assert "lab-soak/probed: not Ready" in failed.failures["n1"] and failed.result["nodes"]["n1"]["state"] == "pods_unready"
+
+
+def test_a_kubelet_that_restarts(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
+    """Whatever restarted it; the other node goes on."""
+    lab.wait_ready()
+    later(4, lambda: lab.node("n2").run("systemctl restart kubelet"))
+    failed = fail(session)
+    lab.wait_ready()
+    assert set(failed.failures) == {"n2"} and failed.result["nodes"]["n2"]["state"] == "restarted", failed.message
+    assert failed.result["nodes"]["n1"]["ok"]
+
+
+def test_a_configuration_that_somebody_changes(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
+    """Found at the next poll."""
+    later(3, lambda: lab.kubectl("patch", "node", "n1", "--type=merge", "-p", THEIRS))
+    try:
+        failed = fail(session, "n1", seconds=300, sources=None)
+    finally:
+        lab.kubectl("patch", "node", "n1", "--type=merge", "-p", '{"spec": {"configSource": null}}')
+    row = failed.result["nodes"]["n1"]
+    assert row["state"] == "reassigned" and "kube-system/theirs" in row["message"], row
+    assert failed.result["summary"]["waited_seconds"] < 15
+    lab.node("n1").run("systemctl restart kubelet")
+    lab.wait_ready()
+    eventually(lambda: lab.get("/api/v1/nodes/n1")["status"].get("config") == {}, 60, "an empty status")
+
+
+def test_the_api_server_is_away_for_a_while(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
+    """It fails no node."""
+    def away() -> None:
+        lab.apiserver.stop()
+        time.sleep(8)
+        lab.apiserver.start()
+
+    later(3, away)
+    assert run(session)["summary"]["ok"] == 2

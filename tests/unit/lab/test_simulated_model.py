@@ -1,0 +1,69 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The simulated kubelet against the model that was written from the kubelet's source; the real one judges both in tests/e2e."""
+from __future__ import annotations
+
+import typing as t
+
+from tests.support import kubelet_model, objects
+from tests.support.simulated_model import Kubelet, shown
+
+LOCAL = objects.live(tlsCertFile="/own.crt", tlsPrivateKeyFile="/own.key")
+TEXTS = {"good_a": objects.text(maxPods=50), "good_b": objects.text(maxPods=51), "unparsable": "{", "invalid": objects.text(kubeAPIQPS=-1), "missing_key": None}
+
+
+def _assign(kubelet: Kubelet, state: str) -> bool:
+    if state == "nil":
+        return kubelet.reset()
+    if state == "missing_configmap":
+        kubelet.missing()
+        return False
+    return kubelet.follow(objects.reference(state), TEXTS[state])
+
+
+def _name(reference: dict[str, str] | None) -> str | None:
+    return reference["name"].removeprefix("config-") if reference else None
+
+
+def test_every_step_from_every_state() -> None:
+    """Restarts, error, assigned, active and what /configz shows, along all ordered pairs of states."""
+    kubelet, model = Kubelet(LOCAL), kubelet_model.Model()
+    for _before, after in kubelet_model.circuit():
+        assert _assign(kubelet, after) == model.assign(after)
+        said = kubelet.status()
+        assert (_name(kubelet.assigned), _name(kubelet.active), said["error"] or "") == (model.assigned, model.active, model.error)
+        wanted = {"good_a": 50, "good_b": 51}.get(model.active or "")
+        assert kubelet.configz.get("maxPods") == wanted if wanted else kubelet.configz == LOCAL
+
+
+def test_the_same_source_again() -> None:
+    """No restart, and the error of a fetch that failed in between is gone."""
+    kubelet, model = Kubelet(LOCAL), kubelet_model.Model()
+    for state in ("good_a", "missing_configmap", "good_a", "good_a"):
+        assert (_assign(kubelet, state), kubelet.status()["error"] or "") == (model.assign(state), model.error)
+    assert kubelet.starts == 1
+
+
+def test_last_known_good_is_what_it_goes_back_to() -> None:
+    """Once graduated a source is active again when a later one is invalid; with no source at all there is none."""
+    kubelet = Kubelet(LOCAL)
+    assert not kubelet.graduate()
+    _assign(kubelet, "good_a")
+    assert kubelet.graduate() and not kubelet.graduate()
+    _assign(kubelet, "invalid")
+    assert not kubelet.graduate()
+    assert (_name(kubelet.active), _name(kubelet.good), kubelet.configz["maxPods"]) == ("good_a", "good_a", 50)
+    _assign(kubelet, "nil")
+    assert kubelet.status() == {"assigned": None, "active": None, "lastKnownGood": None, "error": None}
+
+
+def test_shown_as_go_writes_it() -> None:
+    """Defaults in, empties out where Go leaves them out, durations in one form, unknown names gone."""
+    said: dict[str, t.Any] = shown({
+        "syncFrequency": "90s", "enforceNodeAllocatable": [], "evictionHard": {}, "kubeAPIQPS": 0, "readOnlyPort": 0, "podPidsLimit": -7, "misspelled": 1,
+        "nodeStatusUpdateFrequency": "20s", "authentication": {"x509": {"clientCAFile": "/ca"}}}, LOCAL)
+    assert {"enforceNodeAllocatable", "evictionHard", "readOnlyPort", "misspelled", "kind"}.isdisjoint(said)
+    assert (said["syncFrequency"], said["kubeAPIQPS"], said["podPidsLimit"], said["nodeStatusReportFrequency"]) == ("1m30s", 0, -1, "20s")
+    assert said["authentication"]["x509"] == {"clientCAFile": "/ca"} and said["authentication"]["webhook"]["cacheTTL"] == "2m0s"
+    assert (said["tlsCertFile"], said["maxPods"]) == ("/own.crt", 110)
