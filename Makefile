@@ -7,7 +7,7 @@ PYTHON ?= python3
 NODES ?= 3
 GATES := .venv/bin/python tools/gates.py
 .DEFAULT_GOAL := help
-.PHONY: help test demo lab-up lab-down lab-status lint unit docs build clean
+.PHONY: help test demo lab-up lab-down lab-status lint unit docs site build clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ unit: .venv/nox ## unit and property tests
 
 docs: .venv/nox ## check documentation and guides
 	@$(GATES) docs
+
+site: .venv/nox ## build the documentation site into build/site
+	@$(GATES) site && echo build/site/index.html
 
 build: .venv/nox ## build the collection artifact into build/ and let Galaxy's importer check it
 	@$(GATES) galaxy && ls build/*.tar.gz

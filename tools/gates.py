@@ -5,12 +5,13 @@
 
 Usage: python tools/gates.py [GATE ...]      without names: all gates
 
-A failing gate does not stop the others. Gates run one after the other, while what a lab is made of is built beside them. Those that need a lab of
-tests/lab come at the end, in two lanes side by side: they mostly wait for kubelets. The tag says which lane, and so which lab; `alone` says to wait until
-both lanes are empty.
+A failing gate does not stop the others. The quick ones run one after the other, while what a lab is made of is built beside them. Those that need a lab of
+tests/lab come after them, in lanes side by side: they mostly wait for kubelets. The tag says which lane, and so which lab; `alone` says to wait until
+all lanes are empty. The slow ones have a lane of their own, with what the labs leave them of the machine.
 
 lab         the lab that LIVENODES_LAB_* names, three nodes whose kubelets have dynamic configuration
 lab_static  the lab that LIVENODES_LAB2_DIR, LIVENODES_LAB2_BRIDGE and LIVENODES_LAB2_SUBNET name, two nodes whose kubelets read a file only
+lab_fleet   the lab that LIVENODES_LAB3_DIR, LIVENODES_LAB3_BRIDGE and LIVENODES_LAB3_SUBNET name, seven nodes
 
 A lab is brought up before its first gate and taken down after its last if this run brought it up. Every gate has a time limit, and what it leaves running
 is ended with it.
@@ -32,6 +33,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 import xml.etree.ElementTree
@@ -43,11 +45,11 @@ REPORTS = ROOT / ".nox" / "reports"
 LAB = [sys.executable, "-m", "tests.lab"]
 
 # Seconds a gate may take, by tag; the first run fills the environments and, for the lab, compiles Kubernetes.
-LIMITS = {"quick": 600, "slow": 900, "lab": 3000}
+LIMITS = {"quick": 600, "slow": 2400, "lab": 3900}
 LAB_PARTS = 1500
 LAB_UP = 300
 LAB_DOWN = 180
-ALL = 82 * 60
+ALL = 85 * 60
 HEARTBEAT = 30
 
 INTERRUPTED = threading.Event()
@@ -69,12 +71,15 @@ class Outcome:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    failures: list[str] = dataclasses.field(default_factory=list)
+    """The cases that failed and the first line of why."""
 
     def line(self) -> str:
-        """Return one line for people."""
+        """Return one line for people, and one for each case that failed."""
         cases = f"{self.passed + self.failed} tests" if self.passed + self.failed > 1 else ""
         cases += f", {self.skipped} skipped" if cases and self.skipped else ""
-        return f"{self.verdict:<8}  {self.name:<18} {self.seconds:6.1f} s  {self.reason or cases}".rstrip()
+        first = f"{self.verdict:<8}  {self.name:<18} {self.seconds:6.1f} s  {self.reason or cases}".rstrip()
+        return "\n".join([first, *(f"            {failure}" for failure in self.failures)])
 
 
 def say(text: str) -> None:
@@ -99,16 +104,27 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.1)
 
 
-def run(name: str, command: list[str], limit: float, leave: bool = False, environment: dict[str, str] | None = None) -> tuple[int | None, float, Path]:
+def stand_back(process: subprocess.Popen[bytes]) -> None:
+    """Let the others have the processor first. Where sessions share it evenly (sched(7), autogroup), a process's own nice value counts within its session."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, 19)
+        Path(f"/proc/{process.pid}/autogroup").write_text("19", encoding="ascii")
+
+
+def run(name: str, command: list[str], limit: float, leave: bool = False, environment: dict[str, str] | None = None,
+        idle: bool = False) -> tuple[int | None, float, Path]:
     """Run a command quietly in a process group of its own; return its exit status (None: out of time), its seconds and its log.
 
-    What it started and left running is ended too, unless it is to `leave` that. `environment` comes on top of this process's own. Raises Interrupted.
+    What it started and left running is ended too, unless it is to `leave` that. `environment` comes on top of this process's own. One that is `idle` stands
+    back behind the others. Raises Interrupted.
     """
     log = REPORTS / f"{name}.log"
     started = told = time.monotonic()
     with log.open("w") as sink:
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True,
                                    env={**os.environ, **(environment or {})})
+    if idle:
+        stand_back(process)
     status: int | None = None
     try:
         while status is None and time.monotonic() - started < limit:
@@ -140,35 +156,38 @@ def show(log: Path, lines: int = 60) -> None:
     say("\n".join([f"    | {line}" for line in text[-lines:]] + more))
 
 
-def count(name: str) -> tuple[int, int, int]:
-    """Return passed, failed and skipped test cases of a gate that left a JUnit report, (0, 0, 0) for the others."""
+def count(name: str) -> tuple[int, int, int, list[str]]:
+    """Return passed, failed and skipped test cases of a gate that left a JUnit report, and which failed; nothing of all that for the others."""
     report = REPORTS / f"{name}.xml"
     if not report.exists():
-        return 0, 0, 0
+        return 0, 0, 0, []
+    root = xml.etree.ElementTree.parse(report).getroot()
     total = failed = skipped = 0
-    for suite in xml.etree.ElementTree.parse(report).getroot().iter("testsuite"):
+    for suite in root.iter("testsuite"):
         total += int(suite.get("tests", 0))
         failed += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
         skipped += int(suite.get("skipped", 0))
-    return max(0, total - failed - skipped), failed, skipped
+    failures = [f"{case.get('classname')}::{case.get('name')}: {' '.join((trouble.get('message') or '').split())}"[:200]
+                for case in root.iter("testcase") for trouble in case if trouble.tag in ("failure", "error")]
+    return max(0, total - failed - skipped), failed, skipped, failures
 
 
-def gate(name: str, limit: float, environment: dict[str, str] | None = None) -> Outcome:
+def gate(name: str, limit: float, environment: dict[str, str] | None = None, idle: bool = False) -> Outcome:
     """Run one gate through nox."""
     report = REPORTS / f"{name}.json"
     for old in (report, REPORTS / f"{name}.xml"):
         old.unlink(missing_ok=True)
     command = [sys.executable, "-m", "nox", "--report", str(report), "--session", name]
-    status, seconds, log = run(name, command, limit, environment=environment)
+    status, seconds, log = run(name, command, limit, environment=environment, idle=idle)
     told = json.loads(report.read_text(encoding="utf-8"))["sessions"][0] if report.exists() else {}
     if status == 0 and told.get("result") == "skipped":
         return Outcome(name, "left out", seconds, str(told.get("reason") or "no reason given"), skipped=1)
-    passed, failed, skipped = count(name)
+    passed, failed, skipped, failures = count(name)
     if status == 0:
         return Outcome(name, "passed", seconds, "", passed or (0 if skipped else 1), failed, skipped)
     show(log)
     reason = f"not done within {limit:.0f} s" if status is None else f"exit status {status}, see {log.relative_to(ROOT)}"
-    return Outcome(name, "failed", seconds, reason, passed, failed or 1, skipped)
+    return Outcome(name, "failed", seconds, reason, passed, failed or 1, skipped, failures)
 
 
 def no_lab_here() -> str:
@@ -223,9 +242,17 @@ class Lab:
 
 def labs() -> dict[str, Lab]:
     """Return the labs by the tag of the gates that need them."""
-    second = {"DIR": "/var/lib/livenodes-kubelet-lab2", "BRIDGE": "lnk-br1", "SUBNET": "10.212.0.0/24"}
-    environment = {f"LIVENODES_LAB_{part}": os.environ.get(f"LIVENODES_LAB2_{part}", default) for part, default in second.items()}
-    return {"lab": Lab("lab", ["--nodes", "3"], {}), "lab_static": Lab("static lab", ["--nodes", "2", "--no-dynamic"], environment)}
+    return {
+        "lab": Lab("lab", ["--nodes", "3"], {}),
+        "lab_static": Lab("static lab", ["--nodes", "2", "--no-dynamic"], _names(2)),
+        "lab_fleet": Lab("fleet lab", ["--nodes", "7", "--no-dynamic"], _names(3)),
+    }
+
+
+def _names(number: int) -> dict[str, str]:
+    """Return what a further lab goes by, unless the environment has other names for it."""
+    default = {"DIR": f"/var/lib/livenodes-kubelet-lab{number}", "BRIDGE": f"lnk-br{number - 1}", "SUBNET": f"10.{210 + number}.0.0/24"}
+    return {f"LIVENODES_LAB_{part}": os.environ.get(f"LIVENODES_LAB{number}_{part}", name) for part, name in default.items()}
 
 
 def declared() -> dict[str, list[str]]:
@@ -256,18 +283,24 @@ class Run:
         return min(limit, self.deadline - time.monotonic())
 
     def all(self) -> None:
-        """Run the gates: what needs no lab, the two lanes, what has to be alone. Raises Interrupted."""
+        """Run the gates: the quick ones, the lanes, what has to be alone. Raises Interrupted."""
         with ThreadPoolExecutor(1) as pool:
             parts = pool.submit(self.build)
             for name, tags in self.wanted.items():
-                if not self.labs.keys() & set(tags):
-                    self.note(gate(name, self.left(next((LIMITS[tag] for tag in tags if tag in LIMITS), LIMITS["quick"]))))
+                if not {*self.labs, "slow"} & set(tags):
+                    self.note(gate(name, self.left(LIMITS["quick"])))
             parts.result()
-        with ThreadPoolExecutor(len(self.labs)) as pool:
-            for lane in [pool.submit(self.lane, tag, False) for tag in self.labs]:
+        with ThreadPoolExecutor(len(self.labs) + 1) as pool:
+            for lane in [pool.submit(self.slow), *(pool.submit(self.lane, tag, False) for tag in self.labs)]:
                 lane.result()
         for tag in self.labs:
             self.lane(tag, True)
+
+    def slow(self) -> None:
+        """Run what takes long and is not in a hurry. Raises Interrupted."""
+        for name, tags in self.wanted.items():
+            if "slow" in tags:
+                self.note(gate(name, self.left(LIMITS["slow"]), idle=True))
 
     def build(self) -> None:
         """Build what the labs are made of, which takes minutes the first time, beside the gates that need none of it. Raises Interrupted."""
@@ -336,7 +369,7 @@ def main(names: list[str]) -> int:
     outcomes = work.outcomes
     say(f"\nSummary ({time.monotonic() - started:.0f} s)")
     for outcome in outcomes:
-        say(f"  {outcome.line()}")
+        say(textwrap.indent(outcome.line(), "  "))
     passed, failed, skipped = (sum(getattr(outcome, key) for outcome in outcomes) for key in ("passed", "failed", "skipped"))
     say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 130 if interrupted else int(failed > 0)

@@ -70,12 +70,12 @@ class Row(t.NamedTuple):
     turns: t.Sequence[float]
 
 
-def bare(bench: Bench, turns: int = 5) -> list[float]:
+def bare(bench: Bench, turns: int = 3) -> list[float]:
     """Seconds from `systemctl restart kubelet` until its healthz answers, without anything of ours in between."""
     return t.cast("list[float]", bench.python(f"{RESTART}\nprint(json.dumps([restart(lambda: True) for _turn in range({turns})]))"))
 
 
-def preflight(bench: Bench, turns: int = 5) -> list[float]:
+def preflight(bench: Bench, turns: int = 3) -> list[float]:
     """Seconds the module's code takes on the node, its imports and the kubelet's own check of a configuration with it; without Python's and Ansible's start."""
     said = [bench.python(PREFLIGHT) for _turn in range(turns)]
     if any(verdict != "valid" for _seconds, verdict in said):
@@ -83,7 +83,7 @@ def preflight(bench: Bench, turns: int = 5) -> list[float]:
     return [seconds for seconds, _verdict in said]
 
 
-def switches(bench: Bench, turns: int = 5) -> list[float]:
+def switches(bench: Bench, turns: int = 3) -> list[float]:
     """Seconds of role `checkpoint` from the start of its stage task to the end of its confirm task, once a turn, each with another configuration.
 
     Ansible's own log says when each task began; a task of ours after each turn marks its end. With Ansible's pipelining, which saves a quarter of a second
@@ -173,7 +173,7 @@ def main() -> int:
     except LabError:
         dynamic = True
     lab = Lab.up(nodes=1, dynamic=dynamic)
-    spec = json.loads(lab.kubectl("get", "node", "n1", "-o", "json"))["spec"]
+    spec = lab.get("/api/v1/nodes/n1")["spec"]
     if "configSource" in spec:
         raise LabError("n1 has a configSource: take it away first (`kubectl patch node n1 -p '{\"spec\":{\"configSource\":null}}'`)")
     bench = Bench(lab, "n1")
