@@ -44,7 +44,7 @@ CALLED: tuple[tuple[Rule, str, dict[str, t.Any]], ...] = (
 # The first is asked for only when somebody else changes the Node at the same moment, the second only to say more about a failure, the third when the
 # answer to a create was lost, and the last is given twice where kubelet_config_namespace is kube-system.
 OPTIONAL: tuple[Rule, ...] = (
-    (*ROLLOUT, "nodes", "get"),
+    (*READER, "nodes", "get"),
     (*ROLLOUT, "subjectaccessreviews", "create"),
     (*MAPS, "leases", "get"),
     (*KUBEADM, "configmaps", "get"),

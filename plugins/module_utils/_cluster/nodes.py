@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects: read in one LIST, trimmed to what we need, and their config source written."""
+"""Node objects: read in one LIST, or again by name, trimmed to what we need, and their config source written."""
 from __future__ import annotations
 
 import dataclasses
@@ -11,6 +11,7 @@ import urllib.parse
 from .._config import annotation
 from .._config import reference as references
 from .._config.version import minor_of
+from . import bulk
 from .errors import ApiError, ClusterError
 from .session import Session
 
@@ -21,6 +22,8 @@ AUTO, NATIVE, CHECKPOINT, NONE = "auto", "native", "checkpoint", "none"
 DELIVERIES = (AUTO, NATIVE, CHECKPOINT)
 # Where the source of a node stands, by delivery.
 WHERE = {NATIVE: "spec.configSource", CHECKPOINT: f"the annotation {annotation.SOURCE}", NONE: "spec.configSource"}
+# Where a LIST had more nodes than so many times those that are read again, a GET each costs less, here and in the API server.
+MANY = 4
 # Large enough for few requests, small enough that a page of full Node objects (20 KB each) stays cheap to parse.
 PAGE = 250
 # Argument spec of the modules that choose nodes by name or label.
@@ -183,9 +186,29 @@ def read(session: Session, names: t.Collection[str] | None = None, selectors: t.
     if names is not None and len(names) == 1:
         query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
     wanted = None if names is None else set(names)
-    found = {node.name: node for node in _pages(session, query) if wanted is None or node.name in wanted}
-    if names is None:
-        return found
+    listed = _pages(session, query)
+    session.nodes_listed = len(listed)
+    found = {node.name: node for node in listed if wanted is None or node.name in wanted}
+    return found if names is None else _in_order(session, names, found, selectors)
+
+
+def again(session: Session, names: t.Collection[str]) -> dict[str, Node]:
+    """Read nodes by name that this session has read before, in the order of the names: a GET a node where they are few of those listed, else as `read`.
+
+    Raises ClusterError naming every node that is gone.
+    """
+    if len(names) * MANY > session.nodes_listed:
+        return read(session, names)
+    found = {}
+    for outcome in bulk.each(list(names), lambda name: session.request("GET", _path(name)), session.concurrency, bulk.SHORT):
+        if outcome.value is not None:
+            found[outcome.item] = trim(outcome.value)
+        elif outcome.error and not (isinstance(outcome.error, ApiError) and outcome.error.status == 404):
+            raise outcome.error
+    return _in_order(session, names, found)
+
+
+def _in_order(session: Session, names: t.Collection[str], found: dict[str, Node], selectors: t.Sequence[str] = ()) -> dict[str, Node]:
     absent = [name for name in names if name not in found]
     if absent:
         raise ClusterError(
@@ -194,6 +217,10 @@ def read(session: Session, names: t.Collection[str] | None = None, selectors: t.
             + ": check the names with `kubectl get nodes`; where inventory names differ from node names set kubelet_config_node_name"
         )
     return {name: found[name] for name in names}
+
+
+def _path(name: str) -> str:
+    return f"/api/v1/nodes/{urllib.parse.quote(name)}"
 
 
 def _pages(session: Session, query: list[tuple[str, t.Any]]) -> list[Node]:
@@ -223,7 +250,7 @@ def write_source(session: Session, node: Node, source: dict[str, str] | None, dr
     again, and the patch is repeated only while the sources are still those we decided upon.
     """
     sides = sides or (node.delivery,)
-    path = f"/api/v1/nodes/{urllib.parse.quote(node.name)}"
+    path = _path(node.name)
     query = [("dryRun", "All")] if dry_run else []
     current = node
     for _attempt in range(5):

@@ -24,7 +24,7 @@ def snapshot(session: Session, names: t.Sequence[str]) -> dict[str, Rows]:
     """
     found: dict[str, Rows] = {}
     failures: dict[str, str] = {}
-    for outcome in bulk.each(names, lambda name: of_node(session, name), session.concurrency):
+    for outcome in bulk.each(names, lambda name: of_node(session, name), session.concurrency, bulk.SHORT):
         if outcome.value is None:
             failures[outcome.item] = outcome.error.message if outcome.error else "no answer"
         else:

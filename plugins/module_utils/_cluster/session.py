@@ -58,8 +58,8 @@ def check_library() -> None:
 class Session:
     """A connection to one API server that repeats what may be repeated.
 
-    `sent` counts the requests that left, repeats included. `warnings` collects the API server's own warnings (RFC 9111
-    Warning headers), each once.
+    `sent` counts the requests that left, repeats included; `nodes_listed` is how many nodes its last LIST of them had. `warnings` collects the API
+    server's own warnings (RFC 9111 Warning headers), each once.
     """
 
     def __init__(self, options: dict[str, t.Any], outage: float = OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
@@ -77,6 +77,7 @@ class Session:
         self.concurrency: int = options.get("concurrency") or 8
         self.host: str = self._configuration.host
         self.sent = 0
+        self.nodes_listed = 0
         self.warnings: list[str] = []
 
     def request(

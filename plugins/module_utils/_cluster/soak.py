@@ -37,12 +37,12 @@ class Soak:
     def __init__(self, session: Session, options: dict[str, t.Any], watch: verify.Watch, started: float) -> None:
         self.session = session
         self.watch = watch
-        self.open = list(watch.nodes)
+        self.open = [name for name in watch.nodes if name not in watch.verdicts or verdict.ok(watch.verdicts[name])]
         self.before = {name: _snapshot(options["pods"] or {}, name) for name in self.open}
         self.allowed = allowed(options["allow_pod_loss"])
         self.end = started + options["seconds"]
         self.pods_end = started + max(options["seconds"], options["pods_timeout"])
-        self.losses = {name: pod_loss.Losses([], [], []) for name in self.open}
+        self.losses = {name: pod_loss.Losses([], [], []) for name in watch.nodes}
         # What each node lacks and since when, by what told so; what it lacked, and what it showed, when it was last seen.
         self._unwell: dict[tuple[str, str], float] = {}
         self._missing: dict[str, str] = {}
@@ -149,7 +149,7 @@ class Soak:
 
     def _pods(self) -> None:
         names = [name for name in self.open if self.before[name]]
-        for outcome in bulk.each(names, lambda name: pods.of_node(self.session, name), self.session.concurrency):
+        for outcome in bulk.each(names, lambda name: pods.of_node(self.session, name), self.session.concurrency, bulk.SHORT):
             if outcome.value is None:
                 raise outcome.error or ClusterError("no answer")
             self._weigh(outcome.item, pod_loss.compare(self.before[outcome.item], outcome.value))
@@ -206,16 +206,31 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         run = Soak(session, options, watch, started)
     except ApiError as error:
         raise verify.unseen("soaking", "not soaked", names, error) from error
-    lost = _stay(run, keeper, started)
+    return _result("soaking", run, keeper, started)
+
+
+def at_once(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.Wanted] | None) -> dict[str, t.Any]:
+    """Wait as `verify` does, then look once at healthz and the pods of the nodes that run what they should, until those are Ready again.
+
+    What a verification and a soak of 0 seconds after it come to, without reading all again between the two. Raises NodesFailed like both.
+    """
+    started = time.monotonic()
+    keeper = Keeper(session, options["lease"], fresh=True)
+    watch = verify.wait(session, options, wanted)
+    return _result("verifying", Soak(session, {**options, "seconds": 0}, watch, time.monotonic()), keeper, started)
+
+
+def _result(what: str, run: Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
+    lost = _stay(what, run, keeper, started)
     run.give_up(lost)
     result = run.rows(started)
     failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
     if failures:
-        raise NodesFailed("soaking", failures, result)
+        raise NodesFailed(what, failures, result)
     return result
 
 
-def _stay(run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
+def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
     """Look until nothing is open or the time is over; return why the API server could not be asked, if it could not in the end."""
     lost: ClusterError | None = None
     looked = started
@@ -231,7 +246,7 @@ def _stay(run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
             # The API server may be away for longer than one request is repeated; the nodes go on without it.
             if not isinstance(error, ApiError) or not error.transient:
                 run.give_up(error)
-                raise NodesFailed("soaking", {name: row["message"] for name, row in run.rows(started)["nodes"].items() if not row["ok"]},
+                raise NodesFailed(what, {name: row["message"] for name, row in run.rows(started)["nodes"].items() if not row["ok"]},
                                   run.rows(started)) from error
             run.look_away()
             lost = error

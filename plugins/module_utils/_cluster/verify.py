@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage verify: wait until every node runs what it should, and say precisely what stands in the way.
 
-Each poll is one LIST for all nodes; the live configuration is read once a node, when its status says that the source is active.
+Each poll is one LIST for all nodes, or a GET each where they are few of many; the live configuration is read once a node, when its status says that the
+source is active.
 """
 from __future__ import annotations
 
@@ -124,8 +125,8 @@ class Watch:
         return checks.problems(expected.config, self.nodes[name].minor) if expected and expected.config else []
 
     def poll(self) -> None:
-        """Read all waiting nodes in one LIST, and again each ConfigMap that a kubelet has in another revision than we know."""
-        self.nodes.update(self._seen(nodes.read(self.session, self.waiting)))
+        """Read all waiting nodes again, and again each ConfigMap that a kubelet has in another revision than we know."""
+        self.nodes.update(self._seen(nodes.again(self.session, self.waiting)))
         moved = {}
         for name in self.waiting:
             expected, assigned = self.expected[name], self.nodes[name].part("assigned")
@@ -148,10 +149,21 @@ class Watch:
 
 
 def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.Wanted] | None = None) -> dict[str, t.Any]:
-    """Wait for nodes to run their source and return a row for each; raises NodesFailed naming every node that does not, and why.
+    """Wait for nodes as `wait` does and return a row for each; raises NodesFailed naming every node that does not run its source, and why."""
+    started = time.monotonic()
+    result = wait(session, options, wanted).result(started)
+    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
+    if failures:
+        raise NodesFailed("verifying", failures, result)
+    return result
+
+
+def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.Wanted] | None) -> Watch:
+    """Wait for nodes to run their source and return what was seen, with a verdict for each.
 
     `wanted` None means: whatever is written down for them now. Waits at most `wait_timeout` seconds, polling every `wait_sleep` seconds,
-    sooner at first (each pause is a tenth of the wait before it), later where a LIST of the cluster's nodes takes long.
+    sooner at first (each pause is a tenth of the wait before it), later where a LIST of the cluster's nodes takes long. Raises NodesFailed when the
+    API server cannot be asked.
     """
     started = time.monotonic()
     deadline = started + options["wait_timeout"]
@@ -180,11 +192,7 @@ def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, source
             lost = error
         took = time.monotonic() - began
     _give_up(watch, options["wait_timeout"], lost)
-    result = watch.result(started)
-    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
-    if failures:
-        raise NodesFailed("verifying", failures, result)
-    return result
+    return watch
 
 
 def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:

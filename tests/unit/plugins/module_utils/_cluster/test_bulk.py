@@ -47,6 +47,21 @@ def test_no_more_at_once_than_asked_and_no_less(concurrency: int) -> None:
     assert most == expected
 
 
+@pytest.mark.parametrize(("items", "workers"), [(1, 1), (4, 1), (5, 2), (10, 3), (100, 8)])
+def test_fewer_workers_for_what_is_short(items: int, workers: int) -> None:
+    """None has less to do than makes up for its connection, while there is enough for all."""
+    together = threading.Barrier(workers, timeout=10)
+    used: set[int] = set()
+
+    def work(item: int) -> None:
+        used.add(threading.get_ident())
+        if item < workers:
+            together.wait()
+
+    bulk.each(range(items), work, 8, bulk.SHORT)
+    assert len(used) == workers
+
+
 @pytest.mark.parametrize("concurrency", [0, -1])
 def test_a_senseless_concurrency_is_one(concurrency: int) -> None:
     assert [outcome.value for outcome in bulk.each([1, 2], str, concurrency)] == ["1", "2"]

@@ -94,6 +94,36 @@ def test_all_unknown_names_are_listed() -> None:
     assert "kubelet_config_node_name" in caught.value.message
 
 
+MANY = [node(f"n{number}") for number in range(12)]
+
+
+def test_few_of_many_are_read_again_one_by_one() -> None:
+    with Calls(Call("GET", NODES, items(*MANY), PAGE), *(Call("GET", f"{NODES}/{name}", node(name)) for name in ("n7", "n1", "n2"))) as session:
+        nodes.read(session, ["n1", "n2", "n7"])
+        assert list(nodes.again(session, ["n7", "n1", "n2"])) == ["n7", "n1", "n2"]
+
+
+def test_many_of_many_are_listed_again() -> None:
+    with Calls(*[Call("GET", NODES, items(*MANY), PAGE)] * 2) as session:
+        names = list(nodes.read(session, ["n1", "n2", "n3", "n4"]))
+        assert list(nodes.again(session, names)) == names
+
+
+def test_one_of_few_that_is_gone_is_named() -> None:
+    gone = Call("GET", f"{NODES}/n2", ApiError(404, "nodes n2 not found", "NotFound"))
+    with Calls(Call("GET", NODES, items(*MANY), PAGE), Call("GET", f"{NODES}/n1", node("n1")), gone) as session:
+        nodes.read(session, ["n1", "n2"])
+        with pytest.raises(ClusterError, match="has no node named n2: check"):
+            nodes.again(session, ["n1", "n2"])
+
+
+def test_an_api_server_that_goes_away_is_no_node_that_is_gone() -> None:
+    with Calls(Call("GET", NODES, items(*MANY), PAGE), Call("GET", f"{NODES}/n1", ApiError(503, "away", transient=True))) as session:
+        nodes.read(session, ["n1", "n2"])
+        with pytest.raises(ApiError, match="away"):
+            nodes.again(session, ["n1"])
+
+
 def test_no_names_is_a_mistake_and_not_all_nodes() -> None:
     with Calls() as session, pytest.raises(ClusterError, match="nodes is an empty list"):
         nodes.read(session, [])
