@@ -13,8 +13,8 @@ description:
   - Points nodes at the ConfigMaps their kubelets are to run with (Node.spec.configSource, or an annotation where the kubelet does not follow that),
     all nodes in one call, and reads back what the API server stored.
   - Refuses before anything is written when a node does not exist, when its kubelet could not follow, or when the ConfigMap could not be used.
-  - Waits, with one LIST a poll for all nodes, until the kubelets run what they were told, and says of every one that does not what stands in its
-    way.
+  - Waits, with one LIST a poll for all nodes or a GET each where they are few of many, until the kubelets run what they were told, and says of every one
+    that does not what stands in its way.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.attributes
@@ -96,6 +96,27 @@ options:
       - Seconds between two polls; less in the first seconds, longer where listing the nodes takes long.
     type: int
     default: 2
+  pods:
+    description:
+      - With O(state=verified), the pods of each node before it was changed, as RV(livenodes.kubelet.kubelet_rollout_gate#module:pods). Nodes that run what
+        they should are then held against them, as M(livenodes.kubelet.node_soak) does with C(seconds=0), which this call saves.
+      - Without it pods are not looked at.
+    type: dict
+  allow_pod_loss:
+    description:
+      - How many O(pods) each node may lose; V(true) for any number. Pods that restarted, and those that are not Ready again in time, count as lost.
+    type: str
+    default: '0'
+  pods_timeout:
+    description:
+      - Seconds in which those of O(pods) that were Ready have to be Ready again, once the nodes run what they should.
+    type: int
+    default: 120
+  lease:
+    description:
+      - The Lease of the rollout, as RV(livenodes.kubelet.kubelet_rollout_lease#module:lease) is. It is renewed while O(pods) are waited for; the module
+        fails when the rollout has lost it. Without it, nothing is renewed.
+    type: dict
 seealso:
   - module: livenodes.kubelet.kubelet_configmap
   - module: livenodes.kubelet.node_config_info
@@ -140,7 +161,7 @@ nodes:
     state:
       description: >-
         V(assigned), V(reset), V(unchanged) or V(unknown) without a wait; V(active), V(local), V(pending), V(fell_back), V(sync_error), V(reassigned),
-        V(not_listening), V(not_ready), V(differs), V(silent) or V(not_restarting) after one.
+        V(not_listening), V(not_ready), V(differs), V(silent) or V(not_restarting) after one; with O(pods) also V(pods_lost) and V(pods_unready).
       type: str
     message:
       description: The same in words, with cause and remedy.
@@ -152,6 +173,9 @@ nodes:
       description: Fields whose live value is not the one in the source, with the flags that can override them.
       type: list
       elements: dict
+    pods:
+      description: With O(pods), those that are C(lost), C(restarted) and C(unready), each with C(namespace), C(name) and C(reason).
+      type: dict
   sample:
     n1:
       changed: true
@@ -180,6 +204,10 @@ MODULE = module.define(
         "wait": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 180},
         "wait_sleep": {"type": "int", "default": 2},
+        "pods": {"type": "dict"},
+        "allow_pod_loss": {"type": "str", "default": "0"},
+        "pods_timeout": {"type": "int", "default": 120},
+        "lease": {"type": "dict"},
     },
     source.config_source,
     patient=True,

@@ -16,7 +16,7 @@ from tests.lab.lab import Lab
 from tests.support.views import eventually, look
 
 OPTIONS: dict[str, t.Any] = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True,
-                             "wait": True, "wait_timeout": 90, "wait_sleep": 1}
+                             "wait": True, "wait_timeout": 90, "wait_sleep": 1, "pods": None}
 PUSH = {"state": "present", "src": None, "name": "mutable", "namespace": "kube-system", "key": "kubelet", "immutable": False}
 
 

@@ -84,6 +84,20 @@ def test_two_groups_check_rollout_again_reset_prune(lab: Lab, fleet: tuple[str, 
     assert "livenodes-kubelet-by-hand" in lab.kubectl("get", "configmap", "-n", "kube-system", "livenodes-kubelet-by-hand")
 
 
+def test_two_rollouts_and_their_drift_in_one_run(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """What the first one noted of the nodes is not taken for what the second one finds, nor for what drift looks at."""
+    first, second = ({"hosts": "workers_a", "gather_facts": False, "tasks": [{"ansible.builtin.set_fact": {"kubelet_config": {"kubeAPIQPS": value}}}]}
+                     for value in (7, 8))
+    rollout, drift = ({"import_playbook": f"livenodes.kubelet.{name}"} for name in ("rollout", "drift"))
+    path = ansible.home / "plays.yml"
+    path.write_text(json.dumps([first, rollout, second, rollout, drift]))
+    run = ansible.playbook(str(path), *GROUP_A)
+    assert run.code == 0, run.output
+    now = views(lab, fleet)
+    assert [now[name].configz["kubeAPIQPS"] for name in ("n1", "n3")] == [8, 8]
+    assert "kubeAPIQPS: 5 -> 7" in run.output and "kubeAPIQPS: 7 -> 8" in run.output, run.output
+
+
 def test_plan_changes_nothing_and_says_why(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """The playbook plan writes one JSON document for CI, and nothing to the cluster."""
     ansible.variables(workers_a={"kubelet_config": WANTED_A}, workers_b={"kubelet_config": {"maxPods": 50}, "kubelet_config_flags": ["--max-pods=61"]})

@@ -12,13 +12,16 @@ from .session import Session
 
 
 class Keeper:
-    """Renews a lease (without a name: there is none, as in check mode) whenever a third of its duration is over, the first time at once."""
+    """Renews a lease (without a name: there is none, as in check mode) whenever a third of its duration is over, the first time at once.
 
-    def __init__(self, session: Session, held: dict[str, t.Any] | None) -> None:
+    One that was renewed a moment ago is `fresh`: its turn comes after a third of the duration.
+    """
+
+    def __init__(self, session: Session, held: dict[str, t.Any] | None, fresh: bool = False) -> None:
         self.session = session
         self.lease = held if held and held.get("name") else None
         self.every = float(self.lease["duration"]) / 3 if self.lease else 0.0
-        self._due = time.monotonic()
+        self._due = time.monotonic() + (self.every if fresh else 0.0)
 
     def keep(self) -> None:
         """Renew it if it is time. Raises ClusterError when it is not ours any more, ApiError when it could not be asked for."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from . import assign, sources, verify
+from . import assign, soak, sources, verify
 from .errors import ClusterError
 from .session import Session
 
@@ -15,7 +15,8 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
     """Run the asked state; a failed wait keeps what the assignment changed in its result."""
     if options["state"] == "verified":
         given = options["sources"] is not None or options["source"] is not None
-        return verify.verify(session, options, sources.wanted(options) if given else None)
+        wanted = sources.wanted(options) if given else None
+        return verify.verify(session, options, wanted) if options["pods"] is None else soak.at_once(session, options, wanted)
     result = assign.assign(session, options, check_mode)
     if not options["wait"] or check_mode:
         return result

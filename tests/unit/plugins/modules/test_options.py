@@ -54,6 +54,7 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
     ("node_soak", {"nodes": ["n1"], "seconds": "30", "allow_pod_loss": True, "pods_timeout": "10"}), ("node_soak", {"sources": {"n1": place()}}),
     ("node_drain", {"nodes": ["n1"], "timeout": "60", "grace_period": "0", "force": "true", "delete_emptydir_data": "yes"}),
     ("node_drain", {"nodes": ["n1"], "state": "restored"}),
+    ("node_config_source", {"state": "verified", "nodes": ["n1"], "pods": {}, "allow_pod_loss": 2, "pods_timeout": "10", "lease": {}}),
     ("node_config_source", {"state": "verified", "sources": {}}), ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
 ])
 def test_options_that_go_together(run: Run, name: str, options: dict[str, t.Any]) -> None:
