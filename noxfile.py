@@ -35,8 +35,6 @@ NAME = "livenodes.kubelet"
 
 # By file: what a file's tests share is made once.
 ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
-# Of tests/e2e_fleet, what a run of all gates has no time for.
-LONG = ("docs_commands", "runner", "soak")
 
 RUNTIME = ["-r", "meta/ee-requirements.txt"]
 TESTS = ["-r", "tools/requirements/tests.txt"]
@@ -223,19 +221,9 @@ def browser(session: nox.Session) -> None:
     browser_tools(session).pytest("tests/browser")
 
 
-@nox.session(tags=["slow"])
-def sanity(session: nox.Session) -> None:
-    """ansible-test sanity: all tests, no ignore files."""
-    tools = newest(session)
-    ignored = list(ROOT.glob("tests/sanity/ignore*"))
-    if ignored:
-        session.error(f"sanity is to pass without ignore files, remove {', '.join(map(str, ignored))}")
-    tools.run("python", "tools/sanity.py", str(CACHE / "sanity"), *session.posargs)
-
-
-@nox.session(tags=["slow"])
+@nox.session(tags=["quick"])
 def galaxy(session: nox.Session) -> None:
-    """The artifact builds, and Galaxy's own importer takes it without error or warning."""
+    """The artifact builds, and Galaxy's own importer takes it without error or warning. Quick: the importer gives ansible-lint 180 seconds, no more."""
     tools = Tools(session, "galaxy", ["-r", "tools/requirements/galaxy.txt"])
     for old in (ROOT / "build").glob("*.tar.gz"):
         old.unlink()
@@ -246,6 +234,16 @@ def galaxy(session: nox.Session) -> None:
     complaints = re.findall(r"^(?:WARNING|ERROR|CRITICAL).*$", report, re.MULTILINE)
     if complaints:
         session.error("galaxy-importer complains:\n" + "\n".join(complaints))
+
+
+@nox.session(tags=["slow"])
+def sanity(session: nox.Session) -> None:
+    """ansible-test sanity: all tests, no ignore files."""
+    tools = newest(session)
+    ignored = list(ROOT.glob("tests/sanity/ignore*"))
+    if ignored:
+        session.error(f"sanity is to pass without ignore files, remove {', '.join(map(str, ignored))}")
+    tools.run("python", "tools/sanity.py", str(CACHE / "sanity"), *session.posargs)
 
 
 @nox.session(tags=["slow"])
@@ -323,28 +321,17 @@ def molecule_lab(session: nox.Session) -> None:
 
 @nox.session(tags=["lab_fleet"])
 def e2e_fleet(session: nox.Session) -> None:
-    """Rollouts over two groups and a control plane, what is around a batch, and pods, on seven nodes."""
-    newest(session).pytest("tests/e2e_fleet", *(f"--ignore=tests/e2e_fleet/test_{name}.py" for name in LONG))
-
-
-@nox.session(tags=["lab_fleet"], default=False)
-def e2e_fleet_long(session: nox.Session) -> None:
-    """Not a gate yet, for its time: soaks, ansible-runner as AWX runs it, and every command of the documentation, on seven nodes."""
-    newest(session).pytest(*(f"tests/e2e_fleet/test_{name}.py" for name in LONG))
+    """Rollouts over two groups and a control plane, soaks and pods, ansible-runner as AWX runs it, and every command of the documentation, on seven nodes."""
+    newest(session).pytest("tests/e2e_fleet")
 
 
 @nox.session(tags=["lab", "alone"])
 def benchmarks(session: nox.Session) -> None:
-    """Speed and memory: 1,000 nodes in the lab's API server beside a bare loop of the same requests; a switch on a node beside a bare restart."""
+    """Speed and memory: 1,000 nodes in the lab's API server beside a bare loop of the same requests; a switch on a node beside a bare restart; what the
+    controller itself takes of a rollout to 100 simulated nodes."""
     tools = newest(session)
-    for name in ("bench_assign", "bench_node"):
+    for name in ("bench_assign", "bench_node", "bench_rollout"):
         tools.run("python", "-m", f"tests.benchmarks.{name}", *session.posargs)
-
-
-@nox.session(default=False)
-def benchmark_rollout(session: nox.Session) -> None:
-    """Not a gate yet, its limit is passed: what the controller itself takes of a rollout to 100 simulated nodes."""
-    newest(session).run("python", "-m", "tests.benchmarks.bench_rollout", *session.posargs)
 
 
 @nox.session(default=False)
