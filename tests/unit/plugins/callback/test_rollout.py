@@ -77,7 +77,8 @@ def test_a_rollout_that_fails_somewhere_and_its_way_back(ansible: Ansible, fleet
     assert code != 0, raw
     made = report(ansible)
     assert (made["outcome"], made["group"], made["summary"]) == ("failed", "all", {"nodes": 3, "batches": 3, "back": 1, "done": 2}), raw
-    good = (["switched", "proven", "soaked"], None)
+    # Without a soak: what there would be to see of one is part of the proof.
+    good = (["switched", "proven"], None)
     assert {node["name"]: (node["batch"], list(node["steps"]), node.get("verdict")) for node in made["nodes"]} == {
         "n1": (1, *good), "node-2": (2, ["switched", "failed", "back"], "fell_back"), "n3": (3, *good)}
     assert {node["delivery"] for node in made["nodes"]} == {"native"}
