@@ -85,7 +85,8 @@ def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ans
     lab.wait_ready()
     result = ansible.module("node_soak", {"nodes": list(NODES), "seconds": "15", "pods": before})
     assert not result["failed"], result
-    assert result["summary"]["states"] == {"local": 2} and 15 <= result["summary"]["waited_seconds"] < 60
+    # Whatever they run: an earlier test may have left them their sources.
+    assert (result["summary"]["ok"], result["summary"]["failed"]) == (2, 0) and 15 <= result["summary"]["waited_seconds"] < 60
     assert {name: row["pods"] for name, row in result["nodes"].items()} == {
         name: {"lost": [], "restarted": [], "unready": []} for name in NODES}
 
