@@ -198,7 +198,6 @@ def test_pods_that_are_ready_again_in_time(clock: Clock) -> None:
     lease = {"namespace": "kube-system", "name": "a", "holder": "me", "uid": "1", "duration": 12}
     api, options = with_pods(clock, lease=lease)
     renewed = []
-    api.keep = None  # type: ignore[attr-defined]
     plain = api.request
 
     def request(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
