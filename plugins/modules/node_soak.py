@@ -10,9 +10,9 @@ short_description: Stay with nodes that were changed, prove them again, and find
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Watches nodes for some time after they were verified, with one LIST a poll for all of them, and proves them at the end once more. The kubelet's process is
-    the one that the soak began with, its healthz answers three times in a row, the live configuration is what is written down for the node, and the Node is
-    Ready with a heartbeat since the soak began.
+  - Watches nodes for some time after they were verified, with one LIST a poll for all of them or a GET each where they are few of many, and proves them at
+    the end once more. The kubelet's process is the one that the soak began with, its healthz answers three times in a row, the live configuration is what
+    is written down for the node, and the Node is Ready with a heartbeat since the soak began.
   - Holds the pods of the nodes against a snapshot from before the change. A pod that is gone or failed, or of which a container restarted, fails its node.
     Pods that have finished and pods of Jobs are no loss; a static pod is the same while its containers are. A pod that was not Ready before cannot be
     restarted by the change.

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage soak: stay with nodes that were verified, prove them once more at the end, and see that the change cost no pod.
 
-Each poll is one LIST for all nodes. Processes and pods are looked at every LOOK seconds and at the end, live configurations, healthz and heartbeats at the
-end alone.
+Each poll is one LIST for all nodes, or a GET each where they are few of many. Processes and pods are looked at every LOOK seconds and at the end, live
+configurations, healthz and heartbeats at the end alone.
 """
 from __future__ import annotations
 

@@ -9,70 +9,21 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import keeper, pods, soak, verify
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import keeper, pods, soak
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import LEASES, Clock
-from tests.support.objects import configmap, live, node, place, pod, reference, status, text
+from tests.support.objects import live, node, place, pod, status
 from tests.support.pod_cluster import PodCluster
+from tests.support.soaking import OWNED, A, cluster, done, fail, run, snapshot, state, stopped
 
 AWAY = ApiError(0, "no usable answer from the API server", transient=True)
 REFUSED = ApiError(503, "connection refused", transient=True)
-A = reference("config-a")
-LIVE = live(maxPods=50)
-OWNED = {"owner": ("ReplicaSet", "web")}
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    for used in (soak, keeper, verify):
-        monkeypatch.setattr(used, "time", clock)
-    return clock
-
-
-def done(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
-    return node(name, place(), status(A, A), **more)
-
-
-def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = ()) -> PodCluster:
-    """Nodes that run config-a, with heartbeats every 10 s."""
-    names = [item["metadata"]["name"] for item in nodes]
-    api = PodCluster(*nodes, pods=pods, configmaps=[configmap("config-a", text(maxPods=50))], live=dict.fromkeys(names, LIVE))
-
-    def beat(second: int) -> None:
-        api.renewed = dict.fromkeys(names, f"2026-01-01T00:{second // 60:02}:{second % 60:02}.000000Z")
-
-    beat(0)
-    for second in range(10, 600, 10):
-        clock.at(second, lambda second=second: beat(second))
-    return api
-
-
-def snapshot(api: PodCluster) -> dict[str, t.Any]:
-    return {name: {item["metadata"]["uid"]: pods.row(item) for item in api.pods.values() if item["spec"]["nodeName"] == name} for name in api.nodes}
-
-
-def run(api: PodCluster, **options: t.Any) -> dict[str, t.Any]:
-    given = {"nodes": list(api.nodes), "source": None, "sources": None, "delivery": "auto", "seconds": 60, "pods": None, "allow_pod_loss": "0",
-             "pods_timeout": 120, "lease": None}
-    return soak.soak(api, {**given, **options}, False)
-
-
-def fail(api: PodCluster, **options: t.Any) -> NodesFailed:
-    with pytest.raises(NodesFailed) as caught:
-        run(api, **options)
-    assert caught.value.message.startswith("soaking: ")
-    assert set(caught.value.result["nodes"]) == set(options.get("nodes") or api.nodes)
-    return caught.value
-
-
-def state(failed: NodesFailed, name: str = "n1") -> str:
-    return failed.result["nodes"][name]["state"]
-
-
-def put(pod_object: dict[str, t.Any], **status_fields: t.Any) -> None:
-    pod_object["status"].update(status_fields)
+    return stopped(monkeypatch)
 
 
 @pytest.mark.parametrize("count", [1, 12])
@@ -87,13 +38,6 @@ def test_requests(clock: Clock, count: int) -> None:
     # After 0, 5, ... 60 s, and at the beginning.
     assert (api.count("GET", NODES), api.count("GET", LEASES), api.count("GET", f"{CONFIGMAPS}/config-a")) == (14, 2, 1)
     assert len(api.requests) == 14 + 2 + 1 + 7 * count
-
-
-def test_requests_for_pods(clock: Clock) -> None:
-    """A LIST a node that had pods, each half minute and at the end; none for the others."""
-    api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED)])
-    run(api, pods=snapshot(api))
-    assert api.count("GET", pods.PODS) == 2
 
 
 def test_no_time_to_soak(clock: Clock) -> None:
@@ -240,80 +184,6 @@ def test_heartbeats_that_may_not_be_read(clock: Clock) -> None:
     api.renewed = ApiError(403, "cannot list leases")
     assert "not soaked: cannot list leases" in fail(api).failures["n1"]
     assert clock.slept == []
-
-
-def test_pods_that_are_lost(clock: Clock) -> None:
-    """Named with namespace and reason, within half a minute; the other node goes on."""
-    api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
-    before = snapshot(api)
-    clock.at(12, lambda: put(api.pods["a"], phase="Failed", reason="Evicted"))
-    failed = fail(api, pods=before)
-    assert failed.failures == {"n1": "pods were lost or restarted during the batch: default/a: Evicted. Its kubelet runs what it should; "
-                                     "allow_pod_loss says how many are accepted"}
-    assert failed.result["nodes"]["n1"]["pods"]["lost"] == [{"namespace": "default", "name": "a", "reason": "Evicted"}]
-    assert state(failed) == "pods_lost" and failed.result["nodes"]["n2"]["ok"]
-
-
-@pytest.mark.parametrize(("given", "ok"), [
-    ("0", False), (0, False), ("false", False), (1, False), ("2", True), ("true", True), (True, True), (False, False), ("no", False), ("", False)])
-def test_allowed_losses(clock: Clock, given: t.Any, ok: bool) -> None:
-    """A number a node, or any; restarted pods count as well."""
-    api = cluster(clock, done("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", **OWNED)])
-    before = snapshot(api)
-    del api.pods["a"]
-    put(api.pods["b"], containerStatuses=[{"name": "main", "restartCount": 1}])
-    result = run(api, pods=before, allow_pod_loss=given) if ok else fail(api, pods=before, allow_pod_loss=given).result
-    found = result["nodes"]["n1"]["pods"]
-    assert ([item["name"] for item in found["lost"]], [item["name"] for item in found["restarted"]]) == (["a"], ["b"])
-
-
-@pytest.mark.parametrize("given", ["some", "-1", "1.5", "10%"])
-def test_what_is_no_number_of_pods(clock: Clock, given: str) -> None:
-    with pytest.raises(ClusterError, match=r"allow_pod_loss is .*: give a number of pods a node, or true"):
-        run(cluster(clock, done()), allow_pod_loss=given)
-
-
-def test_pods_that_take_time(clock: Clock) -> None:
-    """The soak ends when the last of them is Ready again, and not before."""
-    api = cluster(clock, done(), pods=[pod("a", **OWNED), pod("b", ready=False, **OWNED)])
-    before = snapshot(api)
-    api.pods["a"] = pod("a", ready=False, **OWNED)
-    clock.at(90, lambda: api.pods.update(a=pod("a", **OWNED)))
-    assert run(api, pods=before)["summary"]["ok"] == 1
-    assert 1090 <= clock.now <= 1093
-
-
-@pytest.mark.parametrize(("allowed", "ok"), [("0", False), ("1", True), ("true", True)])
-def test_pods_that_stay_away(clock: Clock, allowed: str, ok: bool) -> None:
-    """They are waited for until pods_timeout, also where their loss is accepted."""
-    api = cluster(clock, done(), pods=[pod("a", **OWNED)])
-    before = snapshot(api)
-    api.pods["a"] = pod("a", ready=False, **OWNED)
-    options = {"pods": before, "seconds": 0, "pods_timeout": 40, "allow_pod_loss": allowed}
-    if ok:
-        assert run(api, **options)["nodes"]["n1"]["pods"]["unready"][0]["name"] == "a"
-    else:
-        failed = fail(api, **options)
-        assert state(failed) == "pods_unready" and "default/a: not Ready" in failed.failures["n1"] and "pods_timeout" in failed.failures["n1"]
-    assert 1040 <= clock.now <= 1042
-
-
-def test_a_mirror_that_is_made_again(clock: Clock) -> None:
-    """The static pod itself went on."""
-    api = cluster(clock, done(), pods=[pod("etcd-n1", static=True)])
-    before = snapshot(api)
-    clock.at(29, api.pods.clear)
-    again = pod("etcd-n1", static=True)
-    again["metadata"]["uid"] = "another"
-    clock.at(62, lambda: api.pods.update({"etcd-n1": again}))
-    assert run(api, pods=before)["summary"]["ok"] == 1
-    assert clock.now >= 1062
-
-
-@pytest.mark.parametrize("given", [{"n1": ["a"]}, {"n1": {"uid": {"name": "a"}}}, {"n1": "a"}])
-def test_what_is_no_snapshot(clock: Clock, given: dict[str, t.Any]) -> None:
-    with pytest.raises(ClusterError, match="pods: what there is for node n1 is no snapshot; give what kubelet_rollout_gate returned"):
-        run(cluster(clock, done()), pods=given)
 
 
 def test_api_server_away_for_a_while(clock: Clock) -> None:

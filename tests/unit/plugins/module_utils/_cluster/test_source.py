@@ -8,12 +8,13 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import keeper, pods, soak, source, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import pods, source
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import Clock, Cluster
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
 from tests.support.pod_cluster import PodCluster
+from tests.support.soaking import OWNED, snapshot, stopped
 
 A = reference()
 Api = t.TypeVar("Api", bound=Cluster)
@@ -21,10 +22,7 @@ Api = t.TypeVar("Api", bound=Cluster)
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    for used in (verify, soak, keeper):
-        monkeypatch.setattr(used, "time", clock)
-    return clock
+    return stopped(monkeypatch)
 
 
 @pytest.fixture
@@ -146,17 +144,13 @@ def test_credentials_that_end_before_the_wait(api: Cluster) -> None:
     assert caught.value.result["nodes"]["n1"]["source"] == place()
 
 
-OWNED = {"owner": ("ReplicaSet", "web")}
-
-
 def with_pods(clock: Clock, **options: t.Any) -> tuple[PodCluster, dict[str, t.Any]]:
     """Two nodes that follow after 6 s, with a pod each, and how to verify them with their pods."""
     api = made(PodCluster, pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
     for name in ("n1", "n2"):
         api.nodes[name] = node(name, place(), status())
     clock.at(6, follow(api, "n1", "n2"))
-    before = {name: {item["metadata"]["uid"]: pods.row(item) for item in api.pods.values() if item["spec"]["nodeName"] == name} for name in api.nodes}
-    return api, {"state": "verified", "nodes": ["n1", "n2"], "pods": before, "allow_pod_loss": "0", "pods_timeout": 20, "lease": None, **options}
+    return api, {"state": "verified", "nodes": ["n1", "n2"], "pods": snapshot(api), "allow_pod_loss": "0", "pods_timeout": 20, "lease": None, **options}
 
 
 def test_verified_with_pods(clock: Clock) -> None:

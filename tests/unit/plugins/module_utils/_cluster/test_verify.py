@@ -9,64 +9,21 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import sources, verdict, verify
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import verdict, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import LEASES, REVIEWS, Clock, Cluster
-from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
+from tests.support.objects import configmap, live, node, place, reference, status, text
+from tests.support.verifying import LIVE, PODS, A, cluster, done, fail, noticed, run, stopped, turn, waiting
 
-AWAY = ApiError(0, "no usable answer from the API server", transient=True)
 LOAD, VALIDATE, _internal = verdict.MEANING
 DOWNLOAD = "failed to sync: failed to download config, see Kubelet log for details"
-PODS = {"maxPods": 50}
-LIVE = live(**PODS)
-A, B = reference("config-a"), reference("config-b")
-WAIT_SLEEP = 2
+B = reference("config-b")
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(verify, "time", clock)
-    return clock
-
-
-def waiting(name: str = "n1", **fields: t.Any) -> dict[str, t.Any]:
-    """A node that was just assigned config-a."""
-    return node(name, place(), **{"config": status(), **fields})
-
-
-def done(name: str = "n1") -> dict[str, t.Any]:
-    return node(name, place(), status(A, A))
-
-
-def cluster(*nodes: dict[str, t.Any], content: str | None = None) -> Cluster:
-    return Cluster(*nodes, configmaps=[configmap("config-a", text(**PODS) if content is None else content)],
-                   live={item["metadata"]["name"]: LIVE for item in nodes})
-
-
-def turn(api: Cluster, *nodes: dict[str, t.Any]) -> t.Callable[[], None]:
-    """Give nodes another state."""
-    return lambda: api.nodes.update({item["metadata"]["name"]: item for item in nodes})
-
-
-def noticed(clock: Clock, second: float) -> bool:
-    """Whether the wait ended soon after a moment: by a tenth of the wait, and at most by wait_sleep."""
-    late = clock.now - 1000 - second
-    return 0 <= late <= min(WAIT_SLEEP, max(0.1, second / 10))
-
-
-def run(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> dict[str, t.Any]:
-    given = {name: sources.Wanted(source) for name, source in wanted.items()} if wanted is not None else None
-    return verify.verify(api, {"nodes": None, "delivery": "auto", "wait_timeout": 60, "wait_sleep": WAIT_SLEEP, **options}, given)
-
-
-def fail(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> NodesFailed:
-    with pytest.raises(NodesFailed) as caught:
-        run(api, wanted, **options)
-    assert caught.value.message.startswith(f"verifying: {len(caught.value.failures)} node")
-    assert caught.value.failures == {name: row["message"] for name, row in caught.value.result["nodes"].items() if not row["ok"]}
-    return caught.value
+    return stopped(monkeypatch)
 
 
 def heartbeat(age: float) -> str:
@@ -325,51 +282,6 @@ def test_a_slow_api_server_is_asked_less_often(clock: Clock) -> None:
     api.request = slow  # type: ignore[method-assign]
     fail(api, {"n1": place()}, wait_timeout=60)
     assert clock.slept == [20, 10, 10]
-
-
-def test_api_server_away_for_a_while(clock: Clock) -> None:
-    api = cluster(waiting())
-    clock.at(4, lambda: setattr(api, "outage", AWAY))
-    clock.at(20, lambda: setattr(api, "outage", None))
-    clock.at(30, turn(api, done()))
-    assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
-    assert noticed(clock, 30) and max(clock.slept) == WAIT_SLEEP
-
-
-def test_api_server_away_until_the_end(clock: Clock) -> None:
-    """Each node is named with what was last seen of it, and nothing more is asked."""
-    api = cluster(waiting("n1"), done("n2"), waiting("n3"))
-    clock.at(4, lambda: setattr(api, "outage", AWAY))
-    failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
-    assert set(failed.failures) == {"n1", "n3"}
-    assert failed.failures["n1"].startswith("no usable answer from the API server; last seen: waiting for its kubelet to take up")
-    assert (clock.now, api.count("GET", LEASES)) == (1060, 0)
-
-
-def test_api_server_away_from_the_beginning(clock: Clock) -> None:
-    api = cluster(waiting("n1"), waiting("n2"))
-    api.outage = AWAY
-    failed = fail(api, dict.fromkeys(["n1", "n2"], place()))
-    assert set(failed.failures) == {"n1", "n2"}
-    assert "not verified: no usable answer" in failed.failures["n1"]
-
-
-def test_permission_lost_while_waiting(clock: Clock) -> None:
-    """It does not come back by itself; what is known is kept."""
-    api = cluster(waiting("n1"), done("n2"))
-    clock.at(4, lambda: setattr(api, "outage", ApiError(403, "forbidden")))
-    with pytest.raises(NodesFailed, match="n1: forbidden; last seen: waiting") as caught:
-        run(api, dict.fromkeys(["n1", "n2"], place()))
-    assert (noticed(clock, 4), caught.value.result["nodes"]["n2"]["ok"]) == (True, True)
-
-
-def test_node_that_goes_away_while_waiting(clock: Clock) -> None:
-    """What is known of the others is kept."""
-    api = cluster(waiting("n1"), waiting("n2"), done("n3"))
-    clock.at(4, lambda: api.nodes.pop("n1"))
-    with pytest.raises(NodesFailed, match="no node named n1") as caught:
-        run(api, dict.fromkeys(["n1", "n2", "n3"], place()))
-    assert caught.value.result["nodes"]["n3"]["ok"]
 
 
 def test_unknown_nodes(clock: Clock) -> None:

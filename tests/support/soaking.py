@@ -1,0 +1,72 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Soaks on a cluster in memory, for the tests of what they see."""
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import keeper, pods, soak, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
+from tests.support.cluster import Clock
+from tests.support.objects import configmap, live, node, place, reference, status, text
+from tests.support.pod_cluster import PodCluster
+
+A = reference("config-a")
+LIVE = live(maxPods=50)
+OWNED = {"owner": ("ReplicaSet", "web")}
+
+
+def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Nobody who has to do with a soak really waits."""
+    clock = Clock()
+    for used in (soak, keeper, verify):
+        monkeypatch.setattr(used, "time", clock)
+    return clock
+
+
+def done(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
+    """A node that runs config-a."""
+    return node(name, place(), status(A, A), **more)
+
+
+def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = ()) -> PodCluster:
+    """Nodes that run config-a, with heartbeats every 10 s."""
+    names = [item["metadata"]["name"] for item in nodes]
+    api = PodCluster(*nodes, pods=pods, configmaps=[configmap("config-a", text(maxPods=50))], live=dict.fromkeys(names, LIVE))
+
+    def beat(second: int) -> None:
+        api.renewed = dict.fromkeys(names, f"2026-01-01T00:{second // 60:02}:{second % 60:02}.000000Z")
+
+    beat(0)
+    for second in range(10, 600, 10):
+        clock.at(second, lambda second=second: beat(second))
+    return api
+
+
+def snapshot(api: PodCluster) -> dict[str, t.Any]:
+    """The pods of each node as they are now."""
+    return {name: {item["metadata"]["uid"]: pods.row(item) for item in api.pods.values() if item["spec"]["nodeName"] == name} for name in api.nodes}
+
+
+def run(api: PodCluster, **options: t.Any) -> dict[str, t.Any]:
+    """A minute's soak, unless the options say otherwise."""
+    given = {"nodes": list(api.nodes), "source": None, "sources": None, "delivery": "auto", "seconds": 60, "pods": None, "allow_pod_loss": "0",
+             "pods_timeout": 120, "lease": None}
+    return soak.soak(api, {**given, **options}, False)
+
+
+def fail(api: PodCluster, **options: t.Any) -> NodesFailed:
+    """How a soak fails that has to."""
+    with pytest.raises(NodesFailed) as caught:
+        run(api, **options)
+    assert caught.value.message.startswith("soaking: ")
+    assert set(caught.value.result["nodes"]) == set(options.get("nodes") or api.nodes)
+    return caught.value
+
+
+def state(failed: NodesFailed, name: str = "n1") -> str:
+    """The state in the row of a node."""
+    return failed.result["nodes"][name]["state"]
