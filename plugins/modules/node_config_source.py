@@ -17,6 +17,7 @@ description:
     that does not what stands in its way.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
+  - livenodes.kubelet.source
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
@@ -36,29 +37,6 @@ options:
     type: str
     choices: [present, absent, verified]
     default: present
-  nodes:
-    description:
-      - Names of the nodes. Every one of them has to exist.
-    type: list
-    elements: str
-  source:
-    description:
-      - The config source of all O(nodes).
-    type: dict
-    suboptions:
-      namespace:
-        description: Namespace of the ConfigMap.
-        type: str
-        default: kube-system
-      name:
-        description: Name of the ConfigMap.
-        type: str
-        required: true
-      kubelet_config_key:
-        description: Key of the ConfigMap that holds the configuration.
-        type: str
-        default: kubelet
-        aliases: [kubeletConfigKey]
   sources:
     description:
       - A config source for each node, by node name, each with C(namespace), C(name) and C(kubeletConfigKey). Further keys are ignored, so that a row

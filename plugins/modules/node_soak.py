@@ -20,6 +20,7 @@ description:
   - An API server that is away for a while fails no node.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
+  - livenodes.kubelet.source
   - livenodes.kubelet.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
@@ -29,29 +30,6 @@ attributes:
     support: full
     details: This module changes no node; it renews O(lease), but not in check mode.
 options:
-  nodes:
-    description:
-      - Names of the nodes. Every one of them has to exist.
-    type: list
-    elements: str
-  source:
-    description:
-      - The config source that all O(nodes) run, as for M(livenodes.kubelet.node_config_source).
-    type: dict
-    suboptions:
-      namespace:
-        description: Namespace of the ConfigMap.
-        type: str
-        default: kube-system
-      name:
-        description: Name of the ConfigMap.
-        type: str
-        required: true
-      kubelet_config_key:
-        description: Key of the ConfigMap that holds the configuration.
-        type: str
-        default: kubelet
-        aliases: [kubeletConfigKey]
   sources:
     description:
       - A config source for each node, by node name, as for M(livenodes.kubelet.node_config_source). Without it and O(source), what is written down for a

@@ -1,0 +1,36 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The nodes and the one source they share, of the modules that take a source for nodes (sources.SELECTION)."""
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Some nodes, and what all of them are to run."""
+
+    DOCUMENTATION = r"""
+options:
+  nodes:
+    description:
+      - Names of the nodes. Every one of them has to exist.
+    type: list
+    elements: str
+  source:
+    description:
+      - The config source of all O(nodes).
+    type: dict
+    suboptions:
+      namespace:
+        description: Namespace of the ConfigMap.
+        type: str
+        default: kube-system
+      name:
+        description: Name of the ConfigMap.
+        type: str
+        required: true
+      kubelet_config_key:
+        description: Key of the ConfigMap that holds the configuration.
+        type: str
+        default: kubelet
+        aliases: [kubeletConfigKey]
+"""
