@@ -45,6 +45,7 @@ def returned(bench: Bench, source: dict[str, str], reason: str, seconds: float, 
     assert status["assigned"]["configMap"] == source
     assert (status.get("active") or {}).get("configMap", {}).get("uid", "") in target or target == LOCAL
     assert "active" in status or target == LOCAL
+    bench.wait(lambda: any(reason in event["message"] for event in bench.events()), 10, f"Event with {reason!r}, which is told after the annotation")
     told = bench.events()[-1]
     assert told["type"] == "Warning" and reason in told["message"] and told["message"].startswith("Kubelet restarting to use ")
     bench.wait(lambda: bench.configz()["maxPods"] != 77, 20, "configz with the old value")
@@ -288,6 +289,7 @@ def test_graduation_and_what_it_costs_to_wait_for_it(bench: Bench) -> None:
     bench.wait(lambda: bench.status().get("lastKnownGood", {}).get("configMap") == source, 20, "annotation")
     status = bench.status()
     assert status["active"] == status["assigned"] == status["lastKnownGood"] and "error" not in status
+    bench.wait(bench.events, 10, "Event, which is told after the annotation")
     assert [event["type"] for event in bench.events()] == ["Normal"]
 
 
