@@ -33,6 +33,8 @@ CACHE = KEPT / ".cache"
 REPORTS = KEPT / "reports"
 NAME = "livenodes.kubelet"
 
+# What is not for users runs with one Python and one ansible-core only.
+FOR_USERS = ["tests/unit", "--ignore", "tests/unit/tools", "--ignore", "tests/unit/lab"]
 # By file: what a file's tests share is made once.
 ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
 
@@ -152,7 +154,7 @@ def unit_lowest(session: nox.Session) -> None:
     """Unit and property tests with the lowest versions that the collection supports: ansible-core 2.17, kubernetes 28.1.0."""
     if sys.version_info >= (3, 13):
         session.skip(f"ansible-core 2.17 runs on Python up to 3.12, this is {sys.version_info.major}.{sys.version_info.minor}")
-    Tools(session, "lowest", LOWEST).pytest("tests/unit", *ON_ALL_CORES)
+    Tools(session, "lowest", LOWEST).pytest(*FOR_USERS, *ON_ALL_CORES)
 
 
 @nox.session(tags=["quick"])
@@ -161,7 +163,7 @@ def unit_newer_python(session: nox.Session) -> None:
     python = newer_python()
     if python is None:
         session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
-    Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python).pytest("tests/unit", *ON_ALL_CORES)
+    Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python).pytest(*FOR_USERS, *ON_ALL_CORES)
 
 
 @nox.session(tags=["quick"])

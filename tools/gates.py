@@ -7,7 +7,7 @@ Usage: python tools/gates.py [GATE ...]      without names: all gates
 
 A failing gate does not stop the others. The quick ones run one after the other, while what a lab is made of is built beside them. Those that need a lab of
 tests/lab come after them, in lanes side by side: they mostly wait for kubelets. The tag says which lane, and so which lab; `alone` says to wait until
-all lanes are empty. The slow ones have a lane of their own, with what the labs leave them of the machine.
+all lanes are empty. The slow ones have a lane of their own from the second gate on, with what the others leave them of the machine.
 
 lab         the lab that LIVENODES_LAB_* names, three nodes whose kubelets have dynamic configuration
 lab_static  the lab that LIVENODES_LAB2_DIR, LIVENODES_LAB2_BRIDGE and LIVENODES_LAB2_SUBNET name, two nodes whose kubelets read a file only
@@ -284,17 +284,23 @@ class Run:
 
     def all(self) -> None:
         """Run the gates: the quick ones, the lanes, what has to be alone. Raises Interrupted."""
-        with ThreadPoolExecutor(1) as pool:
+        quick = [name for name, tags in self.wanted.items() if not {*self.labs, "slow"} & set(tags)]
+        with ThreadPoolExecutor(len(self.labs) + 2) as pool:
             parts = pool.submit(self.build)
-            for name, tags in self.wanted.items():
-                if not {*self.labs, "slow"} & set(tags):
-                    self.note(gate(name, self.left(LIMITS["quick"])))
+            # The first fills the environment that most gates share, at full speed; an idle one would keep them all waiting for it.
+            self.quick(quick[:1])
+            slow = pool.submit(self.slow)
+            self.quick(quick[1:])
             parts.result()
-        with ThreadPoolExecutor(len(self.labs) + 1) as pool:
-            for lane in [pool.submit(self.slow), *(pool.submit(self.lane, tag, False) for tag in self.labs)]:
+            for lane in [*(pool.submit(self.lane, tag, False) for tag in self.labs), slow]:
                 lane.result()
         for tag in self.labs:
             self.lane(tag, True)
+
+    def quick(self, names: list[str]) -> None:
+        """Run gates one after the other. Raises Interrupted."""
+        for name in names:
+            self.note(gate(name, self.left(LIMITS["quick"])))
 
     def slow(self) -> None:
         """Run what takes long and is not in a hurry. Raises Interrupted."""
