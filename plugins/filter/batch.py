@@ -11,7 +11,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.annotation import ON_TRIAL
 
 # What else is collected of the hosts that have it, and the variable it stands in.
-KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure", "unconfirmed": "verify_failure"}
+KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure"}
 
 
 def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
@@ -19,7 +19,7 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
 
     C(hosts): the inventory host. C(configs): its overrides in the order they apply; C(group_configs): those of its group alone, of every host, also where
     there are none. C(flags): its kubelet's flags, C(deliveries): its delivery, where the inventory names them. C(failures): why the role assign could not
-    switch it. C(unconfirmed): why the role verify could not confirm it or take it back.
+    switch it.
     """
     table: dict[str, dict[str, t.Any]] = {"hosts": {}, "configs": {}, "group_configs": {}, **{kind: {} for kind in KINDS}}
     for host in hosts:

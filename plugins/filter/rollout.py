@@ -13,6 +13,9 @@ from ansible.errors import AnsibleFilterError
 Table = t.Mapping[str, t.Mapping[str, t.Any]]
 LAST = "last"
 FIRST = "first"
+NATIVE = "native"
+FAILURES = ("assign_failure", "verify_failure")
+"""Variables of a host: why the role assign could not switch it, and why the role verify could not confirm it or take it back."""
 LOST = ("the host could not be reached to the end of the work. Without a confirmation its guard takes the configuration back; run again when it can be "
         "reached")
 
@@ -74,20 +77,24 @@ def _size(item: str, hosts: int) -> int:
     return max(1, int(found[1]) * hosts // 100) if found[2] else int(found[1])
 
 
-def rollout_failures(table: Table, *results: t.Any, begun: t.Iterable[str] = ()) -> dict[str, str]:
+def rollout_failures(batch: t.Mapping[str, str], hosts: t.Container[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], *results: t.Any) -> dict[str, str]:
     """Return why nodes failed, by name, from the results of the bulk calls of a batch and from what went wrong on the hosts themselves.
 
-    C(begun) are the nodes with which the batch began: those whose hosts are missing by now were lost on the way.
+    C(batch): the node names, by host, with which the batch began. Those of them that are not among the C(hosts) any more were lost on the way.
     """
-    reasons: dict[str, list[str]] = {name: [LOST] for name in begun if name not in table["hosts"]}
+    rows: dict[str, list[t.Mapping[str, t.Any]]] = {}
     for result in results:
         for name, row in ((result or {}).get("nodes") or {}).items():
-            if not row.get("ok", True):
-                reasons.setdefault(name, []).append(row["message"])
-    for kind in ("failures", "unconfirmed"):
-        for name, reason in table[kind].items():
-            reasons.setdefault(name, []).append(reason)
-    return {name: "; ".join(given) for name, given in reasons.items()}
+            rows.setdefault(name, []).append(row)
+    reasons = {}
+    for host, name in batch.items():
+        told = rows.get(name, [])
+        reasons[name] = [LOST] if host not in hosts else []
+        reasons[name] += [row["message"] for row in told if not row.get("ok", True)]
+        # Nothing is done on the host of a node with native delivery, and to ask for the variables of all hosts takes longer than the rest of this.
+        if not any(row.get("delivery") == NATIVE for row in told):
+            reasons[name] += filter(None, map(hostvars[host].get, FAILURES))
+    return {name: "; ".join(given) for name, given in reasons.items() if given}
 
 
 def rollback_plan(rows: t.Mapping[str, t.Mapping[str, t.Any]], source: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:

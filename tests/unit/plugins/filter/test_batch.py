@@ -18,8 +18,7 @@ def test_node_table() -> None:
     hostvars = {
         "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": "maxPods: 2", "kubelet_config_flags": ["--v=2"]},
         "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
-        "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native", "assign_failure": "unreachable",
-               "verify_failure": "not taken back"},
+        "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native", "assign_failure": "unreachable"},
         "elsewhere": {"kubelet_config_node_name": "n2"},
     }
     table = batch.node_table(["h1", "h2", "h3"], hostvars)
@@ -30,7 +29,6 @@ def test_node_table() -> None:
         "flags": {"h1": ["--v=2"]},
         "deliveries": {"h3": "native"},
         "failures": {"h3": "unreachable"},
-        "unconfirmed": {"h3": "not taken back"},
     }
     assert list(table["hosts"]) == ["h1", "n2", "h3"]
 

@@ -101,18 +101,30 @@ def test_every_host_comes_once(actions: dict[str, str], control_plane: str, unre
     assert {host.removeprefix("host-") for host in found["hosts"]} == {name for name, what in actions.items() if what != "none"}
 
 
+BATCH = {f"host-{name}": name for name in NAMES}
+
+
 def test_rollout_failures() -> None:
     """All reasons of a node, from wherever they come; a call that was left out says nothing."""
-    hosts = {**table(*NAMES), "failures": {"n1": "cannot be reached"}, "unconfirmed": {"n2": "not taken back"}}
+    hostvars: dict[str, dict[str, str]] = {host: {} for host in BATCH}
+    assert rollout.rollout_failures(BATCH, list(BATCH), hostvars) == {}
+    hostvars["host-n1"]["assign_failure"] = "cannot be reached"
+    hostvars["host-n2"]["verify_failure"] = "not taken back"
+    hostvars["host-n3"]["verify_failure"] = ""
     verified = {"nodes": {"n1": {"ok": False, "message": "silent"}, "n3": {"ok": True, "message": "runs"}}}
     soaked = {"nodes": {"m1": {"ok": False, "message": "a pod was lost"}, "n3": {"message": "no verdict in it"}}}
-    assert rollout.rollout_failures(hosts, verified, soaked, {"skipped": True}, None) == {
+    assert rollout.rollout_failures(BATCH, list(BATCH), hostvars, verified, soaked, {"skipped": True}, None) == {
         "n1": "silent; cannot be reached", "m1": "a pod was lost", "n2": "not taken back"}
-    assert rollout.rollout_failures(table(*NAMES)) == {}
 
 
 def test_hosts_that_were_lost_on_the_way() -> None:
-    assert rollout.rollout_failures(table("n1"), begun=["n1", "n2"]) == {"n2": rollout.LOST}
+    assert rollout.rollout_failures(BATCH, list(BATCH)[1:], {host: {} for host in BATCH}) == {"n1": rollout.LOST}
+
+
+def test_native_delivery_does_nothing_on_hosts_that_could_fail() -> None:
+    """Their variables, which take long to get, are not asked for; what an earlier rollout of the run left there would be wrong as well."""
+    verified = {"nodes": {name: {"ok": name != "n1", "message": "silent", "delivery": "native"} for name in NAMES}}
+    assert rollout.rollout_failures(BATCH, list(BATCH), {}, verified) == {"n1": "silent"}
 
 
 def info(previous: Any, active: Any = None, **more: Any) -> dict[str, Any]:
