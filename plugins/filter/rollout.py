@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filters rollout_order, rollout_failures and rollback_plan: who comes when in a rollout, and what became of them."""
+"""The filters rollout_order, rollout_batch, rollout_failures and rollback_plan: who comes when in a rollout, and what became of them."""
 from __future__ import annotations
 
 import itertools
@@ -77,6 +77,21 @@ def _size(item: str, hosts: int) -> int:
     return max(1, int(found[1]) * hosts // 100) if found[2] else int(found[1])
 
 
+def rollout_batch(order: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
+    """Return the batch of a host of rollout_order, and where it stands.
+
+    C(nodes): its node names by host, as it was when the rollout began (a play's own list loses the hosts that fail). C(names): these names. C(started):
+    whether another came before it. C(done): how many hosts have had their turn when it ends. C(untouched): the hosts that come after it.
+    """
+    hosts = [*order["hosts"], *order["resets"]["hosts"]]
+    nodes = next((batch for batch in order["batches"] if host in batch), None)
+    if nodes is None:
+        raise AnsibleFilterError(f"rollout_batch: host {host} is in no batch")
+    begin = hosts.index(next(iter(nodes)))
+    end = begin + len(nodes)
+    return {"nodes": nodes, "names": list(nodes.values()), "started": begin > 0, "done": end, "untouched": hosts[end:]}
+
+
 def rollout_failures(batch: t.Mapping[str, str], hosts: t.Container[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], *results: t.Any) -> dict[str, str]:
     """Return why nodes failed, by name, from the results of the bulk calls of a batch and from what went wrong on the hosts themselves.
 
@@ -131,4 +146,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """Return the filters by name."""
-        return {"rollout_order": rollout_order, "rollout_failures": rollout_failures, "rollback_plan": rollback_plan}
+        return {"rollout_order": rollout_order, "rollout_batch": rollout_batch, "rollout_failures": rollout_failures, "rollback_plan": rollback_plan}

@@ -101,6 +101,19 @@ def test_every_host_comes_once(actions: dict[str, str], control_plane: str, unre
     assert {host.removeprefix("host-") for host in found["hosts"]} == {name for name, what in actions.items() if what != "none"}
 
 
+def test_rollout_batch() -> None:
+    """Also of what comes back to its local config after the others."""
+    order = rollout.rollout_order({**ALL, "local": ["n3"]}, table(*NAMES), rows(), serial=2)
+    assert order["batches"] == [{"host-n1": "n1", "host-n2": "n2"}, {"host-m1": "m1"}, {"host-n3": "n3"}]
+    found = {host: rollout.rollout_batch(order, host) for batch in order["batches"] for host in batch}
+    assert found["host-n1"] == found["host-n2"] == {
+        "nodes": order["batches"][0], "names": ["n1", "n2"], "started": False, "done": 2, "untouched": ["host-m1", "host-n3"]}
+    assert [(found[host]["started"], found[host]["done"], found[host]["untouched"]) for host in ("host-m1", "host-n3")] == [
+        (True, 3, ["host-n3"]), (True, 4, [])]
+    with pytest.raises(AnsibleFilterError, match="host-n9 is in no batch"):
+        rollout.rollout_batch(order, "host-n9")
+
+
 BATCH = {f"host-{name}": name for name in NAMES}
 
 
@@ -151,4 +164,5 @@ def test_rollback_to_a_variant() -> None:
 
 def test_names_as_playbooks_use_them() -> None:
     assert rollout.FilterModule().filters() == {
-        "rollout_order": rollout.rollout_order, "rollout_failures": rollout.rollout_failures, "rollback_plan": rollout.rollback_plan}
+        "rollout_order": rollout.rollout_order, "rollout_batch": rollout.rollout_batch, "rollout_failures": rollout.rollout_failures,
+        "rollback_plan": rollout.rollback_plan}
