@@ -7,10 +7,13 @@
 
 The nodes are simulated: each runs a new source a second after it saw it. The node time of a batch is from the moment at which the first of its kubelets
 saw its source to the last report of them; what is left of the time of ansible-playbook, from its start to its end, is the controller's.
+
+The limit is for a machine on which Ansible takes BARE for a task that does nothing; a slower one has its share more, measured in the same run.
 """
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import json
 import re
@@ -31,8 +34,48 @@ VARIABLES = {"kubelet_config_max_unavailable": f"{SHARE}%", "kubelet_config_seri
 
 LIMIT = 0.15
 """Seconds of the controller a node, in total."""
-NOISE = 1.5
-"""The table says OVER from the limit on; so many times the limit is a failure, on a machine that others may be using."""
+BARE = 0.03
+"""Seconds that a task which does nothing may take without the limit being raised: two cores, Python 3.11 of Debian, nobody else there."""
+ATTEMPTS = 2
+"""What others do on the machine can only make it slower, so that one measurement within the limit will do."""
+
+
+@dataclasses.dataclass
+class Measured:
+    """Seconds of one rollout, of the bare play in the same batches, and of the rollout again."""
+
+    wall: float
+    batches: list[float]
+    tasks: int
+    rival: float
+    unchanged: float
+
+    @property
+    def own(self) -> float:
+        """What the controller itself took."""
+        return self.wall - sum(self.batches)
+
+    @property
+    def bare(self) -> float:
+        """What a task that does nothing took."""
+        return self.rival / (self.tasks * len(self.batches))
+
+    def limit(self, nodes: int) -> float:
+        """What the controller may have taken here."""
+        return LIMIT * nodes * max(1, self.bare / BARE)
+
+    def table(self, nodes: int) -> str:
+        """Return it for people."""
+        verdict = "below" if self.own < self.limit(nodes) else "OVER"
+        rows = [
+            ("ansible-playbook", self.wall, ""),
+            ("node time", sum(self.batches), f"{min(self.batches):.2f} to {max(self.batches):.2f} s a batch"),
+            ("the controller's own", self.own, f"{verdict} {self.limit(nodes) / nodes:.3f}; {self.own / self.rival:.2f} times the bare play"),
+            ("bare play in these batches", self.rival, f"{self.bare * 1000:.0f} ms for each of {self.tasks} tasks a batch"),
+            ("again, nothing to do", self.unchanged, "")]
+        head = f"{nodes} nodes in {len(self.batches)} batches"
+        lines = [f"{what:28} {value:8.2f} {value / nodes:9.3f}  {note}".rstrip() for what, value, note in rows]
+        return "\n".join([f"{head:28} {'s':>8} {'s a node':>9}", *lines])
 
 
 def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -> list[float]:
@@ -71,8 +114,18 @@ def bare(home: Path, tasks: int) -> str:
     return str(path)
 
 
+def measure(ansible: Ansible, fleet: Simulated, value: int) -> Measured:
+    """Roll a value out that the nodes don't have yet, and measure that and what it is compared with."""
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": value}})
+    fleet.changes.clear()
+    wall, run = timed(ansible, "rollout")
+    batches = node_times(fleet.changes, fleet.names, max(1, len(fleet.names) * SHARE // 100))
+    tasks = tasks_a_batch(run, fleet.names[0])
+    return Measured(wall, batches, tasks, timed(ansible, bare(ansible.home, tasks))[0], timed(ansible, "rollout")[0])
+
+
 def main() -> int:
-    """Measure, print, and fail when the limit is passed by more than noise explains."""
+    """Measure, print, and fail when the limit is passed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, default=100)
     count = parser.parse_args().nodes
@@ -81,22 +134,14 @@ def main() -> int:
         hosts = Path(home) / "hosts.yml"
         hosts.write_text(json.dumps({"all": {"hosts": {name: {} for name in fleet.names}}}))
         ansible = Ansible(Path(home) / "home", lab.kubeconfig, hosts)
-        # As another value each time, the sources are new ones also where an earlier run was cut off.
-        ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 1000 + int(time.time()) % 100000}})
-        wall, run = timed(ansible, "rollout")
-        nodes = node_times(fleet.changes, fleet.names, max(1, count * SHARE // 100))
-        tasks = tasks_a_batch(run, fleet.names[0])
-        rival, _run = timed(ansible, bare(Path(home), tasks))
-        unchanged, _run = timed(ansible, "rollout")
-    own = wall - sum(nodes)
-    limit = f"below {LIMIT:.3f}" if own / count < LIMIT else f"OVER {LIMIT:.3f}"
-    print(f"{count} nodes in {len(nodes)} batches{'':6}{'s':>8} {'s a node':>9}")
-    for what, value, note in (
-            ("ansible-playbook", wall, ""), ("node time", sum(nodes), f"{min(nodes):.2f} to {max(nodes):.2f} s a batch"),
-            ("the controller's own", own, limit), (f"bare play, tasks a batch: {tasks}", rival, f"the controller takes {own / rival:.2f} times that"),
-            ("again, nothing to do", unchanged, "")):
-        print(f"{what:28} {value:8.2f} {value / count:9.3f}  {note}".rstrip())
-    return 0 if own / count < LIMIT * NOISE else 1
+        # Another value each time: the sources are new ones also where an earlier run was cut off.
+        first = 1000 + int(time.time()) % 100000
+        for value in range(first, first + ATTEMPTS):
+            measured = measure(ansible, fleet, value)
+            print(measured.table(count))
+            if measured.own < measured.limit(count):
+                return 0
+    return 1
 
 
 if __name__ == "__main__":
