@@ -225,7 +225,7 @@ def browser(session: nox.Session) -> None:
 
 @nox.session(tags=["quick"])
 def galaxy(session: nox.Session) -> None:
-    """The artifact builds, and Galaxy's own importer takes it without error or warning. Quick: the importer gives ansible-lint 180 seconds, no more."""
+    """The artifact builds, Galaxy's own importer takes it without error or warning, and it can be installed. Quick: ansible-lint has 180 s in the importer."""
     tools = Tools(session, "galaxy", ["-r", "tools/requirements/galaxy.txt"])
     for old in (ROOT / "build").glob("*.tar.gz"):
         old.unlink()
@@ -236,6 +236,10 @@ def galaxy(session: nox.Session) -> None:
     complaints = re.findall(r"^(?:WARNING|ERROR|CRITICAL).*$", report, re.MULTILINE)
     if complaints:
         session.error("galaxy-importer complains:\n" + "\n".join(complaints))
+    place = CACHE / "installed"
+    shutil.rmtree(place, ignore_errors=True)
+    tools.run("ansible-galaxy", "collection", "install", str(artifact), "--collections-path", str(place / "collections"), alone=True)
+    tools.run("ansible-doc", "--playbook-dir", str(place), f"{NAME}.node_config_source", silent=True, alone=True)
 
 
 @nox.session(tags=["slow"])

@@ -6,12 +6,28 @@ from __future__ import annotations
 
 import typing as t
 
+import jinja2
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.annotation import ON_TRIAL
 
 # What else is collected of the hosts that have it, and the variable it stands in.
 KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure"}
+
+READ = ("kubelet_config", "kubelet_config_host", "kubelet_config_node_name", "kubelet_config_flags", "kubelet_config_delivery")
+"""The variables of users among those that are read."""
+
+
+@jinja2.pass_context
+def node_table_of_hosts(context: jinja2.runtime.Context, hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
+    """Return the node_table. Raises AnsibleFilterError where a variable is set for the task that asks, and not for its host: it would do nothing, silently."""
+    host = context.get("inventory_hostname")
+    unseen = [name for name in READ if name in context and name not in hostvars[host]] if host in hostvars else []
+    if unseen:
+        raise AnsibleFilterError(
+            f"{', '.join(unseen)} is set in the vars of a play, a role or import_playbook, where it is no variable of the hosts: nothing would come of it. "
+            "Set it in the inventory, in group_vars or host_vars, or with -e")
+    return node_table(hosts, hostvars)
 
 
 def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
@@ -72,4 +88,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """Return the filters by name."""
-        return {"node_table": node_table, "plan_sources": plan_sources, "moving_sources": moving_sources}
+        return {"node_table": node_table_of_hosts, "plan_sources": plan_sources, "moving_sources": moving_sources}

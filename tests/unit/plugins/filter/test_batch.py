@@ -87,4 +87,4 @@ def test_moving_sources() -> None:
 
 def test_names_as_playbooks_use_them() -> None:
     assert batch.FilterModule().filters() == {
-        "node_table": batch.node_table, "plan_sources": batch.plan_sources, "moving_sources": batch.moving_sources}
+        "node_table": batch.node_table_of_hosts, "plan_sources": batch.plan_sources, "moving_sources": batch.moving_sources}
