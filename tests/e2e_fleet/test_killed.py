@@ -93,4 +93,4 @@ def test_killed_before_each_step(fleet: Fleet, ansible: Ansible) -> None:
             assert after[name].qps == new + step, reached[-1]
             assert (before[name].invocation != between[name].invocation) + (between[name].invocation != after[name].invocation) == 1, (reached[-1], name)
         assert changed(before, after) == set(NATIVE), reached[-1]
-    assert {"Batch | Give back what was drained", "Finish | Let others roll out"} <= set(reached), reached
+    assert {"Batch | Leave it in order", "Finish | Let others roll out"} <= set(reached), reached
