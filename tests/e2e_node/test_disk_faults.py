@@ -125,7 +125,8 @@ def test_the_guard_goes_back_on_a_full_disk(place: Place) -> None:
     time.sleep(12)
     assert bench.node.invocation_id() == invocation, "it is not restarted again and again because that cannot be written down"
     disk.heal()
-    told = bench.wait(lambda: bench.status().get("error"), 60, "annotation", every=1)
+    # What could not be told, also since that could not be written down, is told again after a minute at most (LONGEST_PAUSE of the guard).
+    told = bench.wait(lambda: bench.status().get("error"), 120, "annotation", every=1)
     print(f"\nrecovery on a full disk: {took:.1f} s, told {told:.1f} s after it was well")
     settled.settled(bench, settled.OLD, 30)
 

@@ -171,7 +171,8 @@ print(json.dumps({{"assigned": native.assigned(), "good": native.last_known_good
         node.run(f"systemctl stop kubelet && rm -rf {NATIVE}/store && cp -a {STORE}/store {NATIVE}/ && systemctl start kubelet")
         eventually(lambda: live(lab, node) == 63 or None)
         node.run("sleep 13")
-        assert status(lab) == {"assigned": {"configMap": known}, "active": {"configMap": known}}
+        # On a busy machine a request of the kubelet's may fail; it says so in its status until it has tried again.
+        eventually(lambda: status(lab) == {"assigned": {"configMap": known}, "active": {"configMap": known}} or None, 60)
         assert node.restarts() == 0
     finally:
         patch_source(lab, None)

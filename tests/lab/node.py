@@ -245,4 +245,5 @@ users:
 
     def journal(self, lines: int = 40, unit: str = "kubelet.service", since: float = 0) -> str:
         """The last lines of a unit's journal, none from before `since` (seconds since 1970)."""
-        return self.run(f"journalctl --no-pager --output=cat --lines={lines} --unit={unit} --since=@{since:.0f}")
+        # With --since, --lines of systemd before 254 counts from there, not from the end.
+        return self.run(f"journalctl --no-pager --output=cat --unit={unit} --since=@{since:.0f} | tail --lines={lines}")
