@@ -1,13 +1,15 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every gate of this repository, declared once. `make test` runs them all, `.venv/bin/nox -s NAME` one, `.venv/bin/nox -l` lists them.
+"""Every gate of this repository, declared once. `make test` runs them all, `.venv/bin/nox -s NAME` one, `.venv/bin/nox
+-l` lists them.
 
-The tags say when a gate runs: `quick` and `slow` anywhere, `lab`, `lab_static` and `lab_fleet` only where their lab is up (see tools/gates.py, which
-brings them up).
-By hand, a gate uses the lab that LIVENODES_LAB_* names (see tests/lab/README.md).
-Environments are made once and kept under .nox; several gates share one. Remove .nox to get the newest releases of what is not pinned.
+The tags say when a gate runs: `quick` and `slow` anywhere, `lab`, `lab_static` and `lab_fleet` only where their lab is
+up (see tools/gates.py, which brings them up). By hand, a gate uses the lab that LIVENODES_LAB_* names (see
+tests/lab/README.md). Environments are made once and kept under .nox; several gates share one. Remove .nox to get the
+newest releases of what is not pinned.
 """
+
 from __future__ import annotations
 
 import fcntl
@@ -48,7 +50,8 @@ LOWEST = ["ansible-core==2.17.*", "kubernetes==28.1.0", *RUNTIME, *TESTS]
 def same_python() -> str:
     """Return the distribution's interpreter where it is of this one's version, else this one.
 
-    Debian's is built with profile-guided optimization; one that pyenv compiled is not, and takes a quarter longer for the same. It is what operators have, too.
+    Debian's is built with profile-guided optimization; one that pyenv compiled is not, and takes a quarter longer for
+    the same. It is what operators have, too.
     """
     minor = f"{sys.version_info.major}.{sys.version_info.minor}"
     return shutil.which(f"python{minor}", path="/usr/bin") or sys.executable
@@ -61,7 +64,10 @@ def newer_python() -> str | None:
     """
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     for minor in (14, 13, 12):
-        known = [shutil.which(f"python3.{minor}"), *sorted(map(str, pyenv.glob(f"3.{minor}.*/bin/python3.{minor}")), reverse=True)]
+        known = [
+            shutil.which(f"python3.{minor}"),
+            *sorted(map(str, pyenv.glob(f"3.{minor}.*/bin/python3.{minor}")), reverse=True),
+        ]
         for python in filter(None, known):
             if subprocess.run([python, "-c", "import ensurepip"], capture_output=True, check=False).returncode == 0:
                 return python
@@ -85,15 +91,38 @@ class Tools:
             # Asking pip whether all is there costs seconds a gate; the same list needs no asking.
             if done.exists() and done.read_text(encoding="utf-8") == text:
                 return
-            session.run(sys.executable, "-m", "virtualenv", "--quiet", "--clear", "--python", python, str(self.place), external=True)
-            session.run(str(self.place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted, external=True, silent=True)
+            session.run(
+                sys.executable,
+                "-m",
+                "virtualenv",
+                "--quiet",
+                "--clear",
+                "--python",
+                python,
+                str(self.place),
+                external=True,
+            )
+            session.run(
+                str(self.place / "bin/python"),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                *wanted,
+                external=True,
+                silent=True,
+            )
             done.write_text(text, encoding="utf-8")
 
-    def run(self, program: str, *arguments: str, silent: bool = False, alone: bool = False, watched: bool = False) -> str:
+    def run(
+        self, program: str, *arguments: str, silent: bool = False, alone: bool = False, watched: bool = False
+    ) -> str:
         """Run a program of this environment with Ansible's caches under .nox; return what it printed if `silent`.
 
-        The checkout is importable as the collection, unless the program is to be `alone` with what it is given.
-        A program that is `watched` by a person may use colours. Each has time to clean up after Ctrl-C; nox itself would give it a third of a second.
+        The checkout is importable as the collection, unless the program is to be `alone` with what it is given. A
+        program that is `watched` by a person may use colours. Each has time to clean up after Ctrl-C; nox itself would
+        give it a third of a second.
         """
         collections = "" if alone else str(link(CACHE / "link"))
         environment = {
@@ -105,7 +134,16 @@ class Tools:
             "PYTHONPATH": collections,
             "VIRTUAL_ENV": str(self.place),
         }
-        return str(self.session.run(str(self.place / "bin" / program), *arguments, env=environment, external=True, silent=silent, interrupt_timeout=60.0))
+        return str(
+            self.session.run(
+                str(self.place / "bin" / program),
+                *arguments,
+                env=environment,
+                external=True,
+                silent=silent,
+                interrupt_timeout=60.0,
+            )
+        )
 
     def pytest(self, *arguments: str) -> None:
         """Run pytest and leave its counts in .nox/reports for tools/gates.py."""
@@ -151,9 +189,13 @@ def unit(session: nox.Session) -> None:
 
 @nox.session(tags=["quick"])
 def unit_lowest(session: nox.Session) -> None:
-    """Unit and property tests with the lowest versions that the collection supports: ansible-core 2.17, kubernetes 28.1.0."""
+    """Unit and property tests with the lowest versions that the collection supports: ansible-core 2.17, kubernetes
+    28.1.0.
+    """
     if sys.version_info >= (3, 13):
-        session.skip(f"ansible-core 2.17 runs on Python up to 3.12, this is {sys.version_info.major}.{sys.version_info.minor}")
+        session.skip(
+            f"ansible-core 2.17 runs on Python up to 3.12, this is {sys.version_info.major}.{sys.version_info.minor}"
+        )
     Tools(session, "lowest", LOWEST).pytest(*FOR_USERS, *ON_ALL_CORES)
 
 
@@ -177,16 +219,35 @@ def changelog(session: nox.Session) -> None:
 
 @nox.session(tags=["quick"])
 def docs(session: nox.Session) -> None:
-    """Documentation: docs site configuration, guides, plugins, roles, every reference; ansible-doc shows each public name."""
+    """Documentation: docs site configuration, guides, plugins, roles, every reference; ansible-doc shows each public
+    name.
+    """
     tools = newest(session)
-    tools.run("antsibull-docs", "lint-collection-docs", "--plugin-docs", "--disallow-unknown-collection-refs", "--validate-collection-refs", "self", ".")
-    for kind, folder, pattern in (("module", "plugins/modules", "*.py"), ("inventory", "plugins/inventory", "*.py"), ("callback", "plugins/callback", "*.py"),
-                                  ("filter", "plugins/filter", "*.yml"), ("filter", "plugins/filter", "*.py"),
-                                  ("role", "roles", "*/meta/argument_specs.yml")):
-        names = {(path.parts[-3] if kind == "role" else path.stem) for path in (ROOT / folder).glob(pattern)} - {"__init__"}
+    tools.run(
+        "antsibull-docs",
+        "lint-collection-docs",
+        "--plugin-docs",
+        "--disallow-unknown-collection-refs",
+        "--validate-collection-refs",
+        "self",
+        ".",
+    )
+    for kind, folder, pattern in (
+        ("module", "plugins/modules", "*.py"),
+        ("inventory", "plugins/inventory", "*.py"),
+        ("callback", "plugins/callback", "*.py"),
+        ("filter", "plugins/filter", "*.yml"),
+        ("filter", "plugins/filter", "*.py"),
+        ("role", "roles", "*/meta/argument_specs.yml"),
+    ):
+        names = {(path.parts[-3] if kind == "role" else path.stem) for path in (ROOT / folder).glob(pattern)} - {
+            "__init__"
+        }
         if kind == "filter" and pattern == "*.py":
             # A file of filters need not be named like one; those that have no documentation file of their own are.
-            names = {name for name in names if "DOCUMENTATION" in (ROOT / folder / f"{name}.py").read_text(encoding="utf-8")}
+            names = {
+                name for name in names if "DOCUMENTATION" in (ROOT / folder / f"{name}.py").read_text(encoding="utf-8")
+            }
         if names:
             shown = tools.run("ansible-doc", "--type", kind, *sorted(f"{NAME}.{name}" for name in names), silent=True)
             missing = sorted(name for name in names if not re.search(rf"\b{NAME}\.{name}\b", shown))
@@ -207,13 +268,27 @@ def molecule(session: nox.Session) -> None:
 
 
 def browser_tools(session: nox.Session) -> Tools:
-    """Return the environment that drives Chromium; install that from Debian's archive where it is missing. Skips where that cannot be done."""
+    """Return the environment that drives Chromium; install that from Debian's archive where it is missing. Skips where
+    that cannot be done.
+    """
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         if os.geteuid() != 0 or not Path("/etc/debian_version").exists():
-            session.skip("there is no Chromium, and installing it takes root on Debian: apt-get install chromium chromium-driver")
+            session.skip(
+                "there is no Chromium, and installing it takes root on Debian: apt-get install chromium chromium-driver"
+            )
         session.run("apt-get", "update", "--quiet", external=True, silent=True)
-        session.run("apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "chromium", "chromium-driver", external=True, silent=True,
-                    env={"DEBIAN_FRONTEND": "noninteractive"})
+        session.run(
+            "apt-get",
+            "install",
+            "--quiet",
+            "--yes",
+            "--no-install-recommends",
+            "chromium",
+            "chromium-driver",
+            external=True,
+            silent=True,
+            env={"DEBIAN_FRONTEND": "noninteractive"},
+        )
     return Tools(session, "browser", BROWSER)
 
 
@@ -225,11 +300,21 @@ def browser(session: nox.Session) -> None:
 
 @nox.session(tags=["quick"])
 def galaxy(session: nox.Session) -> None:
-    """The artifact builds, Galaxy's own importer takes it without error or warning, and it can be installed. Quick: ansible-lint has 180 s in the importer."""
+    """The artifact builds, Galaxy's own importer takes it without error or warning, and it can be installed. Quick:
+    ansible-lint has 180 s in the importer.
+    """
     tools = Tools(session, "galaxy", ["-r", "tools/requirements/galaxy.txt"])
     for old in (ROOT / "build").glob("*.tar.gz"):
         old.unlink()
-    tools.run("ansible-galaxy", "collection", "build", "--output-path", str(ROOT / "build"), str(copy(CACHE / "artifact")), alone=True)
+    tools.run(
+        "ansible-galaxy",
+        "collection",
+        "build",
+        "--output-path",
+        str(ROOT / "build"),
+        str(copy(CACHE / "artifact")),
+        alone=True,
+    )
     artifact = next((ROOT / "build").glob("*.tar.gz"))
     report = tools.run("python", "-m", "galaxy_importer.main", str(artifact), silent=True, alone=True)
     print(report)
@@ -238,7 +323,15 @@ def galaxy(session: nox.Session) -> None:
         session.error("galaxy-importer complains:\n" + "\n".join(complaints))
     place = CACHE / "installed"
     shutil.rmtree(place, ignore_errors=True)
-    tools.run("ansible-galaxy", "collection", "install", str(artifact), "--collections-path", str(place / "collections"), alone=True)
+    tools.run(
+        "ansible-galaxy",
+        "collection",
+        "install",
+        str(artifact),
+        "--collections-path",
+        str(place / "collections"),
+        alone=True,
+    )
     tools.run("ansible-doc", "--playbook-dir", str(place), f"{NAME}.node_config_source", silent=True, alone=True)
 
 
@@ -261,13 +354,41 @@ def site(session: nox.Session) -> None:
         shutil.rmtree(old, ignore_errors=True)
     # antsibull-docs refuses a folder that others may write to.
     source.mkdir(mode=0o755, parents=True)
-    tools.run("antsibull-docs", "--config-file", "tools/site/antsibull-docs.cfg", "collection", "--cleanup", "everything", "--fail-on-error", "--use-current",
-              "--squash-hierarchy", "--dest-dir", str(source), NAME)
+    tools.run(
+        "antsibull-docs",
+        "--config-file",
+        "tools/site/antsibull-docs.cfg",
+        "collection",
+        "--cleanup",
+        "everything",
+        "--fail-on-error",
+        "--use-current",
+        "--squash-hierarchy",
+        "--dest-dir",
+        str(source),
+        NAME,
+    )
     # It takes the pages alone.
     shutil.copytree(ROOT / "docs/docsite/rst/images", source / "docsite/images")
-    tools.run("sphinx-build", "--quiet", "--builder", "html", "--conf-dir", "tools/site", "--fail-on-warning", "--keep-going", str(source), str(target))
-    remote = {found for page in target.rglob("*.html")
-              for found in re.findall(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"?(?:https?:)?//[^>]*>", page.read_text(encoding="utf-8"))}
+    tools.run(
+        "sphinx-build",
+        "--quiet",
+        "--builder",
+        "html",
+        "--conf-dir",
+        "tools/site",
+        "--fail-on-warning",
+        "--keep-going",
+        str(source),
+        str(target),
+    )
+    remote = {
+        found
+        for page in target.rglob("*.html")
+        for found in re.findall(
+            r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"?(?:https?:)?//[^>]*>", page.read_text(encoding="utf-8")
+        )
+    }
     if remote:
         session.error("pages would fetch from elsewhere: " + "; ".join(sorted(remote)))
     print(f"{target}/index.html")
@@ -283,9 +404,15 @@ def builder(session: nox.Session) -> None:
     if NAME not in (context / "_build/requirements.yml").read_text(encoding="utf-8"):
         session.error(f"the context does not install {NAME}")
     tools.run("ansible-builder", "introspect", str(link(CACHE / "link")), "--write-pip", str(context / "found.txt"))
-    found = {line.partition("#")[0].strip() for line in (context / "found.txt").read_text(encoding="utf-8").splitlines()} - {""}
+    found = {
+        line.partition("#")[0].strip() for line in (context / "found.txt").read_text(encoding="utf-8").splitlines()
+    } - {""}
     # ansible-builder leaves PyYAML to ansible-core, which needs it too.
-    wanted = {line for line in (ROOT / "meta/ee-requirements.txt").read_text(encoding="utf-8").splitlines() if not line.startswith("#")} - {"PyYAML"}
+    wanted = {
+        line
+        for line in (ROOT / "meta/ee-requirements.txt").read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    } - {"PyYAML"}
     if found != wanted:
         session.error(f"meta/ee-requirements.txt has {sorted(wanted)}, ansible-builder finds {sorted(found)}")
 
@@ -306,7 +433,9 @@ def e2e(session: nox.Session) -> None:
 def e2e_lowest(session: nox.Session) -> None:
     """The life of a change, and a bad value, with the lowest versions that the collection supports."""
     if sys.version_info >= (3, 13):
-        session.skip(f"ansible-core 2.17 runs on Python up to 3.12, this is {sys.version_info.major}.{sys.version_info.minor}")
+        session.skip(
+            f"ansible-core 2.17 runs on Python up to 3.12, this is {sys.version_info.major}.{sys.version_info.minor}"
+        )
     Tools(session, "lowest", LOWEST).pytest("tests/e2e/test_rollout.py", "-k", "two_groups or bad_value")
 
 
@@ -327,14 +456,17 @@ def molecule_lab(session: nox.Session) -> None:
 
 @nox.session(tags=["lab_fleet"])
 def e2e_fleet(session: nox.Session) -> None:
-    """Rollouts over two groups and a control plane, soaks and pods, ansible-runner as AWX runs it, and every command of the documentation, on seven nodes."""
+    """Rollouts over two groups and a control plane, soaks and pods, ansible-runner as AWX runs it, and every command of
+    the documentation, on seven nodes.
+    """
     newest(session).pytest("tests/e2e_fleet")
 
 
 @nox.session(tags=["lab", "alone"])
 def benchmarks(session: nox.Session) -> None:
-    """Speed and memory: 1,000 nodes in the lab's API server beside a bare loop of the same requests; a switch on a node beside a bare restart; what the
-    controller itself takes of a rollout to 100 simulated nodes."""
+    """Speed and memory: 1,000 nodes in the lab's API server beside a bare loop of the same requests; a switch on a node
+    beside a bare restart; what the controller itself takes of a rollout to 100 simulated nodes.
+    """
     tools = newest(session)
     for name in ("bench_assign", "bench_node", "bench_rollout"):
         tools.run("python", "-m", f"tests.benchmarks.{name}", *session.posargs)

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes `ansible_collections.livenodes.kubelet` importable from this checkout, so that a plain `pytest` finds what it tests."""
+"""Makes `ansible_collections.livenodes.kubelet` importable from this checkout, so that a plain `pytest` finds what it
+tests.
+"""
+
 from __future__ import annotations
 
 import sys

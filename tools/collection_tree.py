@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Lay the checkout where Ansible looks for a collection: at <somewhere>/ansible_collections/livenodes/kubelet."""
+
 from __future__ import annotations
 
 import os
@@ -31,14 +32,20 @@ def link(above: Path) -> Path:
 def copy(above: Path) -> Path:
     """Copy what git knows, or would add, to `above`/ansible_collections/livenodes/kubelet; return that folder.
 
-    ansible-test refuses a collection that lies anywhere else, resolves symbolic links first, and asks git for the files: where the copy lies in a
-    folder that the checkout ignores it would see none. So the copy is a repository of its own.
-    Files keep their times, so caches beside the copy stay good; files that are gone from the checkout go from the copy.
+    ansible-test refuses a collection that lies anywhere else, resolves symbolic links first, and asks git for the
+    files: where the copy lies in a folder that the checkout ignores it would see none. So the copy is a repository of
+    its own. Files keep their times, so caches beside the copy stay good; files that are gone from the checkout go from
+    the copy.
     """
     place = above / INSIDE
     place.mkdir(parents=True, exist_ok=True)
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                            cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
     wanted = {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
     for name in wanted:
         target = place / name

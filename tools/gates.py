@@ -5,24 +5,26 @@
 
 Usage: python tools/gates.py [GATE ...]      without names: all gates
 
-A failing gate does not stop the others. The quick ones run one after the other, while what a lab is made of is built beside them. Those that need a lab of
-tests/lab come after them, in lanes side by side: they mostly wait for kubelets. The tag says which lane, and so which lab; `alone` says to wait until
-all lanes are empty. The slow ones have a lane of their own from the second gate on, with what the others leave them of the machine.
+A failing gate does not stop the others. The quick ones run one after the other, while what a lab is made of is built
+beside them. Those that need a lab of tests/lab come after them, in lanes side by side: they mostly wait for kubelets.
+The tag says which lane, and so which lab; `alone` says to wait until all lanes are empty. The slow ones have a lane of
+their own from the second gate on, with what the others leave them of the machine.
 
 lab         the lab that LIVENODES_LAB_* names, three nodes whose kubelets have dynamic configuration
 lab_static  the lab that LIVENODES_LAB2_DIR, LIVENODES_LAB2_BRIDGE and LIVENODES_LAB2_SUBNET name, two nodes whose kubelets read a file only
 lab_fleet   the lab that LIVENODES_LAB3_DIR, LIVENODES_LAB3_BRIDGE and LIVENODES_LAB3_SUBNET name, seven nodes
 
-A lab is brought up before its first gate and taken down after its last if this run brought it up. Every gate has a time limit, and what it leaves running
-is ended with it.
+A lab is brought up before its first gate and taken down after its last if this run brought it up. Every gate has a time
+limit, and what it leaves running is ended with it.
 
 LAB=require  leaving the lab gates out is a failure
 LAB=skip     leave them out
 (otherwise)  leave them out where there can be no lab, and say why
 
-The last line is `N passed, N failed`, perhaps followed by `, N skipped`: test cases where the runner counts them, else one for the gate.
-Exit status: 0 when nothing failed, 1 otherwise, 130 after an interrupt.
+The last line is `N passed, N failed`, perhaps followed by `, N skipped`: test cases where the runner counts them, else
+one for the gate. Exit status: 0 when nothing failed, 1 otherwise, 130 after an interrupt.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -105,24 +107,40 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def stand_back(process: subprocess.Popen[bytes]) -> None:
-    """Let the others have the processor first. Where sessions share it evenly (sched(7), autogroup), a process's own nice value counts within its session."""
+    """Let the others have the processor first. Where sessions share it evenly (sched(7), autogroup), a process's own
+    nice value counts within its session.
+    """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, process.pid, 19)
         Path(f"/proc/{process.pid}/autogroup").write_text("19", encoding="ascii")
 
 
-def run(name: str, command: list[str], limit: float, leave: bool = False, environment: dict[str, str] | None = None,
-        idle: bool = False) -> tuple[int | None, float, Path]:
-    """Run a command quietly in a process group of its own; return its exit status (None: out of time), its seconds and its log.
+def run(
+    name: str,
+    command: list[str],
+    limit: float,
+    leave: bool = False,
+    environment: dict[str, str] | None = None,
+    idle: bool = False,
+) -> tuple[int | None, float, Path]:
+    """Run a command quietly in a process group of its own; return its exit status (None: out of time), its seconds and
+    its log.
 
-    What it started and left running is ended too, unless it is to `leave` that. `environment` comes on top of this process's own. One that is `idle` stands
-    back behind the others. Raises Interrupted.
+    What it started and left running is ended too, unless it is to `leave` that. `environment` comes on top of this
+    process's own. One that is `idle` stands back behind the others. Raises Interrupted.
     """
     log = REPORTS / f"{name}.log"
     started = told = time.monotonic()
     with log.open("w") as sink:
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True,
-                                   env={**os.environ, **(environment or {})})
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, **(environment or {})},
+        )
     if idle:
         stand_back(process)
     status: int | None = None
@@ -157,7 +175,9 @@ def show(log: Path, lines: int = 60) -> None:
 
 
 def count(name: str) -> tuple[int, int, int, list[str]]:
-    """Return passed, failed and skipped test cases of a gate that left a JUnit report, and which failed; nothing of all that for the others."""
+    """Return passed, failed and skipped test cases of a gate that left a JUnit report, and which failed; nothing of all
+    that for the others.
+    """
     report = REPORTS / f"{name}.xml"
     if not report.exists():
         return 0, 0, 0, []
@@ -167,8 +187,12 @@ def count(name: str) -> tuple[int, int, int, list[str]]:
         total += int(suite.get("tests", 0))
         failed += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
         skipped += int(suite.get("skipped", 0))
-    failures = [f"{case.get('classname')}::{case.get('name')}: {' '.join((trouble.get('message') or '').split())}"[:200]
-                for case in root.iter("testcase") for trouble in case if trouble.tag in ("failure", "error")]
+    failures = [
+        f"{case.get('classname')}::{case.get('name')}: {' '.join((trouble.get('message') or '').split())}"[:200]
+        for case in root.iter("testcase")
+        for trouble in case
+        if trouble.tag in ("failure", "error")
+    ]
     return max(0, total - failed - skipped), failed, skipped, failures
 
 
@@ -186,7 +210,9 @@ def gate(name: str, limit: float, environment: dict[str, str] | None = None, idl
     if status == 0:
         return Outcome(name, "passed", seconds, "", passed or (0 if skipped else 1), failed, skipped)
     show(log)
-    reason = f"not done within {limit:.0f} s" if status is None else f"exit status {status}, see {log.relative_to(ROOT)}"
+    reason = (
+        f"not done within {limit:.0f} s" if status is None else f"exit status {status}, see {log.relative_to(ROOT)}"
+    )
     return Outcome(name, "failed", seconds, reason, passed, failed or 1, skipped, failures)
 
 
@@ -204,7 +230,9 @@ def no_lab_here() -> str:
 
 
 class Lab:
-    """A lab around the gates that need it: what it is called here, how it is brought up, and the names it goes by in the environment."""
+    """A lab around the gates that need it: what it is called here, how it is brought up, and the names it goes by in
+    the environment.
+    """
 
     def __init__(self, name: str, options: list[str], environment: dict[str, str]) -> None:
         self.name = name
@@ -217,15 +245,26 @@ class Lab:
     def up(self, limit: float) -> Outcome:
         """Bring the lab up, unless it is up."""
         title = f"{self.name} up"
-        if subprocess.run([*LAB, "status"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False,
-                          env={**os.environ, **self.environment}).returncode == 0:
+        if (
+            subprocess.run(
+                [*LAB, "status"],
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                env={**os.environ, **self.environment},
+            ).returncode
+            == 0
+        ):
             return Outcome(title, "passed", reason="was up, stays up", passed=1)
         self.ours = True
         status, seconds, log = run(title, [*LAB, "up", *self.options], limit, leave=True, environment=self.environment)
         if status == 0:
             return Outcome(title, "passed", seconds, passed=1)
         show(log)
-        return Outcome(title, "failed", seconds, "not up in time" if status is None else f"exit status {status}", failed=1)
+        return Outcome(
+            title, "failed", seconds, "not up in time" if status is None else f"exit status {status}", failed=1
+        )
 
     def down(self) -> Outcome | None:
         """Take the lab down if this run brought it up."""
@@ -237,7 +276,13 @@ class Lab:
             return Outcome(f"{self.name} down", "passed", seconds, passed=1)
         show(log)
         names = " ".join(f"{name}={value}" for name, value in self.environment.items())
-        return Outcome(f"{self.name} down", "failed", seconds, f"something of the lab may be left: `{f'{names} make lab-down'.strip()}`", failed=1)
+        return Outcome(
+            f"{self.name} down",
+            "failed",
+            seconds,
+            f"something of the lab may be left: `{f'{names} make lab-down'.strip()}`",
+            failed=1,
+        )
 
 
 def labs() -> dict[str, Lab]:
@@ -251,13 +296,21 @@ def labs() -> dict[str, Lab]:
 
 def _names(number: int) -> dict[str, str]:
     """Return what a further lab goes by, unless the environment has other names for it."""
-    default = {"DIR": f"/var/lib/livenodes-kubelet-lab{number}", "BRIDGE": f"lnk-br{number - 1}", "SUBNET": f"10.{210 + number}.0.0/24"}
-    return {f"LIVENODES_LAB_{part}": os.environ.get(f"LIVENODES_LAB{number}_{part}", name) for part, name in default.items()}
+    default = {
+        "DIR": f"/var/lib/livenodes-kubelet-lab{number}",
+        "BRIDGE": f"lnk-br{number - 1}",
+        "SUBNET": f"10.{210 + number}.0.0/24",
+    }
+    return {
+        f"LIVENODES_LAB_{part}": os.environ.get(f"LIVENODES_LAB{number}_{part}", name) for part, name in default.items()
+    }
 
 
 def declared() -> dict[str, list[str]]:
     """Return the gates of noxfile.py in their order, with their tags. Raises SystemExit when nox cannot read it."""
-    done = subprocess.run([sys.executable, "-m", "nox", "--list", "--json"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "nox", "--list", "--json"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(f"nox cannot read noxfile.py:\n{done.stderr}")
     return {one["session"]: one["tags"] for one in json.loads(done.stdout)}
@@ -287,7 +340,8 @@ class Run:
         quick = [name for name, tags in self.wanted.items() if not {*self.labs, "slow"} & set(tags)]
         with ThreadPoolExecutor(len(self.labs) + 2) as pool:
             parts = pool.submit(self.build)
-            # The first fills the environment that most gates share, at full speed; an idle one would keep them all waiting for it.
+            # The first fills the environment that most gates share, at full speed; an idle one would keep them all
+            # waiting for it.
             self.quick(quick[:1])
             slow = pool.submit(self.slow)
             self.quick(quick[1:])
@@ -309,7 +363,9 @@ class Run:
                 self.note(gate(name, self.left(LIMITS["slow"]), idle=True))
 
     def build(self) -> None:
-        """Build what the labs are made of, which takes minutes the first time, beside the gates that need none of it. Raises Interrupted."""
+        """Build what the labs are made of, which takes minutes the first time, beside the gates that need none of it.
+        Raises Interrupted.
+        """
         if not any(tag in tags for tags in self.wanted.values() for tag in self.labs) or no_lab_here():
             return
         status, seconds, log = run("lab parts", ["nice", *LAB, "build"], self.left(LAB_PARTS))
@@ -317,7 +373,15 @@ class Run:
             self.note(Outcome("lab parts", "passed", seconds, passed=1))
             return
         show(log)
-        self.note(Outcome("lab parts", "failed", seconds, "not built in time" if status is None else f"exit status {status}", failed=1))
+        self.note(
+            Outcome(
+                "lab parts",
+                "failed",
+                seconds,
+                "not built in time" if status is None else f"exit status {status}",
+                failed=1,
+            )
+        )
         for lab in self.labs.values():
             lab.trouble = "what labs are made of could not be built"
 
@@ -335,7 +399,16 @@ class Run:
         for name in names:
             if lab.trouble:
                 required = os.environ.get("LAB") == "require"
-                self.note(Outcome(name, "failed" if required else "left out", 0, lab.trouble, failed=int(required), skipped=int(not required)))
+                self.note(
+                    Outcome(
+                        name,
+                        "failed" if required else "left out",
+                        0,
+                        lab.trouble,
+                        failed=int(required),
+                        skipped=int(not required),
+                    )
+                )
             else:
                 self.note(gate(name, self.left(LIMITS["lab"]), lab.environment))
         if alone or not self.names(tag, True):
@@ -364,7 +437,9 @@ def main(names: list[str]) -> int:
         work.all()
     except Interrupted:
         interrupted = True
-        work.outcomes.append(Outcome("(interrupted)", "failed", time.monotonic() - started, "the gates after this did not run", failed=1))
+        work.outcomes.append(
+            Outcome("(interrupted)", "failed", time.monotonic() - started, "the gates after this did not run", failed=1)
+        )
     finally:
         # A second interrupt must not leave half a lab behind.
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -376,7 +451,9 @@ def main(names: list[str]) -> int:
     say(f"\nSummary ({time.monotonic() - started:.0f} s)")
     for outcome in outcomes:
         say(textwrap.indent(outcome.line(), "  "))
-    passed, failed, skipped = (sum(getattr(outcome, key) for outcome in outcomes) for key in ("passed", "failed", "skipped"))
+    passed, failed, skipped = (
+        sum(getattr(outcome, key) for outcome in outcomes) for key in ("passed", "failed", "skipped")
+    )
     say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 130 if interrupted else int(failed > 0)
 

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write docs/docsite/rst/guide_fields.rst, the fields with what changing them costs, from the table that the plan goes by.
+"""Write docs/docsite/rst/guide_fields.rst, the fields with what changing them costs, from the table that the plan goes
+by.
 
 `--check` writes nothing, prints the difference and exits 1 when the page is not what the table says.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -89,7 +91,10 @@ def cells(one: field.Field) -> list[str]:
     """Return the cells of a field."""
     since, until = f"1.{one.since} on" if one.since else "", f"up to 1.{one.until}" if one.until else ""
     versions = f"1.{one.since} to 1.{one.until}" if since and until else since or until or "all"
-    notes = [one.reason.replace("*", "\\*").replace("`", "\\`"), ", ".join(word for key, word in MARKS.items() if getattr(one, key))]
+    notes = [
+        one.reason.replace("*", "\\*").replace("`", "\\`"),
+        ", ".join(word for key, word in MARKS.items() if getattr(one, key)),
+    ]
     if one.flags:
         notes.append(f"Flag{'s' if len(one.flags) > 1 else ''} " + ", ".join(f"``--{name}``" for name in one.flags))
     return [f"``{one.path}``, {one.type}", versions, literal(one.default), "; ".join(note for note in notes if note)]

@@ -6,6 +6,7 @@
 Data files next to Python do not travel into modules and to nodes, so the tables have to be Python there.
 `--check` writes nothing, prints the difference and exits 1 when the file is not what the tables say.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -39,10 +40,20 @@ NEWEST_MINOR = {newest_minor}
 
 NO_ADVICE = "newer than 1.20; upstream gives no advice, and the change takes a kubelet restart"
 EFFECT_OF_CLASS = {"no_dynamic": "forbidden"}
-SCALARS = {"bool": "bool", "int32": "int32", "int64": "int64", "float64": "float", "string": "string", "metav1.Duration": "duration", "duration": "duration"}
+SCALARS = {
+    "bool": "bool",
+    "int32": "int32",
+    "int64": "int64",
+    "float64": "float",
+    "string": "string",
+    "metav1.Duration": "duration",
+    "duration": "duration",
+}
 LISTS = {"[]string": "list[string]", "[]int32": "list[int32]", "[]v1.Taint": "list[any]"}
 MAPS = {
-    "map[string]string": "map[string]string", "map[string]bool": "map[string]bool", "map[string][]string": "map[string]list[string]",
+    "map[string]string": "map[string]string",
+    "map[string]bool": "map[string]bool",
+    "map[string][]string": "map[string]list[string]",
     "v1.ResourceList": "map[string]quantity",
 }
 
@@ -50,7 +61,9 @@ MAPS = {
 def main() -> int:
     """Generate or check; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 with a diff when the generated file is stale")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 with a diff when the generated file is stale"
+    )
     return settle(TARGET, generate(), parser.parse_args().check, "tools/generate_fields.py")
 
 
@@ -63,7 +76,9 @@ def settle(target: Path, wanted: str, check: bool, tool: str) -> int:
     if found == wanted:
         return 0
     name = str(target.relative_to(ROOT))
-    sys.stdout.writelines(difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), name, f"{name} (as its sources say)"))
+    sys.stdout.writelines(
+        difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), name, f"{name} (as its sources say)")
+    )
     print(f"{name} is stale: run `python {tool}` and commit the result", file=sys.stderr)
     return 1
 
@@ -75,12 +90,19 @@ def generate() -> str:
     flags = load("flags-1.20.yaml")["config_flags"]
     ours = load("fields-ours.yaml")
     check_names(ours, set(old) | set(new), set(old))
-    rows = [field(path, old.get(path), new.get(path), ours) for path in sorted(set(old) | set(new), key=lambda path: (path.lower(), path))]
+    rows = [
+        field(path, old.get(path), new.get(path), ours)
+        for path in sorted(set(old) | set(new), key=lambda path: (path.lower(), path))
+    ]
     versions = [minor(row["since"]) for row in new.values()]
     table_minor = minor(load("fields-1.20.yaml")["version"])
     text = HEADER.format(table_minor=table_minor, newest_minor=max(versions))
     text += "\n# fmt: off\nFIELDS: tuple[Field, ...] = (\n" + "".join(entry(row) for row in rows) + ")\n"
-    text += "\nFLAGS: dict[str, Flag] = {\n" + "".join(flag_line(name, flags[name]) for name in sorted(flags)) + "}\n# fmt: on\n"
+    text += (
+        "\nFLAGS: dict[str, Flag] = {\n"
+        + "".join(flag_line(name, flags[name]) for name in sorted(flags))
+        + "}\n# fmt: on\n"
+    )
     return text
 
 
@@ -96,7 +118,9 @@ def check_names(ours: dict[str, Any], known: set[str], old: set[str]) -> None:
             if name not in known:
                 raise SystemExit(f"tools/data/fields-ours.yaml: {key}: {name} is in no table")
             if key == "effects" and name in old:
-                raise SystemExit(f"tools/data/fields-ours.yaml: effects: {name} already has a class in fields-1.20.yaml")
+                raise SystemExit(
+                    f"tools/data/fields-ours.yaml: effects: {name} already has a class in fields-1.20.yaml"
+                )
 
 
 def minor(version: Any) -> int:
@@ -139,7 +163,22 @@ def normal_type(name: str) -> str:
     return SCALARS.get(plain) or LISTS.get(plain) or MAPS.get(plain) or "object"
 
 
-ORDER = ("since", "until", "default", "unset", "nil_since", "zero_omitted", "effect", "flags", "whole", "machine", "fatal", "path_ref", "secret", "open")
+ORDER = (
+    "since",
+    "until",
+    "default",
+    "unset",
+    "nil_since",
+    "zero_omitted",
+    "effect",
+    "flags",
+    "whole",
+    "machine",
+    "fatal",
+    "path_ref",
+    "secret",
+    "open",
+)
 DEFAULTS = {"since": None, "until": None, "default": None, "unset": "none", "nil_since": None, "flags": ()}
 
 
@@ -149,8 +188,15 @@ def entry(row: dict[str, Any]) -> str:
     words += [f"{key}={quote(row[key])}" for key in ORDER if row.get(key) != DEFAULTS.get(key, False)]
     lines = textwrap.wrap(row["reason"], WIDTH - 24, drop_whitespace=False)
     reason = ("\n" + " " * 17).join(quote(line) for line in lines)
-    return "".join(f"    {line}\n" for line in textwrap.wrap(f"Field({', '.join(words)},", WIDTH, subsequent_indent="      ", break_on_hyphens=False)) \
+    return (
+        "".join(
+            f"    {line}\n"
+            for line in textwrap.wrap(
+                f"Field({', '.join(words)},", WIDTH, subsequent_indent="      ", break_on_hyphens=False
+            )
+        )
         + f"          reason={reason}),\n"
+    )
 
 
 def flag_line(name: str, row: dict[str, Any]) -> str:

@@ -1,12 +1,14 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write AWX's survey specs in playbooks/awx/surveys from the argument specs of the roles, which say each variable's type, choices, default and meaning.
+"""Write AWX's survey specs in playbooks/awx/surveys from the argument specs of the roles, which say each variable's
+type, choices, default and meaning.
 
 Usage: python tools/generate_surveys.py [--check]
 
 With --check nothing is written; exit status 1 and the names of the files that differ.
 """
+
 from __future__ import annotations
 
 import json
@@ -45,7 +47,11 @@ QUESTIONS = {
     "kubelet_config_drift_hosts": ("Look at the nodes themselves", "drift", "main"),
 }
 _PLAN = ["kubelet_config_hosts", "kubelet_config_allow_effect", "kubelet_config_kubeadm"]
-_BATCHES = [name for name, question in QUESTIONS.items() if question[1] == "rollout" and name not in ("kubelet_config_hosts", "kubelet_config_variant")]
+_BATCHES = [
+    name
+    for name, question in QUESTIONS.items()
+    if question[1] == "rollout" and name not in ("kubelet_config_hosts", "kubelet_config_variant")
+]
 FILES = {
     "plan": _PLAN,
     "rollout": [*_PLAN, *_BATCHES],
@@ -58,21 +64,31 @@ FILES = {
 def question(variable: str) -> dict[str, t.Any]:
     """Return one question of a survey. Surveys know no bool: that is a choice of two words."""
     name, role, entry = QUESTIONS[variable]
-    spec = yaml.safe_load((ROOT / "roles" / role / "meta/argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"][entry]["options"][variable]
+    spec = yaml.safe_load((ROOT / "roles" / role / "meta/argument_specs.yml").read_text(encoding="utf-8"))[
+        "argument_specs"
+    ][entry]["options"][variable]
     choices = ["true", "false"] if spec["type"] == "bool" else spec.get("choices", [])
     default = spec.get("default", "")
     number = spec["type"] == "int"
     return {
-        "question_name": name, "question_description": " ".join(spec["description"]), "variable": variable,
+        "question_name": name,
+        "question_description": " ".join(spec["description"]),
+        "variable": variable,
         "type": "multiplechoice" if choices else "integer" if number else "text",
-        "choices": choices, "default": str(default).lower() if spec["type"] == "bool" else default if number else str(default),
-        "required": default != "", "min": 0, "max": NUMBER_LIMIT if number else TEXT_LIMIT,
+        "choices": choices,
+        "default": str(default).lower() if spec["type"] == "bool" else default if number else str(default),
+        "required": default != "",
+        "min": 0,
+        "max": NUMBER_LIMIT if number else TEXT_LIMIT,
     }
 
 
 def survey(variables: t.Iterable[str]) -> str:
     """Return the text of one file."""
-    return json.dumps({"name": "", "description": "", "spec": [question(variable) for variable in variables]}, indent=2) + "\n"
+    return (
+        json.dumps({"name": "", "description": "", "spec": [question(variable) for variable in variables]}, indent=2)
+        + "\n"
+    )
 
 
 def main() -> int:
@@ -81,7 +97,9 @@ def main() -> int:
     differ = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if sys.argv[1:] == ["--check"]:
         for path in differ:
-            print(f"{path.relative_to(ROOT)} is not what the roles' argument specs say: run python tools/generate_surveys.py and commit the result")
+            print(
+                f"{path.relative_to(ROOT)} is not what the roles' argument specs say: run python tools/generate_surveys.py and commit the result"
+            )
         return 1 if differ else 0
     SURVEYS.mkdir(parents=True, exist_ok=True)
     for path in differ:

@@ -5,8 +5,10 @@
 
 Usage: python tools/sanity.py CACHE_FOLDER [ARGUMENT OF ansible-test sanity ...]
 
-Needs a Python environment that holds ansible-core. Everything ansible-test keeps stays under CACHE_FOLDER, the user's home is not touched.
+Needs a Python environment that holds ansible-core. Everything ansible-test keeps stays under CACHE_FOLDER, the user's
+home is not touched.
 """
+
 from __future__ import annotations
 
 import os
@@ -17,16 +19,17 @@ from pathlib import Path
 
 from collection_tree import copy
 
-# ansible-test makes environments without pip and fills them with a bootstrap script that it downloads. Where that download is not possible, it
-# says, one may put the script into its cache oneself. This one does the same from what is there: the pip inside Python, then the pip it asked for.
-BOOTSTRAP = '''\
+# ansible-test makes environments without pip and fills them with a bootstrap script that it downloads. Where that
+# download is not possible, it says, one may put the script into its cache oneself. This one does the same from what is
+# there: the pip inside Python, then the pip it asked for.
+BOOTSTRAP = """\
 import subprocess
 import sys
 
 wanted = [word for word in sys.argv[1:] if word not in ("--no-setuptools", "--no-wheel")]
 subprocess.run([sys.executable, "-m", "ensurepip"], check=True)
 subprocess.run([sys.executable, "-m", "pip", "install", *wanted], check=True)
-'''
+"""
 
 
 def write_bootstrap(home: Path) -> None:
@@ -47,13 +50,21 @@ def write_bootstrap(home: Path) -> None:
 
 
 def write_pip_settings(home: Path) -> None:
-    """Carry the user's pip settings and download cache over: ansible-test passes neither PIP_* variables nor the real home on."""
+    """Carry the user's pip settings and download cache over: ansible-test passes neither PIP_* variables nor the real
+    home on.
+    """
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     lines = ["[global]"]
-    for setting in subprocess.run([*pip, "config", "list"], check=True, capture_output=True, text=True).stdout.splitlines():
+    for setting in subprocess.run(
+        [*pip, "config", "list"], check=True, capture_output=True, text=True
+    ).stdout.splitlines():
         name, dummy, value = setting.partition("=")
         key = name.rpartition(".")[2]
-        if name.startswith(("global.", ":env:.")) and key != "cache-dir" and not any(line.startswith(f"{key} =") for line in lines):
+        if (
+            name.startswith(("global.", ":env:."))
+            and key != "cache-dir"
+            and not any(line.startswith(f"{key} =") for line in lines)
+        ):
             lines.append(f"{key} = {value.strip(chr(39))}")
     cache = subprocess.run([*pip, "cache", "dir"], check=False, capture_output=True, text=True).stdout.strip()
     if cache:
@@ -76,7 +87,9 @@ def main(arguments: list[str]) -> int:
     # ansible-test looks its interpreter up by name in PATH, so the one of this environment has to come first.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     command = ["ansible-test", "sanity", "--python", python, "--color", "no", *arguments[1:]]
-    return subprocess.run(command, cwd=tree, check=False, env={**os.environ, "HOME": str(home), "PATH": path}).returncode
+    return subprocess.run(
+        command, cwd=tree, check=False, env={**os.environ, "HOME": str(home), "PATH": path}
+    ).returncode
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Usage: python -m tools.screenshots [FOLDER]      default: docs/docsite/rst/image
 
 Needs Debian's chromium and chromium-driver, and an environment with selenium; `nox -s screenshots` has both.
 """
+
 from __future__ import annotations
 
 import sys
@@ -17,13 +18,20 @@ from tools.collection_tree import ROOT, link
 
 sys.path.insert(0, str(link(ROOT / ".nox" / ".cache" / "link")))
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import document, page  # found only after the line above
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import (
+    document,
+    page,
+)  # found only after the line above
 from tests.support.browser import chromium, prefer
 from tests.support.played_rollout import example
 
 # Nodes, colours, and where on the page.
-PICTURES = {"report_3": (3, "light", ""), "report_100": (100, "light", ""),
-            "report_3000": (3000, "light", "#nodes"), "report_100_dark": (100, "dark", "#batches")}
+PICTURES = {
+    "report_3": (3, "light", ""),
+    "report_100": (100, "light", ""),
+    "report_3000": (3000, "light", "#nodes"),
+    "report_100_dark": (100, "dark", "#batches"),
+}
 
 
 def main(folder: Path) -> None:

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows a rollout while it runs and reports on it: watches Ansible's results, what they mean is in plugin_utils/_report."""
+"""Shows a rollout while it runs and reports on it: watches Ansible's results, what they mean is in
+plugin_utils/_report.
+"""
+
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -99,8 +102,15 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         here = os.environ.get("PWD") or os.getcwd()
         paths = {kind: self.get_option(f"report_{kind}") for kind in ("html", "json")}
         self._recorder = Recorder(
-            Settings(live=self.get_option("live"), **{kind: os.path.join(here, os.path.expanduser(path)) if path else "" for kind, path in paths.items()}),
-            say=self._display.display, warn=self._display.warning, streams=(sys.stdout, sys.stderr), clock=time.time)
+            Settings(
+                live=self.get_option("live"),
+                **{kind: os.path.join(here, os.path.expanduser(path)) if path else "" for kind, path in paths.items()},
+            ),
+            say=self._display.display,
+            warn=self._display.warning,
+            streams=(sys.stdout, sys.stderr),
+            clock=time.time,
+        )
         atexit.register(self._interrupted)
         # Ansible ends itself on SIGTERM without a word to callbacks.
         self._former = signal.signal(signal.SIGTERM, self._terminated)
@@ -148,14 +158,16 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         node = "" if watched.run_once else self._node_name(result._host)
         # Since ansible-core 2.21 results have the arguments only where somebody asks for them.
         arguments = {"invocation": {"module_args": (result._task_fields or {}).get("args")}}
-        self._recorder.take(events.read(watched.module, {**result._result, **arguments}, node, trouble, watched.told, task.get_name()))
+        self._recorder.take(
+            events.read(watched.module, {**result._result, **arguments}, node, trouble, watched.told, task.get_name())
+        )
 
     def _watch(self, task: t.Any) -> Watched:
         """Return what is to be known of a task, looked up once."""
         known = self._watched.get(task._uuid)
         if known is None:
             action = str(getattr(task, "resolved_action", None) or task.action)
-            module = action[len(COLLECTION):] if action.startswith(COLLECTION) else ""
+            module = action[len(COLLECTION) :] if action.startswith(COLLECTION) else ""
             role = getattr(task, "_role", None)
             told = str(task.get_vars().get("kubelet_rollout_event") or "")
             ours = bool(module or told or (role is not None and f"{role._role_collection}." == COLLECTION))
@@ -167,7 +179,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         name = host.get_name()
         if name not in self._node_names:
             variables = self._play.get_variable_manager().get_vars(play=self._play, host=host, include_hostvars=False)
-            self._node_names[name] = str(Templar(loader=None, variables=variables).template(variables.get("kubelet_config_node_name") or name))
+            self._node_names[name] = str(
+                Templar(loader=None, variables=variables).template(variables.get("kubelet_config_node_name") or name)
+            )
         return self._node_names[name]
 
     def _interrupted(self) -> None:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The nodes and the one source they share, of the modules that take a source for nodes (sources.SELECTION)."""
+
 from __future__ import annotations
 
 

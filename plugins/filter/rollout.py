@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filters rollout_order, rollout_batch, rollout_failures and rollback_plan: who comes when in a rollout, and what became of them."""
+"""The filters rollout_order, rollout_batch, rollout_failures and rollback_plan: who comes when in a rollout, and what
+became of them.
+"""
+
 from __future__ import annotations
 
 import itertools
@@ -15,22 +18,39 @@ LAST = "last"
 FIRST = "first"
 NATIVE = "native"
 FAILURES = ("assign_failure", "verify_failure")
-"""Variables of a host: why the role assign could not switch it, and why the role verify could not confirm it or take it back."""
-LOST = ("the host could not be reached to the end of the work. Without a confirmation its guard takes the configuration back; run again when it can be "
-        "reached")
+"""Variables of a host: why the role assign could not switch it, and why the role verify could not confirm it or take it
+back.
+"""
+LOST = (
+    "the host could not be reached to the end of the work. Without a confirmation its guard takes the configuration back; run again when it can be "
+    "reached"
+)
 
 
-def rollout_order(plan: t.Mapping[str, t.Any], table: Table, rows: t.Mapping[str, t.Mapping[str, t.Any]], serial: t.Any = None,
-                  max_unavailable: t.Any = 1, control_plane: str = LAST, unready_first: bool = False) -> dict[str, t.Any]:
-    """Return the hosts that have something to do, in their order, as two stages: workers and control plane, the latter one at a time.
+def rollout_order(
+    plan: t.Mapping[str, t.Any],
+    table: Table,
+    rows: t.Mapping[str, t.Mapping[str, t.Any]],
+    serial: t.Any = None,
+    max_unavailable: t.Any = 1,
+    control_plane: str = LAST,
+    unready_first: bool = False,
+) -> dict[str, t.Any]:
+    """Return the hosts that have something to do, in their order, as two stages: workers and control plane, the latter
+    one at a time.
 
-    C(stages): each with its C(hosts) and the C(serial) of its play. C(hosts): both stages' hosts. C(resets): in the same form those that a rollback brings
-    to their local config. C(batches): the node names of each batch of all these, by host. C(rest): hosts with nothing to do. C(rows) are those of
-    node_config_info. A C(serial) in percent is of the play's hosts, as in Ansible; without one it is a single canary, then as many as may be unavailable.
+    C(stages): each with its C(hosts) and the C(serial) of its play. C(hosts): both stages' hosts. C(resets): in the
+    same form those that a rollback brings to their local config. C(batches): the node names of each batch of all these,
+    by host. C(rest): hosts with nothing to do. C(rows) are those of node_config_info. A C(serial) in percent is of the
+    play's hosts, as in Ansible; without one it is a single canary, then as many as may be unavailable.
     """
     if control_plane not in (LAST, FIRST):
         raise AnsibleFilterError(f"kubelet_config_control_plane is {control_plane!r}: use {LAST} or {FIRST}")
-    busy = [name for name in table["hosts"] if name in plan["nodes"] and (plan["nodes"][name]["action"] == "assign" or plan["nodes"][name]["changes"])]
+    busy = [
+        name
+        for name in table["hosts"]
+        if name in plan["nodes"] and (plan["nodes"][name]["action"] == "assign" or plan["nodes"][name]["changes"])
+    ]
     if unready_first:
         busy.sort(key=lambda name: rows[name]["ready"])
     sizes = _sizes([1, max_unavailable] if serial in (None, "") else serial, len(table["hosts"]))
@@ -44,9 +64,18 @@ def rollout_order(plan: t.Mapping[str, t.Any], table: Table, rows: t.Mapping[str
     hosts = [host for stage in stages for host in stage["hosts"]]
     busy_hosts = {*hosts, *resets["hosts"]}
     names = {host: name for name, host in table["hosts"].items()}
-    batches = [{host: names[host] for host in batch} for stage in (*stages, resets) for batch in _batches(stage["hosts"], stage["serial"])]
-    return {"stages": stages, "hosts": hosts, "resets": resets, "batches": batches,
-            "rest": [host for host in table["hosts"].values() if host not in busy_hosts]}
+    batches = [
+        {host: names[host] for host in batch}
+        for stage in (*stages, resets)
+        for batch in _batches(stage["hosts"], stage["serial"])
+    ]
+    return {
+        "stages": stages,
+        "hosts": hosts,
+        "resets": resets,
+        "batches": batches,
+        "rest": [host for host in table["hosts"].values() if host not in busy_hosts],
+    }
 
 
 def _stage(table: Table, names: t.Sequence[str], serial: list[int]) -> dict[str, t.Any]:
@@ -59,7 +88,7 @@ def _batches(hosts: t.Sequence[str], serial: t.Sequence[int]) -> t.Iterator[t.Se
     for size in itertools.chain(serial, itertools.repeat(serial[-1])):
         if start >= len(hosts):
             return
-        yield hosts[start:start + size]
+        yield hosts[start : start + size]
         start += size
 
 
@@ -72,7 +101,9 @@ def _sizes(serial: t.Any, hosts: int) -> list[int]:
 def _size(item: str, hosts: int) -> int:
     found = re.fullmatch(r"(\d+)(%?)", item)
     if not found or not int(found[1]):
-        raise AnsibleFilterError(f"kubelet_config_serial has {item!r}: use numbers above 0 or percentages, for example 1 or [1, '10%', '25%']")
+        raise AnsibleFilterError(
+            f"kubelet_config_serial has {item!r}: use numbers above 0 or percentages, for example 1 or [1, '10%', '25%']"
+        )
     # As Ansible counts: rounded down, one at least.
     return max(1, int(found[1]) * hosts // 100) if found[2] else int(found[1])
 
@@ -80,8 +111,9 @@ def _size(item: str, hosts: int) -> int:
 def rollout_batch(order: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
     """Return the batch of a host of rollout_order, and where it stands.
 
-    C(nodes): its node names by host, as it was when the rollout began (a play's own list loses the hosts that fail). C(names): these names. C(started):
-    whether another came before it. C(done): how many hosts have had their turn when it ends. C(untouched): the hosts that come after it.
+    C(nodes): its node names by host, as it was when the rollout began (a play's own list loses the hosts that fail).
+    C(names): these names. C(started): whether another came before it. C(done): how many hosts have had their turn when
+    it ends. C(untouched): the hosts that come after it.
     """
     hosts = [*order["hosts"], *order["resets"]["hosts"]]
     nodes = next((batch for batch in order["batches"] if host in batch), None)
@@ -92,10 +124,17 @@ def rollout_batch(order: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
     return {"nodes": nodes, "names": list(nodes.values()), "started": begin > 0, "done": end, "untouched": hosts[end:]}
 
 
-def rollout_failures(batch: t.Mapping[str, str], hosts: t.Container[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], *results: t.Any) -> dict[str, str]:
-    """Return why nodes failed, by name, from the results of the bulk calls of a batch and from what went wrong on the hosts themselves.
+def rollout_failures(
+    batch: t.Mapping[str, str],
+    hosts: t.Container[str],
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    *results: t.Any,
+) -> dict[str, str]:
+    """Return why nodes failed, by name, from the results of the bulk calls of a batch and from what went wrong on the
+    hosts themselves.
 
-    C(batch): the node names, by host, with which the batch began. Those of them that are not among the C(hosts) any more were lost on the way.
+    C(batch): the node names, by host, with which the batch began. Those of them that are not among the C(hosts) any
+    more were lost on the way.
     """
     rows: dict[str, list[t.Mapping[str, t.Any]]] = {}
     for result in results:
@@ -106,16 +145,21 @@ def rollout_failures(batch: t.Mapping[str, str], hosts: t.Container[str], hostva
         told = rows.get(name, [])
         reasons[name] = [LOST] if host not in hosts else []
         reasons[name] += [row["message"] for row in told if not row.get("ok", True)]
-        # Nothing is done on the host of a node with native delivery, and to ask for the variables of all hosts takes longer than the rest of this.
+        # Nothing is done on the host of a node with native delivery, and to ask for the variables of all hosts takes
+        # longer than the rest of this.
         if not any(row.get("delivery") == NATIVE for row in told):
             reasons[name] += filter(None, map(hostvars[host].get, FAILURES))
     return {name: "; ".join(given) for name, given in reasons.items() if given}
 
 
-def rollback_plan(rows: t.Mapping[str, t.Mapping[str, t.Any]], source: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
-    """Return a plan that gives nodes what they ran before, or all of them one C(source), by the rows of node_config_info.
+def rollback_plan(
+    rows: t.Mapping[str, t.Mapping[str, t.Any]], source: t.Mapping[str, str] | None = None
+) -> dict[str, t.Any]:
+    """Return a plan that gives nodes what they ran before, or all of them one C(source), by the rows of
+    node_config_info.
 
-    C(local): nodes that ran their local config before. C(unknown): nodes of which nothing is known, since nobody has rolled out to them. C(text): for people.
+    C(local): nodes that ran their local config before. C(unknown): nodes of which nothing is known, since nobody has
+    rolled out to them. C(text): for people.
     """
     plan: dict[str, t.Any] = {"nodes": {}, "variants": {}, "local": [], "unknown": [], "text": []}
     for name, row in rows.items():
@@ -138,7 +182,11 @@ def _told(reference: t.Mapping[str, str] | None) -> str:
 
 
 def _place(reference: t.Mapping[str, str] | None) -> dict[str, str]:
-    return {key: reference[key] for key in ("namespace", "name", "kubeletConfigKey") if key in reference} if reference else {}
+    return (
+        {key: reference[key] for key in ("namespace", "name", "kubeletConfigKey") if key in reference}
+        if reference
+        else {}
+    )
 
 
 class FilterModule:
@@ -146,4 +194,9 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """Return the filters by name."""
-        return {"rollout_order": rollout_order, "rollout_batch": rollout_batch, "rollout_failures": rollout_failures, "rollback_plan": rollback_plan}
+        return {
+            "rollout_order": rollout_order,
+            "rollout_batch": rollout_batch,
+            "rollout_failures": rollout_failures,
+            "rollback_plan": rollback_plan,
+        }

@@ -119,14 +119,17 @@ except ImportError:
         """Return the value."""
         return value
 
-# What decides which nodes are found. Another cluster's nodes are not to come out of the cache when only the environment has changed.
+
+# What decides which nodes are found. Another cluster's nodes are not to come out of the cache when only the environment
+# has changed.
 IDENTITY = ("host", "kubeconfig", "context", "in_cluster")
 
 
 def _told(value: t.Any) -> t.Any:
     """Return a value that is never taken for a template: a node says of itself what it likes, its version for example.
 
-    Only what could be one is marked as unsafe. The mark shows in what ansible-inventory prints, so AWX would take it for part of the value.
+    Only what could be one is marked as unsafe. The mark shows in what ansible-inventory prints, so AWX would take it
+    for part of the value.
     """
     if isinstance(value, dict):
         return {key: _told(item) for key, item in value.items()}
@@ -162,15 +165,20 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _refuse_unknown(self, config: t.Mapping[str, t.Any]) -> None:
         """Ansible itself passes over what it does not know, so that a mistyped selector would mean all nodes."""
-        known = {name for option, spec in self.option_definitions.items() for name in (option, *spec.get("aliases", ()))}
+        known = {
+            name for option, spec in self.option_definitions.items() for name in (option, *spec.get("aliases", ()))
+        }
         unknown = sorted(set(config) - known)
         if unknown:
             plural = "s" if len(unknown) > 1 else ""
-            raise ClusterError(f"unknown option{plural} {', '.join(unknown)}: `ansible-doc -t inventory {self.NAME}` has those there are")
+            raise ClusterError(
+                f"unknown option{plural} {', '.join(unknown)}: `ansible-doc -t inventory {self.NAME}` has those there are"
+            )
 
     @staticmethod
     def _connection(config: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-        """The options of the modules as they stand in the file, checked as theirs are, with the same variables of the environment to stand in for them.
+        """The options of the modules as they stand in the file, checked as theirs are, with the same variables of the
+        environment to stand in for them.
 
         Not by get_option, for which a validate_certs that it cannot read is false.
         """

@@ -245,7 +245,11 @@ def main() -> None:
     """Run the module."""
     module = AnsibleModule(
         {
-            "state": {"type": "str", "choices": ["staged", "assigned", "confirmed", "rolled_back", "reset"], "default": "assigned"},
+            "state": {
+                "type": "str",
+                "choices": ["staged", "assigned", "confirmed", "rolled_back", "reset"],
+                "default": "assigned",
+            },
             "source": {
                 "type": "dict",
                 "options": {
@@ -253,7 +257,12 @@ def main() -> None:
                     "name": {"type": "str", "required": True},
                     "uid": {"type": "str", "required": True},
                     "resource_version": {"type": "str", "required": True, "aliases": ["resourceVersion"]},
-                    "kubelet_config_key": {"type": "str", "default": "kubelet", "aliases": ["kubeletConfigKey"], "no_log": False},
+                    "kubelet_config_key": {
+                        "type": "str",
+                        "default": "kubelet",
+                        "aliases": ["kubeletConfigKey"],
+                        "no_log": False,
+                    },
                 },
             },
             "data": {"type": "dict", "no_log": True},
@@ -276,8 +285,9 @@ def main() -> None:
         required_if=[("state", "staged", ("source",)), ("state", "assigned", ("source",))],
     )
     options = dict(module.params)
-    # Neither the node's log nor the result's `invocation` may have the texts, which can hold secrets. What `no_log` would do beyond that, cutting every
-    # text of a ConfigMap out of paths, names and the diff (whose secrets are masked), is undone.
+    # Neither the node's log nor the result's `invocation` may have the texts, which can hold secrets. What `no_log`
+    # would do beyond that, cutting every text of a ConfigMap out of paths, names and the diff (whose secrets are
+    # masked), is undone.
     module.no_log_values.clear()
     module.params["data"] = sorted(options["data"] or {})
     try:

@@ -141,7 +141,13 @@ text:
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import drift, module, nodes
 
 MODULE = module.define(
-    {**nodes.SELECTION, **{name: {"type": "dict"} for name in ("current", "node_configs", "hosts", "flags", "deliveries", "kubeadm_configs")}},
+    {
+        **nodes.SELECTION,
+        **{
+            name: {"type": "dict"}
+            for name in ("current", "node_configs", "hosts", "flags", "deliveries", "kubeadm_configs")
+        },
+    },
     drift.look,
 )
 

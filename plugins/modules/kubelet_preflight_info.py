@@ -210,9 +210,14 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node import con
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
-        argument_spec={"unit": {"type": "str", "default": "kubelet.service"}, "config": {"type": "json"}, "local": {"type": "bool", "default": False},
-                       "disk": {"type": "bool", "default": False}},
-        supports_check_mode=True)
+        argument_spec={
+            "unit": {"type": "str", "default": "kubelet.service"},
+            "config": {"type": "json"},
+            "local": {"type": "bool", "default": False},
+            "disk": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
     text = module.params["config"]
     if text:
         try:
@@ -220,8 +225,12 @@ def main() -> None:
         except ValueError:
             module.no_log_values.add(text)
     try:
-        module.exit_json(changed=False, **preflight.look(module.params["unit"], text, local=module.params["local"],
-                                                         with_disk=module.params["disk"]))
+        module.exit_json(
+            changed=False,
+            **preflight.look(
+                module.params["unit"], text, local=module.params["local"], with_disk=module.params["disk"]
+            ),
+        )
     except unit.UnitError as error:
         module.fail_json(msg=str(error))
 

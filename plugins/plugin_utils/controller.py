@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action of a controller module: runs it in Ansible's own process where that comes to the same, because a Python of its own costs most of a second."""
+"""The action of a controller module: runs it in Ansible's own process where that comes to the same, because a Python of
+its own costs most of a second.
+"""
+
 from __future__ import annotations
 
 import os
@@ -33,8 +36,13 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
             try:
                 with in_process.surroundings(environment, self._loader.get_basedir()):
                     return in_process.run(
-                        self.module, self._task.action, self._task.args, check_mode=self._task.check_mode, diff=self._task.diff,
-                        verbosity=self._display.verbosity, invocation=_wants_invocation(variables),
+                        self.module,
+                        self._task.action,
+                        self._task.args,
+                        check_mode=self._task.check_mode,
+                        diff=self._task.diff,
+                        verbosity=self._display.verbosity,
+                        invocation=_wants_invocation(variables),
                     )
             except MissingLibrary:
                 # The interpreter that Ansible finds for modules may be another, and have it.
@@ -57,4 +65,6 @@ def _same_python(one: str, other: str) -> bool:
 
 def _wants_invocation(variables: dict[str, t.Any]) -> bool:
     setting = "INJECT_INVOCATION"  # since ansible-core 2.21; before, always
-    return not C.config.get_configuration_definition(setting) or bool(C.config.get_config_value(setting, variables=variables))
+    return not C.config.get_configuration_definition(setting) or bool(
+        C.config.get_config_value(setting, variables=variables)
+    )

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A module of the controller in Ansible's own process: what AnsibleModule does around the call, without a Python of its own."""
+"""A module of the controller in Ansible's own process: what AnsibleModule does around the call, without a Python of its
+own.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -25,7 +28,9 @@ Result = t.Dict[str, t.Any]
 
 @contextlib.contextmanager
 def surroundings(environment: t.Mapping[str, t.Any], folder: str) -> t.Iterator[None]:
-    """Give this process for a while what a module finds in its own: the task's environment, the playbook's folder, no terminal."""
+    """Give this process for a while what a module finds in its own: the task's environment, the playbook's folder, no
+    terminal.
+    """
     variables, place = dict(os.environ), os.getcwd()
     os.environ.update({str(name): str(value) for name, value in environment.items()})
     try:
@@ -39,7 +44,16 @@ def surroundings(environment: t.Mapping[str, t.Any], folder: str) -> t.Iterator[
         os.environ.update(variables)
 
 
-def run(definition: Definition, name: str, arguments: t.Mapping[str, t.Any], *, check_mode: bool, diff: bool, verbosity: int, invocation: bool) -> Result:
+def run(
+    definition: Definition,
+    name: str,
+    arguments: t.Mapping[str, t.Any],
+    *,
+    check_mode: bool,
+    diff: bool,
+    verbosity: int,
+    invocation: bool,
+) -> Result:
     """Validate the arguments of the task `name` as AnsibleModule does and return the result as it would.
 
     A defect is a failure with the traceback in `exception`. Raises MissingLibrary.
@@ -49,10 +63,16 @@ def run(definition: Definition, name: str, arguments: t.Mapping[str, t.Any], *, 
     options = checked.validated_parameters
     # There is no public way to ask for these three.
     secrets, warnings, deprecations = checked._no_log_values, checked._warnings, checked._deprecations  # pylint: disable=protected-access
-    texts = [*(f"Both option {both['option']} and its alias {both['alias']} are set." for both in warnings), *get_warning_messages()[told:]]
+    texts = [
+        *(f"Both option {both['option']} and its alias {both['alias']} are set." for both in warnings),
+        *get_warning_messages()[told:],
+    ]
     if checked.error_messages:
         unknown = isinstance(checked.errors[0], UnsupportedError)
-        result = {"failed": True, "msg": (f"Unsupported parameters for ({name}) module: " if unknown else "") + checked.errors.msg}
+        result = {
+            "failed": True,
+            "msg": (f"Unsupported parameters for ({name}) module: " if unknown else "") + checked.errors.msg,
+        }
     else:
         secrets = secrets | definition.secrets(options)
         result, more = _attempt(definition, options, check_mode, diff, verbosity)
@@ -68,7 +88,9 @@ def run(definition: Definition, name: str, arguments: t.Mapping[str, t.Any], *, 
     return {**remove_values(result, secrets), **kept}
 
 
-def _attempt(definition: Definition, options: Result, check_mode: bool, diff: bool, verbosity: int) -> tuple[Result, list[str]]:
+def _attempt(
+    definition: Definition, options: Result, check_mode: bool, diff: bool, verbosity: int
+) -> tuple[Result, list[str]]:
     try:
         result, warnings = definition.outcome(options, check_mode, diff, verbosity)
         return json.loads(json.dumps(result)), warnings

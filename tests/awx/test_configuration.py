@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""playbooks/awx/configure.yml held against the real modules of awx.awx. There is no AWX: each task has to get as far as asking for one."""
+"""playbooks/awx/configure.yml held against the real modules of awx.awx. There is no AWX: each task has to get as far as
+asking for one.
+"""
+
 from __future__ import annotations
 
 import json
@@ -16,13 +19,20 @@ import yaml
 
 AWX = Path(__file__).resolve().parents[2] / "playbooks/awx"
 TEXT = (AWX / "configure.yml").read_text(encoding="utf-8")
-SETTINGS = {"awx_kubelet_project_url": "https://git.example.org/ops/kubelets.git", "awx_kubelet_image": "registry.example.org/ee:1",
-            "awx_kubelet_kubeconfig": "text", "awx_kubelet_credentials": ["ssh"]}
+SETTINGS = {
+    "awx_kubelet_project_url": "https://git.example.org/ops/kubelets.git",
+    "awx_kubelet_image": "registry.example.org/ee:1",
+    "awx_kubelet_kubeconfig": "text",
+    "awx_kubelet_credentials": ["ssh"],
+}
 # Port 9, discard: nobody listens there.
 NOWHERE = {"CONTROLLER_HOST": "http://127.0.0.1:9", "CONTROLLER_USERNAME": "nobody", "CONTROLLER_PASSWORD": "nothing"}
 REFUSED = "Connection refused"
-WRONG = {"Project": ("scm_type: git", "scm_type: hg"), "Job templates": ("job_slice_count: 1", "job_slices: 1"),
-         "Inventory source": ("update_on_launch: true", "update_on_launch: soon")}
+WRONG = {
+    "Project": ("scm_type: git", "scm_type: hg"),
+    "Job templates": ("job_slice_count: 1", "job_slices: 1"),
+    "Inventory source": ("update_on_launch: true", "update_on_launch: soon"),
+}
 
 
 class Loader(yaml.SafeLoader):
@@ -36,23 +46,45 @@ TASKS = {task["name"]: task for task in PLAY["tasks"]}
 
 def run(home: Path, program: str, *arguments: str) -> str:
     """What a program of Ansible prints, with an AWX that is not there."""
-    environment = {**{name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "CONTROLLER_", "TOWER_"))}, **NOWHERE,
-                   "HOME": str(home), "ANSIBLE_HOME": str(home / ".ansible"), "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json",
-                   "ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false"}
-    done = subprocess.run([str(Path(sys.executable).with_name(program)), *arguments], check=False, text=True, capture_output=True, stdin=subprocess.DEVNULL,
-                          timeout=300, env=environment, cwd=home)
+    environment = {
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("ANSIBLE_", "CONTROLLER_", "TOWER_"))
+        },
+        **NOWHERE,
+        "HOME": str(home),
+        "ANSIBLE_HOME": str(home / ".ansible"),
+        "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json",
+        "ANSIBLE_LOCALHOST_WARNING": "false",
+        "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+    }
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name(program)), *arguments],
+        check=False,
+        text=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+        env=environment,
+        cwd=home,
+    )
     assert "{" in done.stdout, done.stdout + done.stderr
-    return done.stdout[done.stdout.index("{"):]
+    return done.stdout[done.stdout.index("{") :]
 
 
 def messages(home: Path, text: str) -> dict[str, list[str]]:
     """Run the play to its end, whatever fails, and return what each task said, by name."""
     shutil.copytree(AWX, home / "awx")
     # What failed is to be read.
-    text = text.replace("      no_log: true\n", "").replace("  gather_facts: false\n", "  gather_facts: false\n  ignore_errors: true\n")
+    text = text.replace("      no_log: true\n", "").replace(
+        "  gather_facts: false\n", "  gather_facts: false\n  ignore_errors: true\n"
+    )
     (home / "awx/configure.yml").write_text(text, encoding="utf-8")
     found = {}
-    for task in json.loads(run(home, "ansible-playbook", "awx/configure.yml", "-e", json.dumps(SETTINGS)))["plays"][0]["tasks"]:
+    for task in json.loads(run(home, "ansible-playbook", "awx/configure.yml", "-e", json.dumps(SETTINGS)))["plays"][0][
+        "tasks"
+    ]:
         result = task["hosts"]["localhost"]
         found[task["task"]["name"]] = [row["msg"] for row in result.get("results", [result])]
     return found

@@ -5,9 +5,10 @@
 
     PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.bench_assign [--nodes 1000]
 
-Both run in one process run after the other against the lab's real API server, alternating, twice; the ratio of the best times is what counts,
-since the machine's speed is not ours to promise. Peak memory is that of the whole module process.
+Both run in one process run after the other against the lab's real API server, alternating, twice; the ratio of the best
+times is what counts, since the machine's speed is not ours to promise. Peak memory is that of the whole module process.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -44,15 +45,34 @@ def bare_loop(lab: Lab, names: list[str], source: dict[str, str]) -> float:
     api = lab.apiserver.api()
     started = time.perf_counter()
     for name in names:
-        api.call("PATCH", f"/api/v1/nodes/{name}", {"spec": {"configSource": {"configMap": source}}}, "application/merge-patch+json")
+        api.call(
+            "PATCH",
+            f"/api/v1/nodes/{name}",
+            {"spec": {"configSource": {"configMap": source}}},
+            "application/merge-patch+json",
+        )
     return time.perf_counter() - started
 
 
 def module(lab: Lab, names: list[str], source: dict[str, str]) -> dict[str, float]:
     """What the module's code takes for the same: it also lists, checks the ConfigMap, refuses the unfit and reads back."""
-    options = {"state": "present", "nodes": names, "source": source, "sources": None, "delivery": "auto", "check_source": True, "wait": False}
-    done = subprocess.run([sys.executable, "-c", MODULE], input=json.dumps({"auth": {"kubeconfig": str(lab.kubeconfig)}, "options": options}),
-                          text=True, capture_output=True, check=True, cwd=Path(__file__).resolve().parents[2])
+    options = {
+        "state": "present",
+        "nodes": names,
+        "source": source,
+        "sources": None,
+        "delivery": "auto",
+        "check_source": True,
+        "wait": False,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", MODULE],
+        input=json.dumps({"auth": {"kubeconfig": str(lab.kubeconfig)}, "options": options}),
+        text=True,
+        capture_output=True,
+        check=True,
+        cwd=Path(__file__).resolve().parents[2],
+    )
     return t.cast("dict[str, float]", json.loads(done.stdout))
 
 
@@ -69,8 +89,12 @@ def main() -> int:
         sources = []
         for kind in "abcd":
             place = {"namespace": "kube-system", "name": f"bench-{kind}", "kubeletConfigKey": "kubelet"}
-            body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": place["name"], "namespace": "kube-system"},
-                    "data": {"kubelet": json.dumps(HEADER)}}
+            body = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": place["name"], "namespace": "kube-system"},
+                "data": {"kubelet": json.dumps(HEADER)},
+            }
             lab.kubectl("apply", "-f", "-", stdin=json.dumps(body))
             sources.append(place)
         for turn in range(2):
@@ -79,14 +103,19 @@ def main() -> int:
             if measured["changed"] != count:
                 raise AssertionError(f"{measured['changed']} of {count} nodes were changed")
             best["module"], memory = min(best["module"], measured["seconds"]), max(memory, measured["memory"])
-            print(f"turn {turn + 1}: best bare loop {best['loop']:.2f} s, module {measured['seconds']:.2f} s, {measured['sent']} requests, "
-                  f"{measured['memory']:.0f} MB", flush=True)
+            print(
+                f"turn {turn + 1}: best bare loop {best['loop']:.2f} s, module {measured['seconds']:.2f} s, {measured['sent']} requests, "
+                f"{measured['memory']:.0f} MB",
+                flush=True,
+            )
     finally:
         lab.remove_node_objects("bench-")
         for kind in "abcd":
             lab.kubectl("delete", "configmap", "-n", "kube-system", f"bench-{kind}", "--ignore-not-found")
     ratio = best["module"] / best["loop"]
-    print(f"assign {count} nodes: {ratio:.2f} times the bare loop (at most {LIMIT_RATIO}), peak memory {memory:.0f} MB (at most {LIMIT_MEMORY:.0f})")
+    print(
+        f"assign {count} nodes: {ratio:.2f} times the bare loop (at most {LIMIT_RATIO}), peak memory {memory:.0f} MB (at most {LIMIT_MEMORY:.0f})"
+    )
     return 0 if ratio <= LIMIT_RATIO and memory < LIMIT_MEMORY else 1
 
 

@@ -1,11 +1,14 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a switch on the node costs beside a bare restart of the same kubelet, how fast a node goes back, and what the guard takes while it waits.
+"""What a switch on the node costs beside a bare restart of the same kubelet, how fast a node goes back, and what the
+guard takes while it waits.
 
-`python -m tests.benchmarks.bench_node`. All on one node in one run, medians of several turns, since the machine is never quiet. The role works on a kubelet
-with --dynamic-config-dir as well while its Node has no configSource, so that the lab of the other gates is used as it is.
+`python -m tests.benchmarks.bench_node`. All on one node in one run, medians of several turns, since the machine is
+never quiet. The role works on a kubelet with --dynamic-config-dir as well while its Node has no configSource, so that
+the lab of the other gates is used as it is.
 """
+
 from __future__ import annotations
 
 import json
@@ -72,11 +75,16 @@ class Row(t.NamedTuple):
 
 def bare(bench: Bench, turns: int = 3) -> list[float]:
     """Seconds from `systemctl restart kubelet` until its healthz answers, without anything of ours in between."""
-    return t.cast("list[float]", bench.python(f"{RESTART}\nprint(json.dumps([restart(lambda: True) for _turn in range({turns})]))"))
+    return t.cast(
+        "list[float]",
+        bench.python(f"{RESTART}\nprint(json.dumps([restart(lambda: True) for _turn in range({turns})]))"),
+    )
 
 
 def preflight(bench: Bench, turns: int = 3) -> list[float]:
-    """Seconds the module's code takes on the node, its imports and the kubelet's own check of a configuration with it; without Python's and Ansible's start."""
+    """Seconds the module's code takes on the node, its imports and the kubelet's own check of a configuration with it;
+    without Python's and Ansible's start.
+    """
     said = [bench.python(PREFLIGHT) for _turn in range(turns)]
     if any(verdict != "valid" for _seconds, verdict in said):
         raise AssertionError(f"the kubelet did not check its own configuration: {said}")
@@ -84,21 +92,29 @@ def preflight(bench: Bench, turns: int = 3) -> list[float]:
 
 
 def switches(bench: Bench, turns: int = 3) -> list[float]:
-    """Seconds of role `checkpoint` from the start of its stage task to the end of its confirm task, once a turn, each with another configuration.
+    """Seconds of role `checkpoint` from the start of its stage task to the end of its confirm task, once a turn, each
+    with another configuration.
 
-    Ansible's own log says when each task began; a task of ours after each turn marks its end. With Ansible's pipelining, which saves a quarter of a second
-    a task. The first turn also stages for the first time and installs the guard.
+    Ansible's own log says when each task began; a task of ours after each turn marks its end. With Ansible's
+    pipelining, which saves a quarter of a second a task. The first turn also stages for the first time and installs the
+    guard.
     """
     local = bench.local()
     tasks: list[dict[str, t.Any]] = []
     for turn in range(turns):
         text = json.dumps({**local, "maxPods": 60 + turn}, indent=2, sort_keys=True) + "\n"
-        tasks += [{"ansible.builtin.include_role": {"name": "livenodes.kubelet.checkpoint"},
-                   "vars": {"kubelet_config_source": bench.source(), "kubelet_config_data": {"kubelet": text}}},
-                  {"name": "Switched", "ansible.builtin.meta": "noop"}]
+        tasks += [
+            {
+                "ansible.builtin.include_role": {"name": "livenodes.kubelet.checkpoint"},
+                "vars": {"kubelet_config_source": bench.source(), "kubelet_config_data": {"kubelet": text}},
+            },
+            {"name": "Switched", "ansible.builtin.meta": "noop"},
+        ]
     with tempfile.TemporaryDirectory() as home:
         ansible = Ansible(Path(home), bench.lab.kubeconfig, bench.lab.inventory)
-        (Path(home) / "play.yml").write_text(json.dumps([{"hosts": bench.node.name, "gather_facts": False, "tasks": tasks}]))
+        (Path(home) / "play.yml").write_text(
+            json.dumps([{"hosts": bench.node.name, "gather_facts": False, "tasks": tasks}])
+        )
         run = ansible.playbook("play.yml", ANSIBLE_LOG_PATH=f"{home}/log", ANSIBLE_PIPELINING="1")
         if run.code:
             raise AssertionError(run.output)
@@ -107,7 +123,11 @@ def switches(bench: Bench, turns: int = 3) -> list[float]:
 
 def timed(log: str) -> list[float]:
     """Return the seconds from each `Stage the checkpoint` to the task after the `Confirm` that follows it."""
-    found = re.findall(r"^(\d+-\d+-\d+ \d+:\d+:\d+),(\d+) .*\| (?:TASK|RUNNING HANDLER|PLAY RECAP) ?(?:\[(?:[\w.]+ : )?(.*?)\])?", log, re.MULTILINE)
+    found = re.findall(
+        r"^(\d+-\d+-\d+ \d+:\d+:\d+),(\d+) .*\| (?:TASK|RUNNING HANDLER|PLAY RECAP) ?(?:\[(?:[\w.]+ : )?(.*?)\])?",
+        log,
+        re.MULTILINE,
+    )
     result, began, confirming = [], 0.0, False
     for when, milliseconds, name in found:
         now = time.mktime(time.strptime(when, "%Y-%m-%d %H:%M:%S")) + int(milliseconds) / 1000
@@ -119,8 +139,12 @@ def timed(log: str) -> list[float]:
 
 
 def waiting(bench: Bench, seconds: float = 30) -> tuple[float, float]:
-    """Memory in MB and per cent of a core that the guard takes while it waits for a trial's end, children included; once all is told."""
-    bench.wait(lambda: not bench.node.run(f"cat {STORE}/store/report", check=False).startswith("{"), 60, "end of the telling")
+    """Memory in MB and per cent of a core that the guard takes while it waits for a trial's end, children included;
+    once all is told.
+    """
+    bench.wait(
+        lambda: not bench.node.run(f"cat {STORE}/store/report", check=False).startswith("{"), 60, "end of the telling"
+    )
     pid = bench.node.unit_property("MainPID", GUARD)
 
     def ticks() -> int:
@@ -133,15 +157,23 @@ def waiting(bench: Bench, seconds: float = 30) -> tuple[float, float]:
 
 
 def recovery(bench: Bench, turns: int = 3) -> list[float]:
-    """Seconds from the restart with a configuration that ends the kubelet at once to healthz with the former one; nobody helps, and kubeadm's RestartSec."""
-    bench.node.run(f"mkdir -p $(dirname {SLOW_RESTARTS}); printf '[Service]\\nRestartSec=10\\n' > {SLOW_RESTARTS}; systemctl daemon-reload")
+    """Seconds from the restart with a configuration that ends the kubelet at once to healthz with the former one;
+    nobody helps, and kubeadm's RestartSec.
+    """
+    bench.node.run(
+        f"mkdir -p $(dirname {SLOW_RESTARTS}); printf '[Service]\\nRestartSec=10\\n' > {SLOW_RESTARTS}; systemctl daemon-reload"
+    )
     result = []
     try:
         for _turn in range(turns):
             bench.assign(BAD, deadline=300, restart=False)
-            result += bench.python(f"{RESTART}\nprint(json.dumps([restart(lambda: store.running() == 'store/local/config')]))")
+            result += bench.python(
+                f"{RESTART}\nprint(json.dumps([restart(lambda: store.running() == 'store/local/config')]))"
+            )
     finally:
-        bench.node.run(f"rm -f {SLOW_RESTARTS}; rmdir --ignore-fail-on-non-empty $(dirname {SLOW_RESTARTS}); systemctl daemon-reload")
+        bench.node.run(
+            f"rm -f {SLOW_RESTARTS}; rmdir --ignore-fail-on-non-empty $(dirname {SLOW_RESTARTS}); systemctl daemon-reload"
+        )
     return result
 
 
@@ -175,7 +207,9 @@ def main() -> int:
     lab = Lab.up(nodes=1, dynamic=dynamic)
     spec = lab.get("/api/v1/nodes/n1")["spec"]
     if "configSource" in spec:
-        raise LabError("n1 has a configSource: take it away first (`kubectl patch node n1 -p '{\"spec\":{\"configSource\":null}}'`)")
+        raise LabError(
+            'n1 has a configSource: take it away first (`kubectl patch node n1 -p \'{"spec":{"configSource":null}}\'`)'
+        )
     bench = Bench(lab, "n1")
     try:
         rows = measure(bench)
@@ -184,7 +218,13 @@ def main() -> int:
     passed = True
     for row in rows:
         passed &= row.value < row.most * NOISE
-        limit = "" if row.most == float("inf") else f"below {row.most:.2f}" if row.value < row.most else f"OVER {row.most:.2f}"
+        limit = (
+            ""
+            if row.most == float("inf")
+            else f"below {row.most:.2f}"
+            if row.value < row.most
+            else f"OVER {row.most:.2f}"
+        )
         print(f"{row.what:28} {row.value:6.2f} {row.unit:3} {limit:12} {' '.join(f'{turn:.2f}' for turn in row.turns)}")
     return 0 if passed else 1
 

@@ -1,16 +1,19 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the controller itself takes of a rollout, apart from what the nodes take, beside Ansible doing nothing on the same hosts in the same batches.
+"""What the controller itself takes of a rollout, apart from what the nodes take, beside Ansible doing nothing on the
+same hosts in the same batches.
 
     PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.bench_rollout [--nodes 1000]
 
-The nodes are simulated: each runs a new source a second after it saw it. The node time of a batch is from the moment at which the first of its kubelets
-saw its source to the last report of them; what is left of the time of ansible-playbook, from its start to its end, is the controller's.
+The nodes are simulated: each runs a new source a second after it saw it. The node time of a batch is from the moment at
+which the first of its kubelets saw its source to the last report of them; what is left of the time of ansible-playbook,
+from its start to its end, is the controller's.
 
-The limit is for a machine on which Ansible takes BARE for a task that does nothing; a slower one has its share more, measured in the same run,
-and MOST times the limit at most.
+The limit is for a machine on which Ansible takes BARE for a task that does nothing; a slower one has its share more,
+measured in the same run, and MOST times the limit at most.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -31,12 +34,18 @@ from tests.support.simulated import Change, Simulated
 PREFIX = "bench-"
 SHARE = 10
 """Per cent of the nodes in a batch, and of those that may be unavailable."""
-VARIABLES = {"kubelet_config_max_unavailable": f"{SHARE}%", "kubelet_config_serial": f"{SHARE}%", "kubelet_config_soak_seconds": 0}
+VARIABLES = {
+    "kubelet_config_max_unavailable": f"{SHARE}%",
+    "kubelet_config_serial": f"{SHARE}%",
+    "kubelet_config_soak_seconds": 0,
+}
 
 LIMIT = 0.15
 """Seconds of the controller a node, in total."""
 BARE = 0.03
-"""Seconds that a task which does nothing may take without the limit being raised: two cores, Python 3.11 of Debian, nobody else there."""
+"""Seconds that a task which does nothing may take without the limit being raised: two cores, Python 3.11 of Debian,
+nobody else there.
+"""
 MOST = 1.5
 """So many times the limit is a failure on any machine."""
 ATTEMPTS = 2
@@ -73,20 +82,33 @@ class Measured:
         rows = [
             ("ansible-playbook", self.wall, ""),
             ("node time", sum(self.batches), f"{min(self.batches):.2f} to {max(self.batches):.2f} s a batch"),
-            ("the controller's own", self.own, f"{verdict} {self.limit(nodes) / nodes:.3f}; {self.own / self.rival:.2f} times the bare play"),
-            ("bare play in these batches", self.rival, f"{self.bare * 1000:.0f} ms for each of {self.tasks} tasks a batch"),
-            ("again, nothing to do", self.unchanged, "")]
+            (
+                "the controller's own",
+                self.own,
+                f"{verdict} {self.limit(nodes) / nodes:.3f}; {self.own / self.rival:.2f} times the bare play",
+            ),
+            (
+                "bare play in these batches",
+                self.rival,
+                f"{self.bare * 1000:.0f} ms for each of {self.tasks} tasks a batch",
+            ),
+            ("again, nothing to do", self.unchanged, ""),
+        ]
         head = f"{nodes} nodes in {len(self.batches)} batches"
         lines = [f"{what:28} {value:8.2f} {value / nodes:9.3f}  {note}".rstrip() for what, value, note in rows]
         return "\n".join([f"{head:28} {'s':>8} {'s a node':>9}", *lines])
 
 
 def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -> list[float]:
-    """Seconds that each batch of the nodes took. Raises AssertionError unless each node changed once, and each batch after the one before it."""
+    """Seconds that each batch of the nodes took. Raises AssertionError unless each node changed once, and each batch
+    after the one before it.
+    """
     seen, reported = ({change.node: getattr(change, moment) for change in changes} for moment in ("seen", "reported"))
-    if sorted(change.node for change in changes) != sorted(names) or any(change.error or not change.restarted for change in changes):
+    if sorted(change.node for change in changes) != sorted(names) or any(
+        change.error or not change.restarted for change in changes
+    ):
         raise AssertionError(f"{len(changes)} changes of {len(names)} nodes: {changes}")
-    batches = [names[start:start + size] for start in range(0, len(names), size)]
+    batches = [names[start : start + size] for start in range(0, len(names), size)]
     spans = [(min(seen[name] for name in batch), max(reported[name] for name in batch)) for batch in batches]
     if any(end > begin for (_begun, end), (begin, _end) in itertools.pairwise(spans)):
         raise AssertionError(f"batches overlap: {spans}")
@@ -113,7 +135,18 @@ def bare(home: Path, tasks: int) -> str:
     """Write a play that does nothing so many times a batch, in the batches of the rollout, and return its path."""
     nothing = {"name": "Nothing", "ansible.builtin.assert": {"that": True, "quiet": True}, "run_once": True}
     path = home / "bare.yml"
-    path.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "serial": VARIABLES["kubelet_config_serial"], "tasks": [nothing] * tasks}]))
+    path.write_text(
+        json.dumps(
+            [
+                {
+                    "hosts": "all",
+                    "gather_facts": False,
+                    "serial": VARIABLES["kubelet_config_serial"],
+                    "tasks": [nothing] * tasks,
+                }
+            ]
+        )
+    )
     return str(path)
 
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The HTML report in a real browser: what a person sees of it, and that it asks nobody for anything."""
+
 from __future__ import annotations
 
 import json
@@ -32,6 +33,7 @@ def browser() -> t.Iterator[webdriver.Chrome]:
 @pytest.fixture
 def show(browser: webdriver.Chrome, tmp_path: Path) -> t.Callable[[t.Any], webdriver.Chrome]:
     """Open the report of a rollout."""
+
     def opened(rollout: t.Any) -> webdriver.Chrome:
         path = tmp_path / "report.html"
         page.write(str(path), document.make(rollout))
@@ -40,22 +42,27 @@ def show(browser: webdriver.Chrome, tmp_path: Path) -> t.Callable[[t.Any], webdr
             browser.get_log(kind)
         browser.get(path.as_uri())
         return browser
+
     return opened
 
 
 def lines(driver: webdriver.Chrome) -> list[str]:
     """Names in the table that are to be seen."""
-    return driver.execute_script("return [...document.querySelectorAll('.line:not([hidden])')].map((line) => line.children[0].textContent)")
+    return driver.execute_script(
+        "return [...document.querySelectorAll('.line:not([hidden])')].map((line) => line.children[0].textContent)"
+    )
 
 
 @pytest.mark.parametrize("size", [3, 100, 3000])
-def test_all_nodes_failures_first_and_nothing_asked_of_anybody(show: t.Callable[[t.Any], webdriver.Chrome], size: int) -> None:
+def test_all_nodes_failures_first_and_nothing_asked_of_anybody(
+    show: t.Callable[[t.Any], webdriver.Chrome], size: int
+) -> None:
     rollout = example(size)
     driver = show(rollout)
     names = lines(driver)
     failed = {name for name, node in rollout.nodes.items() if node.cause}
     assert set(names) == set(rollout.nodes)
-    assert failed and set(names[:len(failed)]) == failed
+    assert failed and set(names[: len(failed)]) == failed
     top = {part: driver.find_element(By.ID, part).location["y"] for part in ("failures", "changes", "nodes")}
     assert top["failures"] < top["changes"] < top["nodes"]
     for name in failed:
@@ -63,13 +70,19 @@ def test_all_nodes_failures_first_and_nothing_asked_of_anybody(show: t.Callable[
     # Nothing is wider than the window, at any width people have.
     for width in (1360, 420):
         driver.set_window_size(width, 900)
-        assert driver.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"), width
+        assert driver.execute_script(
+            "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        ), width
     driver.set_window_size(1360, 900)
     assert driver.get_log("browser") == []
     asked = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     urls = {entry["params"]["request"]["url"] for entry in asked if entry["method"] == "Network.requestWillBeSent"}
     assert {url for url in urls if not url.startswith("data:")} == {driver.current_url}
-    assert [entry for entry in driver.execute_script("return performance.getEntriesByType('resource').map((one) => one.name)") if entry != "data:,"] == []
+    assert [
+        entry
+        for entry in driver.execute_script("return performance.getEntriesByType('resource').map((one) => one.name)")
+        if entry != "data:,"
+    ] == []
 
 
 def test_what_is_asked_of_outside_is_refused(show: t.Callable[[t.Any], webdriver.Chrome]) -> None:
@@ -159,7 +172,9 @@ def test_light_dark_and_the_switch(show: t.Callable[[t.Any], webdriver.Chrome]) 
     driver = show(example(3))
 
     def bright() -> bool:
-        red = driver.execute_script("return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]")
+        red = driver.execute_script(
+            "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]"
+        )
         return bool(red > 128)
 
     assert bright()
@@ -176,7 +191,9 @@ def test_light_dark_and_the_switch(show: t.Callable[[t.Any], webdriver.Chrome]) 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_small_text_has_the_contrast_that_wcag_asks_for(show: t.Callable[[t.Any], webdriver.Chrome], scheme: str) -> None:
+def test_small_text_has_the_contrast_that_wcag_asks_for(
+    show: t.Callable[[t.Any], webdriver.Chrome], scheme: str
+) -> None:
     driver = show(example(100))
     prefer(driver, scheme)
     worst = driver.execute_script("""
@@ -198,7 +215,9 @@ def test_small_text_has_the_contrast_that_wcag_asks_for(show: t.Callable[[t.Any]
 
 def test_three_thousand_nodes_are_small_and_quick(show: t.Callable[[t.Any], webdriver.Chrome], tmp_path: Path) -> None:
     driver = show(example(3000))
-    times = driver.execute_script("const one = performance.getEntriesByType('navigation')[0]; return [one.domContentLoadedEventEnd, one.loadEventEnd]")
+    times = driver.execute_script(
+        "const one = performance.getEntriesByType('navigation')[0]; return [one.domContentLoadedEventEnd, one.loadEventEnd]"
+    )
     size = (tmp_path / "report.html").stat().st_size
     print(f"{size / 1e6:.2f} MB, loaded in {times[1]:.0f} ms")
     assert size < 3e6

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab for a test session, and a clean fleet for every test."""
+
 from __future__ import annotations
 
 import os
@@ -58,10 +59,19 @@ def fleet(lab: Lab, session: Session) -> t.Iterator[tuple[str, ...]]:
 def to_local(lab: Lab, session: Session) -> None:
     """Bring every node of the fleet back to its local config with an empty status, and remove the tests' ConfigMaps."""
     before = nodes.read(session, FLEET)
-    options = {"state": "absent", "nodes": list(FLEET), "sources": None, "delivery": "auto", "check_source": True, "wait": True, "wait_timeout": 90,
-               "wait_sleep": 1}
+    options = {
+        "state": "absent",
+        "nodes": list(FLEET),
+        "sources": None,
+        "delivery": "auto",
+        "check_source": True,
+        "wait": True,
+        "wait_timeout": 90,
+        "wait_sleep": 1,
+    }
     source.config_source(session, options, False)
-    # A kubelet that had not taken up its source yet may still fail to fetch it, and says so until its next restart (status.go of 1.20).
+    # A kubelet that had not taken up its source yet may still fail to fetch it, and says so until its next restart
+    # (status.go of 1.20).
     halfway = {node.name for node in before.values() if not same_place(node.source, node.part("assigned"))}
     stale = {node.name for node in nodes.read(session, FLEET).values() if node.error}
     for name in sorted(halfway | stale):
@@ -74,4 +84,8 @@ def to_local(lab: Lab, session: Session) -> None:
 
 
 def _until_clean(session: Session, names: list[str]) -> None:
-    eventually(lambda: not any(node.error for node in nodes.read(session, names).values()), 60, f"an empty status on {', '.join(names)}")
+    eventually(
+        lambda: not any(node.error for node in nodes.read(session, names).values()),
+        60,
+        f"an empty status on {', '.join(names)}",
+    )

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """ConfigMaps that change under the kubelets that follow them: edited in place, deleted, made again."""
+
 from __future__ import annotations
 
 import json
@@ -15,14 +16,33 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session
 from tests.lab.lab import Lab
 from tests.support.views import eventually, look
 
-OPTIONS: dict[str, t.Any] = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True,
-                             "wait": True, "wait_timeout": 90, "wait_sleep": 1, "pods": None}
-PUSH = {"state": "present", "src": None, "name": "mutable", "namespace": "kube-system", "key": "kubelet", "immutable": False}
+OPTIONS: dict[str, t.Any] = {
+    "state": "present",
+    "nodes": None,
+    "source": None,
+    "sources": None,
+    "delivery": "auto",
+    "check_source": True,
+    "wait": True,
+    "wait_timeout": 90,
+    "wait_sleep": 1,
+    "pods": None,
+}
+PUSH = {
+    "state": "present",
+    "src": None,
+    "name": "mutable",
+    "namespace": "kube-system",
+    "key": "kubelet",
+    "immutable": False,
+}
 
 
 def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
     """The kubelet follows; verify says which of these happened."""
-    table = dump.dump(session, {"nodes": ["n1"], "label_selectors": None, "facts": True}, False)["ansible_facts"]["kubelet_configz"]
+    table = dump.dump(session, {"nodes": ["n1"], "label_selectors": None, "facts": True}, False)["ansible_facts"][
+        "kubelet_configz"
+    ]
     variant = table["nodes"]["n1"]["variant"]
     (place,) = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"].values()
     source.config_source(session, {**OPTIONS, "sources": {"n1": place}}, False)
@@ -36,7 +56,10 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
     second = look(lab, "n1")
     assert (second.configz["maxPods"], second.spec, second.error) == (43, first.spec, "")
     assert second.invocation != first.invocation
-    assert second.status["active"]["configMap"]["resourceVersion"] != first.status["active"]["configMap"]["resourceVersion"]
+    assert (
+        second.status["active"]["configMap"]["resourceVersion"]
+        != first.status["active"]["configMap"]["resourceVersion"]
+    )
     with pytest.raises(ClusterError, match="edited it in place"):
         push.push(session, {**PUSH, "variants": table["variants"]}, False)
 
@@ -46,7 +69,11 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
         source.config_source(session, verified, False)
     eventually(lambda: look(lab, "n1").error.startswith("failed to sync"), 40, "the sync error in the status")
     third = look(lab, "n1")
-    assert (third.configz["maxPods"], third.invocation, third.name_of("active")) == (43, second.invocation, place["name"])
+    assert (third.configz["maxPods"], third.invocation, third.name_of("active")) == (
+        43,
+        second.invocation,
+        place["name"],
+    )
 
     # Made again with the content of before: another uid, so a restart, and the live configuration of before.
     push.push(session, {**PUSH, "variants": table["variants"]}, False)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The demo tells the truth: it shows the main job, notices when it goes wrong, and leaves things as they were."""
+
 from __future__ import annotations
 
 import os
@@ -23,19 +24,38 @@ PROGRAMS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 def test_demo_on_a_lab_that_is_up(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """All steps, with the values and the error in the output; the lab stays up."""
-    done = subprocess.run(COMMAND, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                          env={**ansible.environment, "PATH": PROGRAMS})
+    done = subprocess.run(
+        COMMAND,
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        env={**ansible.environment, "PATH": PROGRAMS},
+    )
     assert done.returncode == 0, done.stdout
-    for text in ("$ ansible-playbook -i inventory livenodes.kubelet.plan -e kubelet_config_hosts=workers_a", "maxPods: 110 -> 80", "Untouched hosts: n3",
-                 "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number", '1 node (n3): evictionHard["memory.available"]: quantities must match',
-                 "kill -9", "config: deadly", "config: the good one; it answers", '"error": "the kubelet ended 2 times"', "went back to last-known-good",
-                 "to use /api/v1/namespaces/kube-system/configmaps/livenodes-kubelet-", "stays up"):
+    for text in (
+        "$ ansible-playbook -i inventory livenodes.kubelet.plan -e kubelet_config_hosts=workers_a",
+        "maxPods: 110 -> 80",
+        "Untouched hosts: n3",
+        "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number",
+        '1 node (n3): evictionHard["memory.available"]: quantities must match',
+        "kill -9",
+        "config: deadly",
+        "config: the good one; it answers",
+        '"error": "the kubelet ended 2 times"',
+        "went back to last-known-good",
+        "to use /api/v1/namespaces/kube-system/configmaps/livenodes-kubelet-",
+        "stays up",
+    ):
         assert text in " ".join(done.stdout.split()), done.stdout
     assert "\033" not in done.stdout
     assert_given_back(lab)
 
 
-def test_demo_notices_what_goes_other_than_it_should(lab: Lab, tmp_path: Path, ansible: Ansible, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_notices_what_goes_other_than_it_should(
+    lab: Lab, tmp_path: Path, ansible: Ansible, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A playbook that succeeds where it must fail, and the reverse."""
     monkeypatch.setenv("PATH", PROGRAMS)
     monkeypatch.setenv("ANSIBLE_COLLECTIONS_PATH", ansible.environment["ANSIBLE_COLLECTIONS_PATH"])
@@ -78,11 +98,21 @@ sys.exit(demo.main())
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_demo_takes_its_own_lab_down_when_stopped(fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path, stop: signal.Signals) -> None:
+def test_demo_takes_its_own_lab_down_when_stopped(
+    fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path, stop: signal.Signals
+) -> None:
     """Stopped in the middle of a playbook, by Ctrl-C, by kill, or because the terminal is gone."""
     mark = tmp_path / "down"
-    with subprocess.Popen([sys.executable, "-c", OWN, str(mark)], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                          cwd=ROOT, env={**ansible.environment, "PATH": PROGRAMS}, start_new_session=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWN, str(mark)],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        cwd=ROOT,
+        env={**ansible.environment, "PATH": PROGRAMS},
+        start_new_session=True,
+    ) as process:
         assert process.stdout
         said = []
         for line in process.stdout:
@@ -108,10 +138,19 @@ with shown.without_dynamic_config() as node:
 """
 
 
-def test_demo_gives_the_node_back_when_stopped(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path) -> None:
+def test_demo_gives_the_node_back_when_stopped(
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path
+) -> None:
     """Stopped while Ansible is dead and the kubelet too: store, guard, ConfigMap and the missing flag are no more."""
-    with subprocess.Popen([sys.executable, "-c", NODE_PART, str(tmp_path / "demo")], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          stdin=subprocess.DEVNULL, cwd=ROOT, env={**ansible.environment, "PATH": PROGRAMS}) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", NODE_PART, str(tmp_path / "demo")],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        cwd=ROOT,
+        env={**ansible.environment, "PATH": PROGRAMS},
+    ) as process:
         assert process.stdout
         said = []
         for line in process.stdout:

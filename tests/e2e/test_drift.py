@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drift made by hand on real nodes, and what the playbook says of it: n1 follows Node.spec.configSource, n3 has checkpoints."""
+"""Drift made by hand on real nodes, and what the playbook says of it: n1 follows Node.spec.configSource, n3 has
+checkpoints.
+"""
+
 from __future__ import annotations
 
 import json
@@ -46,8 +49,12 @@ def flags(ansible: Ansible, modern: LabNode) -> t.Iterator[str]:  # noqa: F811
         modern.run(f"cat > {FLAGS}", stdin=before)
 
 
-def test_every_cause_of_a_mixed_fleet(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode, flags: str) -> None:  # noqa: F811
-    """Nothing after a rollout; then a flag, an edited checkpoint, an edited ConfigMap, a new declaration and kubeadm's ConfigMap, all at once."""
+def test_every_cause_of_a_mixed_fleet(
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode, flags: str
+) -> None:  # noqa: F811
+    """Nothing after a rollout; then a flag, an edited checkpoint, an edited ConfigMap, a new declaration and kubeadm's
+    ConfigMap, all at once.
+    """
     ansible.variables(all={"kubelet_config": DECLARED, "kubelet_config_immutable": False})
     rolled_out = ansible.playbook("rollout", *HOSTS)
     assert rolled_out.code == 0, rolled_out.output
@@ -56,26 +63,49 @@ def test_every_cause_of_a_mixed_fleet(lab: Lab, fleet: tuple[str, ...], ansible:
     clean, rows, found = drift(ansible, *LOOK)
     assert (clean.code, rows) == (0, {}), clean.output
     assert {name: (node["delivery"], node["host"]) for name, node in found["nodes"].items()} == {
-        "n1": ("native", "looked at"), "n3": ("checkpoint", "looked at")}
+        "n1": ("native", "looked at"),
+        "n3": ("checkpoint", "looked at"),
+    }
     assert views(lab, ("n1", "n3")) == before
 
-    modern.run(f"sed -i 's/\"$/ --event-burst=99\"/' {flags} && grep -q event-burst {flags} && systemctl restart kubelet")
+    modern.run(
+        f"sed -i 's/\"$/ --event-burst=99\"/' {flags} && grep -q event-burst {flags} && systemctl restart kubelet"
+    )
     name = before["n1"].name_of("active")
     held = json.loads(lab.kubectl("get", "configmap", "-n", "kube-system", name or "", "-o", "json"))["data"]["kubelet"]
-    lab.kubectl("patch", "configmap", "-n", "kube-system", name or "", "--type=merge", "-p",
-                json.dumps({"data": {"kubelet": held.replace('"eventBurst": 31', '"eventBurst": 32')}}))
-    eventually(lambda: {name: view.configz.get("eventBurst") for name, view in views(lab, ("n1", "n3")).items()} == {"n1": 32, "n3": 99}, 90,
-               "both kubelets are back with another eventBurst")
+    lab.kubectl(
+        "patch",
+        "configmap",
+        "-n",
+        "kube-system",
+        name or "",
+        "--type=merge",
+        "-p",
+        json.dumps({"data": {"kubelet": held.replace('"eventBurst": 31', '"eventBurst": 32')}}),
+    )
+    eventually(
+        lambda: (
+            {name: view.configz.get("eventBurst") for name, view in views(lab, ("n1", "n3")).items()}
+            == {"n1": 32, "n3": 99}
+        ),
+        90,
+        "both kubelets are back with another eventBurst",
+    )
     # A kubelet that is about to start would read it.
     active = modern.run("readlink -f /var/lib/kubelet-config/active/kubelet").strip()
-    modern.run(f"sed -i 's/\"kubeAPIQPS\": 57/\"kubeAPIQPS\": 66/' {active}")
+    modern.run(f'sed -i \'s/"kubeAPIQPS": 57/"kubeAPIQPS": 66/\' {active}')
     ansible.variables(all={"kubelet_config": {**DECLARED, "registryPullQPS": 8}, "kubelet_config_kubeadm": "check"})
     changed = views(lab, ("n1", "n3"))
     run, rows, found = drift(ansible)
     assert run.code != 0
     assert {place: row["cause"] for place, row in rows.items()} == {
-        ("n1", "eventBurst"): "configmap changed", ("n1", "registryPullQPS"): "configmap changed", ("n1", "kubeAPIQPS"): "kubeadm",
-        ("n3", "eventBurst"): "flag", ("n3", "registryPullQPS"): "not rolled out", ("n3", "kubeAPIQPS"): "edited file"}, run.output
+        ("n1", "eventBurst"): "configmap changed",
+        ("n1", "registryPullQPS"): "configmap changed",
+        ("n1", "kubeAPIQPS"): "kubeadm",
+        ("n3", "eventBurst"): "flag",
+        ("n3", "registryPullQPS"): "not rolled out",
+        ("n3", "kubeAPIQPS"): "edited file",
+    }, run.output
     assert found["summary"]["drifted"] == 2 and found["nodes"]["n1"]["host"] == ""
     row = rows["n3", "kubeAPIQPS"]
     assert [row[stage] for stage in ("declared", "pushed", "assigned", "disk", "live")] == [57, 57, 57, 66, 57]
@@ -87,7 +117,9 @@ def test_every_cause_of_a_mixed_fleet(lab: Lab, fleet: tuple[str, ...], ansible:
     ansible.host_variables(n3={"ansible_port": 2})
     lost, rows, found = drift(ansible, "-e", "kubelet_config_drift=report")
     assert lost.code == 0, lost.output
-    assert found["nodes"]["n3"]["host"] == "not looked at on the node: unreachable" and found["summary"]["not_looked_at"] == ["n3"]
+    assert found["nodes"]["n3"]["host"] == "not looked at on the node: unreachable" and found["summary"][
+        "not_looked_at"
+    ] == ["n3"]
     assert rows["n3", "eventBurst"]["cause"] == "unknown" and "--event-burst" in rows["n3", "eventBurst"]["message"]
 
 
@@ -99,7 +131,9 @@ def test_a_file_that_nobody_restarted_the_kubelet_for(lab: Lab, fleet: tuple[str
         node.run(f"grep -v '^eventBurst:' /root/before-drift > {FILE}; echo 'eventBurst: 12' >> {FILE}")
         run, rows, _found = drift(ansible, *LOOK)
         assert run.code != 0
-        assert {place: (row["cause"], row["disk"], row["live"]) for place, row in rows.items()} == {("n1", "eventBurst"): ("not restarted", 12, 10)}
+        assert {place: (row["cause"], row["disk"], row["live"]) for place, row in rows.items()} == {
+            ("n1", "eventBurst"): ("not restarted", 12, 10)
+        }
         assert FILE in rows["n1", "eventBurst"]["message"]
     finally:
         node.run(f"mv /root/before-drift {FILE}")

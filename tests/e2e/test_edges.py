@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every edge between seven kinds of config source, in both directions, on real kubelets."""
+
 from __future__ import annotations
 
 import itertools
@@ -34,28 +35,43 @@ def sources(lab: Lab, fleet: tuple[str, ...], session: Session) -> dict[str, dic
     """For each node the sources by kind, made from the node's own live configuration and pushed with kubectl."""
     table: dict[str, dict[str, dict[str, str]]] = {}
     for name in fleet:
-        live = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", "enforceNodeAllocatable": [], **look(lab, name).configz}
+        live = {
+            "kind": "KubeletConfiguration",
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "enforceNodeAllocatable": [],
+            **look(lab, name).configz,
+        }
         if live["cgroupsPerQOS"]:
             live["enforceNodeAllocatable"] = ["pods"]
         contents = {
             "good_a": json.dumps({**live, "maxPods": PODS["good_a"], "eventBurst": 41}),
-            "good_b": json.dumps({**live, "maxPods": PODS["good_b"], "eventBurst": 42}), "unparsable": "maxPods: [not, closed",
-            "invalid": json.dumps({**live, "kubeAPIQPS": -1}), "missing_key": json.dumps(live),
+            "good_b": json.dumps({**live, "maxPods": PODS["good_b"], "eventBurst": 42}),
+            "unparsable": "maxPods: [not, closed",
+            "invalid": json.dumps({**live, "kubeAPIQPS": -1}),
+            "missing_key": json.dumps(live),
         }
-        table[name] = {"missing_configmap": {"namespace": NAMESPACE, "name": f"edge-{name}-missing", "kubeletConfigKey": "kubelet"}}
+        table[name] = {
+            "missing_configmap": {"namespace": NAMESPACE, "name": f"edge-{name}-missing", "kubeletConfigKey": "kubelet"}
+        }
         for kind, text in contents.items():
             configmap = f"edge-{name}-{kind.replace('_', '-')}"
-            body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"other" if kind == "missing_key" else "kubelet": text},
-                    "metadata": {"name": configmap, "namespace": NAMESPACE, "labels": {"livenodes.test": "yes"}}}
+            body = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "data": {"other" if kind == "missing_key" else "kubelet": text},
+                "metadata": {"name": configmap, "namespace": NAMESPACE, "labels": {"livenodes.test": "yes"}},
+            }
             lab.kubectl("apply", "-f", "-", stdin=json.dumps(body))
             table[name][kind] = {"namespace": NAMESPACE, "name": configmap, "kubeletConfigKey": "kubelet"}
     return table
 
 
-def test_every_edge(lab: Lab, fleet: tuple[str, ...], session: Session, sources: dict[str, dict[str, dict[str, str]]]) -> None:
+def test_every_edge(
+    lab: Lab, fleet: tuple[str, ...], session: Session, sources: dict[str, dict[str, dict[str, str]]]
+) -> None:
     """Three nodes walk a third of the circuit each, in step; after every step the four views are what the model says."""
     share = len(CIRCUIT) // len(fleet)
-    walks = {name: CIRCUIT[index * share:(index + 1) * share] for index, name in enumerate(fleet)}
+    walks = {name: CIRCUIT[index * share : (index + 1) * share] for index, name in enumerate(fleet)}
     models = {name: Model() for name in fleet}
     local_pods = {name: look(lab, name).configz["eventBurst"] for name in fleet}
     # Each walk begins where its share of the circuit does.
@@ -64,18 +80,30 @@ def test_every_edge(lab: Lab, fleet: tuple[str, ...], session: Session, sources:
         _step(lab, session, sources, models, {name: walk[step][1] for name, walk in walks.items()}, local_pods)
 
 
-def _step(lab: Lab, session: Session, sources: dict[str, dict[str, dict[str, str]]], models: dict[str, Model], states: dict[str, str],
-          local: dict[str, int]) -> None:
+def _step(
+    lab: Lab,
+    session: Session,
+    sources: dict[str, dict[str, dict[str, str]]],
+    models: dict[str, Model],
+    states: dict[str, str],
+    local: dict[str, int],
+) -> None:
     before = {name: look(lab, name) for name in states}
     wanted = {name: None if state == "nil" else sources[name][state] for name, state in states.items()}
-    rows = {**_assign(session, {name: place for name, place in wanted.items() if place}, "present"),
-            **_assign(session, [name for name, place in wanted.items() if not place], "absent")}
+    rows = {
+        **_assign(session, {name: place for name, place in wanted.items() if place}, "present"),
+        **_assign(session, [name for name, place in wanted.items() if not place], "absent"),
+    }
     for name, state in states.items():
         came_from = models[name].disk
         restarts = models[name].assign(state)
         edge = f"{name}: {came_from} -> {state}"
-        eventually(lambda name=name: _as_modelled(look(lab, name), models[name], sources[name]), 60, f"{edge}: the status of {models[name]}",
-                   now=lambda name=name: (look(lab, name).status, rows[name]["message"]))
+        eventually(
+            lambda name=name: _as_modelled(look(lab, name), models[name], sources[name]),
+            60,
+            f"{edge}: the status of {models[name]}",
+            now=lambda name=name: (look(lab, name).status, rows[name]["message"]),
+        )
         _four_views(edge, before[name], look(lab, name), wanted[name], models[name], restarts, local[name])
         _verdict(edge, rows[name], state, models[name])
 
@@ -84,8 +112,17 @@ def _assign(session: Session, what: t.Any, state: str) -> dict[str, dict[str, t.
     """Assign and wait with the module's own code; return the rows, whether or not all nodes got there."""
     if not what:
         return {}
-    options = {"state": state, "nodes": what if state == "absent" else None, "sources": what if state == "present" else None, "source": None,
-               "delivery": "auto", "check_source": False, "wait": True, "wait_timeout": 60, "wait_sleep": 1}
+    options = {
+        "state": state,
+        "nodes": what if state == "absent" else None,
+        "sources": what if state == "present" else None,
+        "source": None,
+        "delivery": "auto",
+        "check_source": False,
+        "wait": True,
+        "wait_timeout": 60,
+        "wait_sleep": 1,
+    }
     try:
         return t.cast("dict[str, dict[str, t.Any]]", source.config_source(session, options, False)["nodes"])
     except NodesFailed as error:
@@ -98,22 +135,32 @@ def _as_modelled(view: View, model: Model, places: dict[str, dict[str, str]]) ->
     return view.error == model.error and all(view.name_of(part) == name for part, name in parts.items())
 
 
-def _four_views(edge: str, before: View, now: View, wanted: dict[str, str] | None, model: Model, restarts: bool, local: int) -> None:
+def _four_views(
+    edge: str, before: View, now: View, wanted: dict[str, str] | None, model: Model, restarts: bool, local: int
+) -> None:
     assert now.spec == wanted, edge
     assert now.name_of("lastKnownGood") is None, edge
     assert now.configz["eventBurst"] == PODS.get(model.active or "", local), f"{edge}: live configuration"
-    assert (now.invocation != before.invocation) == restarts, f"{edge}: the kubelet was {'not ' if restarts else ''}restarted"
+    assert (now.invocation != before.invocation) == restarts, (
+        f"{edge}: the kubelet was {'not ' if restarts else ''}restarted"
+    )
     assert (now.restarts > before.restarts) == restarts, f"{edge}: restart counter {before.restarts} -> {now.restarts}"
 
 
 def _verdict(edge: str, row: dict[str, t.Any], state: str, model: Model) -> None:
     """What the module told its user about this step."""
-    expected = {"nil": "local", "good_a": "active", "good_b": "active", "missing_configmap": "sync_error"}.get(state, "fell_back")
+    expected = {"nil": "local", "good_a": "active", "good_b": "active", "missing_configmap": "sync_error"}.get(
+        state, "fell_back"
+    )
     if expected == "active" and edge.startswith("n2"):
         # This node's kubelet has --max-pods on its command line.
         expected = "differs"
         assert "--max-pods" in row["message"], edge
     assert row["state"] == expected, f"{edge}: {row['message']}"
-    hints = {"unparsable": "key kubelet", "invalid": "kubeAPIQPS", "missing_key": "it has no key kubelet (it has: other)",
-             "missing_configmap": "does not exist"}
+    hints = {
+        "unparsable": "key kubelet",
+        "invalid": "kubeAPIQPS",
+        "missing_key": "it has no key kubelet (it has: other)",
+        "missing_configmap": "does not exist",
+    }
     assert hints.get(state, "") in row["message"], f"{edge}: {row['message']}"

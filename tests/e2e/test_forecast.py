@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plan would cost, judged from a real node, and whether a real kubelet then does so. The pods have no image, which no part of this needs."""
+"""What a plan would cost, judged from a real node, and whether a real kubelet then does so. The pods have no image,
+which no part of this needs.
+"""
+
 from __future__ import annotations
 
 import json
@@ -25,14 +28,33 @@ SCARCE = {"evictionHard": {"memory.available": "99.99%"}}
 @pytest.fixture
 def pods(lab: Lab, fleet: tuple[str, ...]) -> t.Iterator[tuple[str, ...]]:
     """Pods that n1 was given, a second or more apart."""
-    with_account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "default"}}
+    with_account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"namespace": "default", "name": "default"},
+    }
     lab.kubectl("apply", "-f", "-", stdin=json.dumps(with_account))
     try:
         for name in PODS:
-            lab.kubectl("create", "-f", "-", stdin=json.dumps({
-                "apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": name},
-                "spec": {"nodeName": "n1", "automountServiceAccountToken": False, "terminationGracePeriodSeconds": 0,
-                         "tolerations": [{"operator": "Exists"}], "containers": [{"name": "main", "image": "none.invalid/none"}]}}))
+            lab.kubectl(
+                "create",
+                "-f",
+                "-",
+                stdin=json.dumps(
+                    {
+                        "apiVersion": "v1",
+                        "kind": "Pod",
+                        "metadata": {"namespace": "default", "name": name},
+                        "spec": {
+                            "nodeName": "n1",
+                            "automountServiceAccountToken": False,
+                            "terminationGracePeriodSeconds": 0,
+                            "tolerations": [{"operator": "Exists"}],
+                            "containers": [{"name": "main", "image": "none.invalid/none"}],
+                        },
+                    }
+                ),
+            )
             time.sleep(1.1)
         yield PODS
     finally:
@@ -50,7 +72,9 @@ def test_a_real_node_is_read(lab: Lab, pods: tuple[str, ...], session: Session) 
     node = nodes.read(session, ["n1"])["n1"]
     found = load.read(session, node)
     assert found.unread == ""
-    assert {"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "pid.available"} <= set(found.signals)
+    assert {"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "pid.available"} <= set(
+        found.signals
+    )
     assert all(0 < seen.available <= seen.capacity for seen in found.signals.values())
     # The kubelet sees its own capacity in both places; only the unit in which they are told differs.
     assert abs(found.capacity["memory"] - found.signals["memory.available"].capacity) < 2**20
@@ -64,14 +88,31 @@ def test_pods_that_would_be_evicted_stop_the_plan(lab: Lab, pods: tuple[str, ...
     document = ansible.home / "plan.json"
     run = ansible.playbook("plan", *N1, "-e", f"kubelet_config_plan_file={document}")
     assert run.code != 0
-    for text in ("1 node to restart, 0 to drain, 3 pods at risk (3 evicted, 0 refused)", "evictionHard memory.available 99.99% is more than is available",
-                 "default/old", "the forecast is refused, nothing was written: 3 pods at risk, 0 allowed.", "kubelet_config_forecast: warn"):
+    for text in (
+        "1 node to restart, 0 to drain, 3 pods at risk (3 evicted, 0 refused)",
+        "evictionHard memory.available 99.99% is more than is available",
+        "default/old",
+        "the forecast is refused, nothing was written: 3 pods at risk, 0 allowed.",
+        "kubelet_config_forecast: warn",
+    ):
         assert text in run.output, run.output
     forecast = json.loads(document.read_text())["forecast"]
     assert {row["pod"] for row in forecast["nodes"]["n1"]["evicted"]} == set(pods)
     assert forecast["summary"]["pods_evicted"] == 3
     assert look(lab, "n1") == before
-    assert lab.kubectl("get", "configmaps", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet", "-o", "name") == ""
+    assert (
+        lab.kubectl(
+            "get",
+            "configmaps",
+            "-n",
+            "kube-system",
+            "-l",
+            "app.kubernetes.io/managed-by=livenodes.kubelet",
+            "-o",
+            "name",
+        )
+        == ""
+    )
     for accepted in ("kubelet_config_forecast=warn", "kubelet_config_forecast_pods=3"):
         run = ansible.playbook("plan", *N1, "-e", accepted)
         assert (run.code, "3 pods at risk" in run.output) == (0, True), run.output
@@ -81,19 +122,35 @@ def test_pods_that_would_be_evicted_stop_the_plan(lab: Lab, pods: tuple[str, ...
 
 def test_the_forecast_comes_true(lab: Lab, pods: tuple[str, ...], ansible: Ansible) -> None:
     """The pods that were forecast to be refused are, by the kubelet's own word, and no other."""
-    eventually(lambda: all(phase == ("Pending", "") for phase in phases(lab).values()), 30, "pods that the kubelet has taken up", lambda: phases(lab))
+    eventually(
+        lambda: all(phase == ("Pending", "") for phase in phases(lab).values()),
+        30,
+        "pods that the kubelet has taken up",
+        lambda: phases(lab),
+    )
     ansible.variables(workers_a={"kubelet_config": {"maxPods": 2}})
     document = ansible.home / "plan.json"
-    run = ansible.playbook("plan", *N1, "-e", f"kubelet_config_plan_file={document}", "-e", "kubelet_config_forecast=warn")
+    run = ansible.playbook(
+        "plan", *N1, "-e", f"kubelet_config_plan_file={document}", "-e", "kubelet_config_forecast=warn"
+    )
     assert run.code == 0, run.output
     forecast = {row["pod"] for row in json.loads(document.read_text())["forecast"]["nodes"]["n1"]["refused"]}
     assert forecast == {"young"}
     # Who is refused at the first restart, see below, is a loss.
-    run = ansible.playbook("rollout", *N1, "-e", "kubelet_config_forecast=ignore", "-e", "kubelet_config_allow_pod_loss=1")
+    run = ansible.playbook(
+        "rollout", *N1, "-e", "kubelet_config_forecast=ignore", "-e", "kubelet_config_allow_pod_loss=1"
+    )
     assert run.code == 0, run.output
     assert look(lab, "n1").configz["maxPods"] == 2
-    # A kubelet admits by the room that its Node object shows, which at the first restart can still be the old one. The next restart goes by the new one.
-    eventually(lambda: lab.kubectl("get", "node", "n1", "-o", "jsonpath={.status.allocatable.pods}") == "2", 60, "the new room on the Node")
+    # A kubelet admits by the room that its Node object shows, which at the first restart can still be the old one. The
+    # next restart goes by the new one.
+    eventually(
+        lambda: lab.kubectl("get", "node", "n1", "-o", "jsonpath={.status.allocatable.pods}") == "2",
+        60,
+        "the new room on the Node",
+    )
     lab.node("n1").run("systemctl restart kubelet")
-    eventually(lambda: phases(lab)["young"] == ("Failed", "OutOfpods"), 60, "the youngest pod refused", lambda: phases(lab))
+    eventually(
+        lambda: phases(lab)["young"] == ("Failed", "OutOfpods"), 60, "the youngest pod refused", lambda: phases(lab)
+    )
     assert {name for name, (phase, _reason) in phases(lab).items() if phase == "Failed"} == forecast

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The gate before a batch, with a real API server and a group of ten Node objects that no kubelet stands behind."""
+
 from __future__ import annotations
 
 import json
@@ -40,13 +41,29 @@ def _clear(lab: Lab) -> None:
 def say(lab: Lab, name: str, ready: str = "True", error: str = "") -> None:
     """Write a Node's status as its kubelet, or the node controller, would."""
     reason = "KubeletReady" if ready == "True" else "NodeStatusUnknown"
-    body = {"status": {"conditions": [{"type": "Ready", "status": ready, "reason": reason, "message": "said by a test"}], "config": {"error": error}}}
+    body = {
+        "status": {
+            "conditions": [{"type": "Ready", "status": ready, "reason": reason, "message": "said by a test"}],
+            "config": {"error": error},
+        }
+    }
     lab.apiserver.api().call("PATCH", f"/api/v1/nodes/{name}/status", body, STRATEGIC)
 
 
 def look(session: Session, group: list[str], *batch: str, **options: t.Any) -> dict[str, t.Any]:
-    given = {"nodes": list(batch), "group_nodes": group, "max_unavailable": "1", "allow_unready": False, "pause_configmap": PAUSE, "namespace": "kube-system",
-             "pause": False, "started": False, "timeout": 0, "lease": None, "pods": False}
+    given = {
+        "nodes": list(batch),
+        "group_nodes": group,
+        "max_unavailable": "1",
+        "allow_unready": False,
+        "pause_configmap": PAUSE,
+        "namespace": "kube-system",
+        "pause": False,
+        "started": False,
+        "timeout": 0,
+        "lease": None,
+        "pods": False,
+    }
     return gate.gate(session, {**given, **options}, False)
 
 
@@ -63,9 +80,17 @@ def test_two_of_ten_not_ready_and_a_fifth_starts_none(lab: Lab, group: list[str]
     options = {"nodes": group[0], "group_nodes": ",".join(group), "max_unavailable": "20%", "timeout": "1"}
     found = ansible.module("kubelet_rollout_gate", options)
     assert found["failed"]
-    assert found["budget"] == {"nodes": 10, "limit": 2, "left": 0, "unavailable": dict.fromkeys(
-        group[7:9], "not Ready (NodeStatusUnknown: said by a test)")}
-    for text in (f"{group[0]}: must not begin", "2 outside the batch are", *(f"{name}: not Ready (NodeStatusUnknown" for name in group[7:9])):
+    assert found["budget"] == {
+        "nodes": 10,
+        "limit": 2,
+        "left": 0,
+        "unavailable": dict.fromkeys(group[7:9], "not Ready (NodeStatusUnknown: said by a test)"),
+    }
+    for text in (
+        f"{group[0]}: must not begin",
+        "2 outside the batch are",
+        *(f"{name}: not Ready (NodeStatusUnknown" for name in group[7:9]),
+    ):
         assert text in found["msg"]
     found = ansible.module("kubelet_rollout_gate", {**options, "max_unavailable": "30%"})
     assert (found["failed"], found["changed"], found["budget"]["left"], found["paused"]) == (False, False, 1, None)
@@ -82,7 +107,9 @@ def test_cordoned_by_somebody_else(lab: Lab, session: Session, group: list[str])
 
 def test_failed_node(lab: Lab, session: Session, group: list[str]) -> None:
     say(lab, group[3], error="failed to validate config, see Kubelet log for details")
-    assert f"{group[3]}: its configuration failed: failed to validate config" in refused(session, group, group[0]).message
+    assert (
+        f"{group[3]}: its configuration failed: failed to validate config" in refused(session, group, group[0]).message
+    )
 
 
 def test_group_larger_than_the_play(lab: Lab, session: Session, group: list[str]) -> None:
@@ -110,15 +137,23 @@ def test_it_waits_until_a_node_is_back(lab: Lab, session: Session, group: list[s
 
 
 def test_silent_node(lab: Lab, session: Session, group: list[str]) -> None:
-    """No node controller here: the Node of a dead kubelet says Ready for ever. The lab's own, alive, is not taken for one."""
-    body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"renewTime": "2026-01-01T00:00:00.000000Z"},
-            "metadata": {"name": group[2], "namespace": "kube-node-lease", "labels": {"livenodes.test": "gate"}}}
+    """No node controller here: the Node of a dead kubelet says Ready for ever. The lab's own, alive, is not taken for
+    one.
+    """
+    body = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "spec": {"renewTime": "2026-01-01T00:00:00.000000Z"},
+        "metadata": {"name": group[2], "namespace": "kube-node-lease", "labels": {"livenodes.test": "gate"}},
+    }
     lab.kubectl("create", "-f", "-", stdin=json.dumps(body))
     assert list(refused(session, [*group, "n1"], "n1").result["budget"]["unavailable"]) == [group[2]]
 
 
 def test_requests(lab: Lab, group: list[str], proxy: Proxy) -> None:
-    """One GET, one LIST of nodes and one of heartbeats, as these Nodes were written long ago; then one of pods for each node of the batch."""
+    """One GET, one LIST of nodes and one of heartbeats, as these Nodes were written long ago; then one of pods for each
+    node of the batch.
+    """
     through = Session({"host": proxy.url})
     look(through, group, *group[:3], max_unavailable="3")
     assert (proxy.count(), proxy.count("GET", "/api/v1/nodes?"), proxy.count("GET", "/kube-node-lease/")) == (3, 1, 1)
@@ -161,19 +196,37 @@ def test_control_plane(lab: Lab, session: Session, group: list[str]) -> None:
     _pod_ready(lab, f"etcd-{masters[1]}", True)
     rows = look(session, group, masters[0], pods=True)["pods"][masters[0]].values()
     assert sorted((row["name"], row["static"], row["owner"], row["ready"]) for row in rows) == [
-        (f"{component}-{masters[0]}", True, f"Node/{masters[0]}", True) for component in ("etcd", "kube-apiserver")]
+        (f"{component}-{masters[0]}", True, f"Node/{masters[0]}", True) for component in ("etcd", "kube-apiserver")
+    ]
 
 
 def _static_pod(lab: Lab, component: str, node: str) -> None:
     """The API object of a static pod, as the kubelet of a control-plane node makes it, and Ready."""
     api = lab.apiserver.api()
     name = f"{component}-{node}"
-    owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": api.call("GET", f"/api/v1/nodes/{node}")["metadata"]["uid"], "controller": True}
-    api.call("POST", "/api/v1/namespaces/kube-system/pods", {
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": "kube-system", "ownerReferences": [owner], "annotations": {"kubernetes.io/config.mirror": "hash"},
-                     "labels": {"component": component, "tier": "control-plane", "livenodes.test": "gate"}},
-        "spec": {"nodeName": node, "containers": [{"name": component, "image": f"registry.invalid/{component}"}]}})
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "name": node,
+        "uid": api.call("GET", f"/api/v1/nodes/{node}")["metadata"]["uid"],
+        "controller": True,
+    }
+    api.call(
+        "POST",
+        "/api/v1/namespaces/kube-system/pods",
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": "kube-system",
+                "ownerReferences": [owner],
+                "annotations": {"kubernetes.io/config.mirror": "hash"},
+                "labels": {"component": component, "tier": "control-plane", "livenodes.test": "gate"},
+            },
+            "spec": {"nodeName": node, "containers": [{"name": component, "image": f"registry.invalid/{component}"}]},
+        },
+    )
     _pod_ready(lab, name, True)
 
 

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm's own ConfigMap, by the real API server and the real kubeadm: what nodes to come, and nodes it upgrades, start with."""
+"""kubeadm's own ConfigMap, by the real API server and the real kubeadm: what nodes to come, and nodes it upgrades,
+start with.
+"""
+
 from __future__ import annotations
 
 import hashlib
@@ -48,7 +51,9 @@ def config(lab: Lab, name: str = NAME) -> dict[str, t.Any]:
 
 def put(lab: Lab, name: str, key: str, text: str) -> str:
     """Change a ConfigMap as somebody else would."""
-    return lab.kubectl("patch", "configmap", "-n", "kube-system", name, "--type=merge", "-p", json.dumps({"data": {key: text}}))
+    return lab.kubectl(
+        "patch", "configmap", "-n", "kube-system", name, "--type=merge", "-p", json.dumps({"data": {key: text}})
+    )
 
 
 def squeezed(text: str) -> str:
@@ -58,7 +63,9 @@ def squeezed(text: str) -> str:
 
 @pytest.fixture
 def maps(lab: Lab) -> t.Iterator[dict[str, t.Any]]:
-    """kubeadm's ConfigMap with the hash that `kubeadm init` gives it and a label of somebody's; in the end both ConfigMaps are as they were."""
+    """kubeadm's ConfigMap with the hash that `kubeadm init` gives it and a label of somebody's; in the end both
+    ConfigMaps are as they were.
+    """
     before = [read(lab, name) for name in (CLUSTER, NAME)]
     try:
         digest = hashlib.sha256(before[1]["data"]["kubelet"].encode()).hexdigest()
@@ -68,7 +75,11 @@ def maps(lab: Lab) -> t.Iterator[dict[str, t.Any]]:
     finally:
         lab.kubectl("delete", "configmap", "-n", "kube-system", CLUSTER, NAME, LATER, "--ignore-not-found")
         for item in before:
-            item["metadata"] = {key: value for key, value in item["metadata"].items() if key in ("name", "namespace", "labels", "annotations")}
+            item["metadata"] = {
+                key: value
+                for key, value in item["metadata"].items()
+                if key in ("name", "namespace", "labels", "annotations")
+            }
             lab.kubectl("create", "-f", "-", stdin=json.dumps(item))
 
 
@@ -92,28 +103,40 @@ def foretold(node: LabNode) -> dict[str, t.Any]:
 
 
 def test_nodes_to_come_get_what_all_nodes_of_the_group_have(
-        lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any], n1: LabNode) -> None:
-    """Left alone, kubeadm would undo a rollout; in step, its upgrade writes the group's values, and the node's live configuration is as before."""
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any], n1: LabNode
+) -> None:
+    """Left alone, kubeadm would undo a rollout; in step, its upgrade writes the group's values, and the node's live
+    configuration is as before.
+    """
     before = config(lab)
-    ansible.variables(all={"kubelet_config": {**COMMON, **OWN}}, workers_b={"kubelet_config_host": {"eventRecordQPS": 9, "registryBurst": 21}})
+    ansible.variables(
+        all={"kubelet_config": {**COMMON, **OWN}},
+        workers_b={"kubelet_config_host": {"eventRecordQPS": 9, "registryBurst": 21}},
+    )
     rolled = ansible.playbook("rollout", *HOSTS)
     assert rolled.code == 0, rolled.output
     live = {name: look(lab, name) for name in ("n1", "n2")}
-    assert [(view.configz["eventBurst"], view.configz["eventRecordQPS"], view.configz["staticPodPath"]) for view in live.values()] \
-        == [(31, 7, OWN["staticPodPath"]), (31, 9, OWN["staticPodPath"])]
+    assert [
+        (view.configz["eventBurst"], view.configz["eventRecordQPS"], view.configz["staticPodPath"])
+        for view in live.values()
+    ] == [(31, 7, OWN["staticPodPath"]), (31, 9, OWN["staticPodPath"])]
     assert read(lab) == maps
     assert [foretold(n1).get(field) for field in COMMON] == [None, None, None]
 
     checked = ansible.playbook("rollout", *HOSTS, *mode("check"))
     assert (checked.code, checked.recap("n1")["changed"]) == (0, 0), checked.output
-    assert squeezed(f"ConfigMap kube-system/{NAME} is not in step with the nodes: eventBurst, eventRecordQPS, kubeReserved.memory.") in squeezed(checked.output)
+    assert squeezed(
+        f"ConfigMap kube-system/{NAME} is not in step with the nodes: eventBurst, eventRecordQPS, kubeReserved.memory."
+    ) in squeezed(checked.output)
     assert read(lab) == maps
 
     updated = ansible.playbook("rollout", *HOSTS, *mode("update"))
     assert (updated.code, updated.recap("n1")["changed"], updated.recap("n2")["changed"]) == (0, 1, 0), updated.output
     now = read(lab)
     assert config(lab) == {**before, **COMMON}
-    assert [now["metadata"][part] for part in ("uid", "labels", "annotations")] == [maps["metadata"][part] for part in ("uid", "labels", "annotations")]
+    assert [now["metadata"][part] for part in ("uid", "labels", "annotations")] == [
+        maps["metadata"][part] for part in ("uid", "labels", "annotations")
+    ]
     again = ansible.playbook("rollout", *HOSTS, *mode("update"))
     assert (again.code, again.recap("n1")["changed"]) == (0, 0), again.output
     assert read(lab) == now
@@ -125,13 +148,20 @@ def test_nodes_to_come_get_what_all_nodes_of_the_group_have(
     assert {name: look(lab, name) for name in live} == live
 
 
-def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]) -> None:
+def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]
+) -> None:
     """Every host of the pattern counts, also under --limit."""
-    ansible.variables(workers_a={"kubelet_config": {"eventBurst": 31, "registryBurst": 21}}, workers_b={"kubelet_config": {"eventBurst": 31}})
+    ansible.variables(
+        workers_a={"kubelet_config": {"eventBurst": 31, "registryBurst": 21}},
+        workers_b={"kubelet_config": {"eventBurst": 31}},
+    )
     for name, *arguments in (("plan", "--limit=n1", *mode("update")), ("rollout", "--check", *mode("update"))):
         run = ansible.playbook(name, *HOSTS, *arguments)
         assert run.code == 0, run.output
-        assert squeezed(f"{NAME} is not in step with the nodes: eventBurst. kubeadm gives") in squeezed(run.output), run.output
+        assert squeezed(f"{NAME} is not in step with the nodes: eventBurst. kubeadm gives") in squeezed(run.output), (
+            run.output
+        )
         assert read(lab) == maps
     ansible.variables(all={"kubelet_config": {"maxPodz": 31}})
     run = ansible.playbook("rollout", *HOSTS, *mode("update"))
@@ -161,7 +191,10 @@ def test_what_somebody_else_writes_meanwhile_is_not_lost(lab: Lab, proxy: Proxy,
     assert (proxy.count("GET"), proxy.count()) == (4, 4)
 
 
-@pytest.mark.parametrize("fault", [pytest.param(Fault(lose_answer=True), id="answer-lost"), pytest.param(Fault(status=503), id="unavailable")])
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(Fault(lose_answer=True), id="answer-lost"), pytest.param(Fault(status=503), id="unavailable")],
+)
 def test_passing_faults_are_sat_out(lab: Lab, proxy: Proxy, maps: dict[str, t.Any], fault: Fault) -> None:
     """The change is made, once, and counts as ours also where we were not told."""
     before = config(lab)
@@ -174,7 +207,12 @@ def test_passing_faults_are_sat_out(lab: Lab, proxy: Proxy, maps: dict[str, t.An
 def test_from_1_24_on_it_has_no_version_in_its_name(lab: Lab, session: Session, maps: dict[str, t.Any]) -> None:
     """The version is the one that kubeadm has for the cluster, not the kubelets'."""
     before = config(lab)
-    put(lab, CLUSTER, "ClusterConfiguration", read(lab, CLUSTER)["data"]["ClusterConfiguration"].replace("v1.20.2", "v1.24.0"))
+    put(
+        lab,
+        CLUSTER,
+        "ClusterConfiguration",
+        read(lab, CLUSTER)["data"]["ClusterConfiguration"].replace("v1.20.2", "v1.24.0"),
+    )
     lab.kubectl("create", "configmap", "-n", "kube-system", LATER, f"--from-literal=kubelet={maps['data']['kubelet']}")
     assert list(push.push(session, OPTIONS, True)["configmaps"]) == [LATER]
     assert config(lab, LATER) == before

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab itself: killed in the middle of coming up, brought up again, taken down without a trace. A second lab, beside the one the tests use."""
+"""The lab itself: killed in the middle of coming up, brought up again, taken down without a trace. A second lab, beside
+the one the tests use.
+"""
+
 from __future__ import annotations
 
 import os
@@ -25,17 +28,31 @@ BRIDGE = "lnt-br0"
 @pytest.fixture
 def other(lab: Lab, tmp_path: Path) -> t.Iterator[dict[str, str]]:
     """The environment of a lab of its own; it is taken down in every ending."""
-    environment = {**os.environ, "LIVENODES_LAB_DIR": str(tmp_path / "lab"), "LIVENODES_LAB_BRIDGE": BRIDGE, "LIVENODES_LAB_SUBNET": "10.219.0.0/24"}
+    environment = {
+        **os.environ,
+        "LIVENODES_LAB_DIR": str(tmp_path / "lab"),
+        "LIVENODES_LAB_BRIDGE": BRIDGE,
+        "LIVENODES_LAB_SUBNET": "10.219.0.0/24",
+    }
     yield environment
     _lab(environment, "down")
 
 
 def _lab(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "tests.lab", *arguments], cwd=ROOT, env=environment, text=True, capture_output=True, check=False, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-m", "tests.lab", *arguments],
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
 
 
 def _traces(place: str) -> dict[str, list[str]]:
     """What a lab could leave behind, as far as it is this one's."""
+
     def shown(*command: str) -> list[str]:
         return subprocess.run(command, text=True, capture_output=True, check=True).stdout.splitlines()
 
@@ -60,13 +77,19 @@ def _traces(place: str) -> dict[str, list[str]]:
 
 
 def _members(*containing: bytes) -> set[int]:
-    """Processes in cgroups of the lab's nodes, whoever started them: a container's carry no mark of the lab. Those whose command contains one of the texts."""
+    """Processes in cgroups of the lab's nodes, whoever started them: a container's carry no mark of the lab. Those
+    whose command contains one of the texts.
+    """
     found = set()
     for path in Path("/proc").glob("[0-9]*/cgroup"):
         try:
             command = path.with_name("cmdline").read_bytes()
             # A process that has ended and waits for its parent has no command.
-            if command and BRIDGE in path.read_text() and (not containing or any(text in command for text in containing)):
+            if (
+                command
+                and BRIDGE in path.read_text()
+                and (not containing or any(text in command for text in containing))
+            ):
                 found.add(int(path.parent.name))
         except OSError:
             continue
@@ -81,8 +104,13 @@ def test_killed_up_again_down(other: dict[str, str], tmp_path: Path) -> None:
     """SIGKILL after two seconds, then a whole lab, then the same once more in no time, then nothing."""
     place = str(tmp_path / "lab")
     before = _traces(place)
-    with subprocess.Popen([sys.executable, "-m", "tests.lab", "up", "--nodes", "1"], cwd=ROOT, env=other, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL) as first:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.lab", "up", "--nodes", "1"],
+        cwd=ROOT,
+        env=other,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as first:
         time.sleep(2)
         first.send_signal(signal.SIGKILL)
     up = _lab(other, "up", "--nodes", "1")
@@ -91,7 +119,11 @@ def test_killed_up_again_down(other: dict[str, str], tmp_path: Path) -> None:
     assert _traces(place)["processes"] and _traces(place)["interfaces"] and _traces(place)["cgroups"]
     status = _lab(other, "status")
     assert (status.returncode, "10.219.0.11" in status.stdout) == (0, True)
-    started = [line for line in _lab(other, "up", "--nodes", "1").stdout.splitlines() if "booting" in line or "starting" in line]
+    started = [
+        line
+        for line in _lab(other, "up", "--nodes", "1").stdout.splitlines()
+        if "booting" in line or "starting" in line
+    ]
     assert started == []
     down = _lab(other, "down")
     assert down.returncode == 0, down.stderr
@@ -113,7 +145,9 @@ def test_a_foreign_folder_is_left_alone(other: dict[str, str], tmp_path: Path) -
 
 
 def test_pods_leave_no_trace(other: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Containers and their shims end with a reboot, with a cut of the power and with the lab, although nobody deletes their pods."""
+    """Containers and their shims end with a reboot, with a cut of the power and with the lab, although nobody deletes
+    their pods.
+    """
     for name, value in other.items():
         monkeypatch.setenv(name, value)
     place = str(tmp_path / "lab")
@@ -151,5 +185,6 @@ def _restarted(pods: Pods, name: str, restarts: int) -> Seen:
     def again() -> bool:
         now = pods.see(name)
         return now is not None and now.ready and now.restarts["main"] > restarts
+
     wait_for(f"another start of {name}", again, 60)
     return pods.wait_ready(name)[name]

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One rollout at a time on a node, with the Leases of a real API server."""
+
 from __future__ import annotations
 
 import concurrent.futures
@@ -37,7 +38,16 @@ def leases(lab: Lab) -> dict[str, dict[str, t.Any]]:
 
 
 def hold(session: Session, nodes: t.Sequence[str] = NODES, **options: t.Any) -> dict[str, t.Any]:  # pylint: disable=dangerous-default-value  # never changed
-    given = {"state": "held", "nodes": list(nodes), "group": "batch", "holder": "me", "duration": 60, "wait": 0, "namespace": "kube-system", "lease": None}
+    given = {
+        "state": "held",
+        "nodes": list(nodes),
+        "group": "batch",
+        "holder": "me",
+        "duration": 60,
+        "wait": 0,
+        "namespace": "kube-system",
+        "lease": None,
+    }
     return lease.lease(session, {**given, **options}, False)
 
 
@@ -67,7 +77,9 @@ def test_module(lab: Lab, ansible: Ansible) -> None:
 
 
 def test_two_at_once(lab: Lab) -> None:
-    """Again and again, of four that begin in the same moment, three of them on one node: one of these wins, and the one on other nodes always."""
+    """Again and again, of four that begin in the same moment, three of them on one node: one of these wins, and the one
+    on other nodes always.
+    """
     sessions = [Session({"kubeconfig": str(lab.kubeconfig)}) for _number in range(4)]
     sets = (["n1", "n2"], ["n2", "n3"], ["n2"], ["n9"])
 
@@ -77,6 +89,7 @@ def test_two_at_once(lab: Lab) -> None:
         except ClusterError as error:
             assert "another rollout is under way" in error.message
             return None
+
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for _round in range(15):
             won = list(pool.map(begin, range(4)))
@@ -90,7 +103,9 @@ def test_two_at_once(lab: Lab) -> None:
 
 def test_dead_holder(lab: Lab, ansible: Ansible, session: Session) -> None:
     """One whose process is gone without a word is outlived, by the default wait."""
-    dead = ansible.module("kubelet_rollout_lease", {"nodes": NODES, "group": "batch", "holder": "dead", "duration": 3, "wait": 0})["lease"]
+    dead = ansible.module(
+        "kubelet_rollout_lease", {"nodes": NODES, "group": "batch", "holder": "dead", "duration": 3, "wait": 0}
+    )["lease"]
     began = time.monotonic()
     found = hold(session, ["n2"], duration=3, wait=None)
     assert time.monotonic() - began < 3 + 10
@@ -123,6 +138,7 @@ def test_dead_holder_that_comes_back_at_the_last_moment(lab: Lab, session: Sessi
         if method == "DELETE" and slow["name"] in path and not renewed:
             lease.renew(session, slow)
             renewed.append(path)
+
     proxy.fault = back
     with pytest.raises(ClusterError, match="slow rolls out to batch"):
         hold(Session({"host": proxy.url}), holder="hasty")
@@ -138,7 +154,16 @@ def test_renewed_and_lost(lab: Lab, session: Session, proxy: Proxy) -> None:
     after = leases(lab)[held["name"]]["spec"]
     assert proxy.count() == 1
     assert after["renewTime"] > before["renewTime"] and {**after, "renewTime": ""} == {**before, "renewTime": ""}
-    lab.kubectl("patch", "lease", "-n", "kube-system", held["name"], "--type=merge", "-p", '{"spec": {"holderIdentity": "other"}}')
+    lab.kubectl(
+        "patch",
+        "lease",
+        "-n",
+        "kube-system",
+        held["name"],
+        "--type=merge",
+        "-p",
+        '{"spec": {"holderIdentity": "other"}}',
+    )
     taken = leases(lab)
     with pytest.raises(ClusterError, match="lost its Lease"):
         lease.renew(session, held)
@@ -159,6 +184,7 @@ def test_answers_that_are_lost(lab: Lab, proxy: Proxy, method: str) -> None:
             return None
         lost.append(seen)
         return Fault(lose_answer=True)
+
     proxy.fault = once
     through = Session({"host": proxy.url})
     held = hold(through)["lease"]
@@ -170,6 +196,8 @@ def test_answers_that_are_lost(lab: Lab, proxy: Proxy, method: str) -> None:
 def test_three_thousand_nodes(lab: Lab, session: Session) -> None:
     names = [f"ip-10-{number // 250}-{number % 250}-7.eu-central-1.compute.internal.example" for number in range(3000)]
     held = hold(session, names)["lease"]
-    assert json.loads(leases(lab)[held["name"]]["metadata"]["annotations"]["kubelet-config.livenodes.io/nodes"]) == sorted(names)
+    assert json.loads(
+        leases(lab)[held["name"]]["metadata"]["annotations"]["kubelet-config.livenodes.io/nodes"]
+    ) == sorted(names)
     with pytest.raises(ClusterError, match=f"nodes in both: {names[-1]}"):
         hold(session, names[-1:])

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The twelve steps of CONTRIBUTING.md for the modules that write: create, modify, delete, each forecast, done, and both again."""
+"""The twelve steps of CONTRIBUTING.md for the modules that write: create, modify, delete, each forecast, done, and both
+again.
+"""
+
 from __future__ import annotations
 
 import json
@@ -33,8 +36,23 @@ def _four_steps(ansible: Ansible, look: Look, module: str, options: Options, exp
 
 def _texts(lab: Lab) -> dict[str, str]:
     """Contents of the ConfigMaps of this test."""
-    found = json.loads(lab.kubectl("get", "configmap", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet", "-o", "json"))["items"]
-    return {item["metadata"]["name"]: item["data"]["kubelet"] for item in found if item["metadata"]["name"].startswith("matrix-")}
+    found = json.loads(
+        lab.kubectl(
+            "get",
+            "configmap",
+            "-n",
+            "kube-system",
+            "-l",
+            "app.kubernetes.io/managed-by=livenodes.kubelet",
+            "-o",
+            "json",
+        )
+    )["items"]
+    return {
+        item["metadata"]["name"]: item["data"]["kubelet"]
+        for item in found
+        if item["metadata"]["name"].startswith("matrix-")
+    }
 
 
 def test_kubelet_configmap(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: t.Any) -> None:
@@ -43,11 +61,26 @@ def test_kubelet_configmap(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, t
     for kind, pods in (("one", 1), ("two", 2)):
         path = tmp_path / f"{kind}.yaml"
         path.write_text(f"{HEADER}maxPods: {pods}\n")
-        theirs = lab.kubectl("create", "configmap", "matrix", f"--from-file=kubelet={path}", "--append-hash", "--dry-run=client", "-o", "json")
+        theirs = lab.kubectl(
+            "create",
+            "configmap",
+            "matrix",
+            f"--from-file=kubelet={path}",
+            "--append-hash",
+            "--dry-run=client",
+            "-o",
+            "json",
+        )
         texts[kind] = (json.loads(theirs)["metadata"]["name"], path.read_text(), str(path))
     (one, first, one_path), (two, second, two_path) = texts["one"], texts["two"]
     _four_steps(ansible, lambda: _texts(lab), "kubelet_configmap", {"name": "matrix", "src": [one_path]}, {one: first})
-    _four_steps(ansible, lambda: _texts(lab), "kubelet_configmap", {"name": "matrix", "src": [two_path]}, {one: first, two: second})
+    _four_steps(
+        ansible,
+        lambda: _texts(lab),
+        "kubelet_configmap",
+        {"name": "matrix", "src": [two_path]},
+        {one: first, two: second},
+    )
     _four_steps(ansible, lambda: _texts(lab), "kubelet_configmap", {"name": "matrix", "state": "pruned"}, {})
 
 
@@ -62,12 +95,33 @@ def test_node_config_source(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, 
     for pods in (1, 2):
         path = tmp_path / f"{pods}.yaml"
         live = lab.get("/api/v1/nodes/n1/proxy/configz")["kubeletconfig"]
-        path.write_text(json.dumps({"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", **live, "eventBurst": 20 + pods}))
+        path.write_text(
+            json.dumps(
+                {
+                    "kind": "KubeletConfiguration",
+                    "apiVersion": "kubelet.config.k8s.io/v1beta1",
+                    **live,
+                    "eventBurst": 20 + pods,
+                }
+            )
+        )
         (row,) = ansible.module("kubelet_configmap", {"name": "matrix", "src": [str(path)]})["configmaps"].values()
         places.append({key: row[key] for key in ("namespace", "name", "kubeletConfigKey")})
     for place in places:
-        _four_steps(ansible, specs, "node_config_source", {"nodes": ["n1", "n3"], "source": {"name": place["name"]}}, {"n1": place, "n2": None, "n3": place})
-    _four_steps(ansible, specs, "node_config_source", {"nodes": ["n1", "n3"], "state": "absent", "wait": True}, dict.fromkeys(("n1", "n2", "n3")))
+        _four_steps(
+            ansible,
+            specs,
+            "node_config_source",
+            {"nodes": ["n1", "n3"], "source": {"name": place["name"]}},
+            {"n1": place, "n2": None, "n3": place},
+        )
+    _four_steps(
+        ansible,
+        specs,
+        "node_config_source",
+        {"nodes": ["n1", "n3"], "state": "absent", "wait": True},
+        dict.fromkeys(("n1", "n2", "n3")),
+    )
 
 
 @pytest.mark.parametrize("module", ["kubelet_configz_facts", "node_config_info"])
@@ -75,7 +129,12 @@ def test_modules_that_only_read(ansible: Ansible, fleet: tuple[str, ...], module
     """Two calls return the same, as far as it does not move by itself."""
 
     def still(result: dict[str, t.Any]) -> t.Any:
-        return json.loads(json.dumps(result), object_hook=lambda item: {key: value for key, value in item.items() if key not in ("heartbeat", "ready_reason")})
+        return json.loads(
+            json.dumps(result),
+            object_hook=lambda item: {
+                key: value for key, value in item.items() if key not in ("heartbeat", "ready_reason")
+            },
+        )
 
     one, other = (ansible.module(module, {"nodes": list(fleet)}, *arguments) for arguments in ((), ("--check",)))
     assert (one["failed"], one["changed"]) == (False, False)

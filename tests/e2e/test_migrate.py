@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node with a native config source is moved over to checkpoint delivery and back, and runs its configuration all the time."""
+"""A node with a native config source is moved over to checkpoint delivery and back, and runs its configuration all the
+time.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -111,9 +114,29 @@ def test_killed_half_way(lab: Lab, ansible: Ansible, assigned: str) -> None:
 def test_refusals(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """Nowhere to, and a config that the node did not take up."""
     nowhere = ansible.playbook("migrate", *N1)
-    assert nowhere.code and "Say where to with kubelet_config_delivery, checkpoint or native. Nothing was changed." in nowhere.output
-    lab.kubectl("patch", "node", "n1", "-p", json.dumps({"spec": {"configSource": {"configMap": {
-        "namespace": "kube-system", "name": "nobody-made-this", "kubeletConfigKey": "kubelet"}}}}))
+    assert (
+        nowhere.code
+        and "Say where to with kubelet_config_delivery, checkpoint or native. Nothing was changed." in nowhere.output
+    )
+    lab.kubectl(
+        "patch",
+        "node",
+        "n1",
+        "-p",
+        json.dumps(
+            {
+                "spec": {
+                    "configSource": {
+                        "configMap": {
+                            "namespace": "kube-system",
+                            "name": "nobody-made-this",
+                            "kubeletConfigKey": "kubelet",
+                        }
+                    }
+                }
+            }
+        ),
+    )
     refused = ansible.playbook("migrate", *to("checkpoint"))
     assert refused.code and "Node n1 does not run what its spec.configSource names" in refused.output, refused.output
     assert notes(lab, "n1") == {}

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Groups whose nodes are not alike: n1 and n2 follow Node.spec.configSource, n3 has a kubelet that knows nothing of it."""
+
 from __future__ import annotations
 
 import json
@@ -17,8 +18,10 @@ from tests.support.ansible import Ansible
 from tests.support.calls import MERGE, NODES
 from tests.support.views import View, eventually
 
-LAYOUT = ("find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config "
-          "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort; systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")
+LAYOUT = (
+    "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config "
+    "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort; systemctl cat kubelet; cat /var/lib/kubelet/config.yaml"
+)
 SOURCE, STATUS = "kubelet-config.livenodes.io/source", "kubelet-config.livenodes.io/status"
 TOGETHER, TWO_THEN_ONE = (("-e", json.dumps({"kubelet_config_serial": serial})) for serial in (3, [2, 1]))
 # It passes every check that knows nothing of the node's files, and the kubelet dies of it.
@@ -73,7 +76,12 @@ def test_one_workflow_for_both_deliveries(lab: Lab, fleet: tuple[str, ...], ansi
     reference = marked["source"]["configMap"]
     assert marked["status"]["assigned"]["configMap"] == marked["status"]["active"]["configMap"] == reference
     assert reference["name"] in configmaps(lab) and reference["uid"] and reference["resourceVersion"]
-    eventually(lambda: notes(lab, "n3")["status"]["reason"] == "on trial, confirmed", 30, "the confirmation is told", lambda: notes(lab, "n3"))
+    eventually(
+        lambda: notes(lab, "n3")["status"]["reason"] == "on trial, confirmed",
+        30,
+        "the confirmation is told",
+        lambda: notes(lab, "n3"),
+    )
 
     row = rows(ansible)
     assert (row["n1"]["delivery"], row["n3"]["delivery"]) == ("native", "checkpoint")
@@ -95,7 +103,9 @@ def test_one_workflow_for_both_deliveries(lab: Lab, fleet: tuple[str, ...], ansi
     assert ansible.playbook("reset", *ALL, *TOGETHER).recap("n3")["changed"] == 0
 
 
-def test_the_failed_node_goes_back_the_others_of_its_batch_stay(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode) -> None:
+def test_the_failed_node_goes_back_the_others_of_its_batch_stay(
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode
+) -> None:
     """One bad node of a batch: it is back and named with the cause, its neighbour is done, the next batch is not begun."""
     exception = {"n3": {"kubelet_config_host": DEADLY}}
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
@@ -109,7 +119,9 @@ def test_the_failed_node_goes_back_the_others_of_its_batch_stay(lab: Lab, fleet:
     assert now["n2"] == before["n2"]
     eventually(lambda: notes(lab, "n3")["status"].get("error", "") != "", 30, "the reason on the Node")
     verdict = next(line for line in run.output.splitlines() if "Untouched hosts: n2" in line)
-    assert "Node n3" in verdict and "went back to its former configuration" in verdict and "Untouched hosts: n2" in verdict, verdict
+    assert (
+        "Node n3" in verdict and "went back to its former configuration" in verdict and "Untouched hosts: n2" in verdict
+    ), verdict
     assert run.recap("n3")["failed"] == 1 and run.recap("n1")["failed"] == 0
 
     ansible.host_variables()
@@ -130,7 +142,9 @@ def test_a_node_that_cannot_be_reached(lab: Lab, fleet: tuple[str, ...], ansible
     ansible.host_variables()
 
 
-def test_a_stale_status_and_the_delivery_that_is_asked_for(lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible, modern: LabNode) -> None:
+def test_a_stale_status_and_the_delivery_that_is_asked_for(
+    lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible, modern: LabNode
+) -> None:
     """Whoever took --dynamic-config-dir away left status.config behind: the delivery can be named."""
     session.request("PATCH", f"{NODES}/n3/status", [], {"status": {"config": {}}}, MERGE)
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}, "kubelet_config_delivery": "checkpoint"})

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """ConfigMap names equal those of the real kubectl (Debian's)."""
+
 from __future__ import annotations
 
 import json
@@ -16,17 +17,44 @@ from tests.lab.lab import Lab
 HEADER = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
 
 
-@pytest.mark.parametrize("text", [
-    pytest.param(HEADER + "maxPods: 100\n", id="yaml"),
-    pytest.param(json.dumps({"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", "maxPods": 7}, indent=2), id="json"),
-    pytest.param(HEADER + 'clusterDomain: "h\u00e9llo <&> \u6f22\u5b57 \U0001F600"\n', id="unicode"),
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(HEADER + "maxPods: 100\n", id="yaml"),
+        pytest.param(
+            json.dumps(
+                {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", "maxPods": 7}, indent=2
+            ),
+            id="json",
+        ),
+        pytest.param(HEADER + 'clusterDomain: "h\u00e9llo <&> \u6f22\u5b57 \U0001f600"\n', id="unicode"),
+    ],
+)
 def test_name_is_kubectls(lab: Lab, session: Session, tmp_path: t.Any, text: str) -> None:
     """The bytes of a file are pushed as they are, under the name kubectl gives them."""
     path = tmp_path / "kubelet.yaml"
     path.write_bytes(text.encode())
-    theirs = lab.kubectl("create", "configmap", "names", "-n", "kube-system", f"--from-file=kubelet={path}", "--append-hash", "--dry-run=client", "-o", "json")
-    options = {"state": "present", "variants": None, "src": [str(path)], "name": "names", "namespace": "kube-system", "key": "kubelet", "immutable": True}
+    theirs = lab.kubectl(
+        "create",
+        "configmap",
+        "names",
+        "-n",
+        "kube-system",
+        f"--from-file=kubelet={path}",
+        "--append-hash",
+        "--dry-run=client",
+        "-o",
+        "json",
+    )
+    options = {
+        "state": "present",
+        "variants": None,
+        "src": [str(path)],
+        "name": "names",
+        "namespace": "kube-system",
+        "key": "kubelet",
+        "immutable": True,
+    }
     try:
         (row,) = push.push(session, options, False)["configmaps"].values()
         assert row["name"] == json.loads(theirs)["metadata"]["name"]

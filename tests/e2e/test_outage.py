@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The API server goes away for 20 seconds in the middle of assign, and of verify: the run finishes, and a rerun finds nothing to do."""
+"""The API server goes away for 20 seconds in the middle of assign, and of verify: the run finishes, and a rerun finds
+nothing to do.
+"""
+
 from __future__ import annotations
 
 import threading
@@ -18,7 +21,9 @@ OUTAGE = 20.0
 
 
 class Outage:
-    """Stops the lab's API server when a line of ansible's output comes by, and starts it again some seconds later (None: when the run is over)."""
+    """Stops the lab's API server when a line of ansible's output comes by, and starts it again some seconds later
+    (None: when the run is over).
+    """
 
     def __init__(self, lab: Lab, when: str, seconds: float | None = OUTAGE) -> None:
         self.lab = lab
@@ -58,7 +63,9 @@ def test_api_server_away(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, sta
     """The outage begins when the stage does; afterwards all nodes run what they should."""
     ansible.variables(all={"kubelet_config": {"eventBurst": 33}})
     arguments = ("-e", "kubelet_config_hosts=workers_a:workers_b", "-e", "kubelet_config_serial=3")
-    with Outage(lab, when=f"TASK [livenodes.kubelet.{'assign' if stage.startswith('Assign') else 'verify'} : {stage}") as outage:
+    with Outage(
+        lab, when=f"TASK [livenodes.kubelet.{'assign' if stage.startswith('Assign') else 'verify'} : {stage}"
+    ) as outage:
         with ansible.start("rollout", *arguments) as run:
             assert run.stdout is not None
             output = outage.watch(run.stdout)
@@ -80,7 +87,10 @@ def test_an_outage_that_outlasts_the_run(lab: Lab, fleet: tuple[str, ...], ansib
     """The API server stays away: the run ends by itself and says of every node where it stood; a rerun completes."""
     ansible.variables(all={"kubelet_config": {"eventBurst": 34}})
     arguments = ("-e", "kubelet_config_hosts=workers_a:workers_b", "-e", "kubelet_config_serial=3")
-    with Outage(lab, when="TASK [livenodes.kubelet.verify : Wait until", seconds=None) as outage, ansible.start("rollout", *arguments) as run:
+    with (
+        Outage(lab, when="TASK [livenodes.kubelet.verify : Wait until", seconds=None) as outage,
+        ansible.start("rollout", *arguments) as run,
+    ):
         assert run.stdout is not None
         output = outage.watch(run.stdout)
         code = run.wait(timeout=420)

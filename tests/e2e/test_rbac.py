@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The permissions in docs/rbac.yaml are enough, and those called needed are needed."""
+
 from __future__ import annotations
 
 import typing as t
@@ -16,9 +17,14 @@ from tests.support.views import look
 MANIFEST = ROOT / "docs" / "rbac.yaml"
 N1 = ("-e", "kubelet_config_hosts=n1")
 Rule = tuple[str, str, str, str]
-READER, ROLLOUT, MAPS = ("ClusterRole", "livenodes-kubelet-reader"), ("ClusterRole", "livenodes-kubelet-rollout"), ("Role", "livenodes-kubelet-rollout")
+READER, ROLLOUT, MAPS = (
+    ("ClusterRole", "livenodes-kubelet-reader"),
+    ("ClusterRole", "livenodes-kubelet-rollout"),
+    ("Role", "livenodes-kubelet-rollout"),
+)
 KUBEADM = ("Role", "livenodes-kubelet-kubeadm")
-# Each with what fails without it. Without the permission to patch, a ConfigMap is left that nothing uses, for the last one to prune.
+# Each with what fails without it. Without the permission to patch, a ConfigMap is left that nothing uses, for the last
+# one to prune.
 NEEDED: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     ((*READER, "nodes", "list"), ("plan", *N1)),
     ((*READER, "nodes/proxy", "get"), ("plan", *N1)),
@@ -41,8 +47,9 @@ CALLED: tuple[tuple[Rule, str, dict[str, t.Any]], ...] = (
     ((*MAPS, "configmaps", "get"), "kubelet_rollout_gate", {"nodes": ["n1"]}),
     ((*READER, "pods", "list"), "kubelet_rollout_gate", {"nodes": ["n1"], "pods": True}),
 )
-# The first is asked for only when somebody else changes the Node at the same moment, the second only to say more about a failure, the third when the
-# answer to a create was lost, and the last is given twice where kubelet_config_namespace is kube-system.
+# The first is asked for only when somebody else changes the Node at the same moment, the second only to say more about
+# a failure, the third when the answer to a create was lost, and the last is given twice where kubelet_config_namespace
+# is kube-system.
 OPTIONAL: tuple[Rule, ...] = (
     (*READER, "nodes", "get"),
     (*ROLLOUT, "subjectaccessreviews", "create"),
@@ -60,8 +67,14 @@ def objects() -> list[dict[str, t.Any]]:
 
 def rules() -> list[Rule]:
     """Every single permission: kind and name of the role, resource, verb."""
-    return [(role["kind"], role["metadata"]["name"], resource, verb)
-            for role in objects() if "rules" in role for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]]
+    return [
+        (role["kind"], role["metadata"]["name"], resource, verb)
+        for role in objects()
+        if "rules" in role
+        for rule in role["rules"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    ]
 
 
 def without(taken: Rule) -> str:
@@ -69,7 +82,9 @@ def without(taken: Rule) -> str:
     found = objects()
     for role in found:
         for rule in role.get("rules", ()):
-            if (role["kind"], role["metadata"]["name"], rule["resources"]) == (*taken[:2], [taken[2]]) and taken[3] in rule["verbs"]:
+            if (role["kind"], role["metadata"]["name"], rule["resources"]) == (*taken[:2], [taken[2]]) and taken[
+                3
+            ] in rule["verbs"]:
                 rule["verbs"].remove(taken[3])
         if "rules" in role:
             role["rules"] = [rule for rule in role["rules"] if rule["verbs"]]
@@ -88,14 +103,21 @@ def written(lab: Lab) -> tuple[t.Any, t.Any]:
     """What a rollout can write: specs of nodes, ConfigMaps."""
     nodes = lab.get("/api/v1/nodes")["items"]
     maps = lab.get("/api/v1/namespaces/kube-system/configmaps")["items"]
-    return [(node["metadata"]["name"], node["spec"]) for node in nodes], [(item["metadata"]["name"], item["metadata"]["resourceVersion"]) for item in maps]
+    return [(node["metadata"]["name"], node["spec"]) for node in nodes], [
+        (item["metadata"]["name"], item["metadata"]["resourceVersion"]) for item in maps
+    ]
 
 
 def test_rollout_user(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
     """Everything the playbooks do, as a user with these permissions only."""
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
     ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
-    for name, *arguments in (("dump", *N1), ("plan", *N1, "-e", "kubelet_config_kubeadm=check"), ("rollout", *N1, "--check"), ("rollout", *N1)):
+    for name, *arguments in (
+        ("dump", *N1),
+        ("plan", *N1, "-e", "kubelet_config_kubeadm=check"),
+        ("rollout", *N1, "--check"),
+        ("rollout", *N1),
+    ):
         run = ansible.playbook(name, *arguments, **user)
         assert run.code == 0, run.output
     assert look(lab, "n1").configz["maxPods"] == 70
@@ -107,8 +129,14 @@ def test_rollout_user(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, grante
 
 
 def test_each_permission_is_needed(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
-    """With any one of them taken away a playbook fails and names it; none is in the manifest that is neither needed nor called optional."""
-    assert set(rules()) == {*(rule for rule, _playbook in NEEDED), *(rule for rule, _name, _options in CALLED), *OPTIONAL}
+    """With any one of them taken away a playbook fails and names it; none is in the manifest that is neither needed nor
+    called optional.
+    """
+    assert set(rules()) == {
+        *(rule for rule, _playbook in NEEDED),
+        *(rule for rule, _name, _options in CALLED),
+        *OPTIONAL,
+    }
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
     ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
     for taken, (name, *arguments) in NEEDED:
@@ -134,7 +162,9 @@ def test_each_permission_is_needed_around_the_stages(lab: Lab, ansible: Ansible,
         assert found["failed"] and f'cannot {taken[3]} resource "{taken[2]}"' in found["msg"], (taken, found)
         lab.kubectl("apply", "-f", MANIFEST)
     # What failed halfway was taken back.
-    assert lab.kubectl("get", "lease", "-n", "kube-system", "-l", "kubelet-config.livenodes.io/lease", "-o", "name") == ""
+    assert (
+        lab.kubectl("get", "lease", "-n", "kube-system", "-l", "kubelet-config.livenodes.io/lease", "-o", "name") == ""
+    )
 
 
 def test_reader(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:

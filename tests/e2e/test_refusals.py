@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What users get wrong: each gets an error of its own that says what to do, and nothing is written."""
+
 from __future__ import annotations
 
 import typing as t
@@ -25,7 +26,9 @@ def state(lab: Lab) -> t.Iterator[None]:
     def look() -> tuple[t.Any, t.Any]:
         nodes = lab.get("/api/v1/nodes")["items"]
         maps = lab.get("/api/v1/configmaps")["items"]
-        return [(node["metadata"]["name"], node["spec"]) for node in nodes], [(item["metadata"]["name"], item["metadata"]["resourceVersion"]) for item in maps]
+        return [(node["metadata"]["name"], node["spec"]) for node in nodes], [
+            (item["metadata"]["name"], item["metadata"]["resourceVersion"]) for item in maps
+        ]
 
     before = look()
     yield
@@ -50,7 +53,10 @@ def test_kubeconfig(lab: Lab, ansible: Ansible, tmp_path: Path, state: None) -> 
         ({"kubeconfig": str(tmp_path / "absent")}, ("no kubeconfig at", "absent", "K8S_AUTH_KUBECONFIG")),
         ({"kubeconfig": str(garbage)}, (f"kubeconfig {garbage} cannot be used",)),
         ({"context": "nowhere"}, ("cannot be used", "nowhere")),
-        ({"kubeconfig": _kubeconfig(lab, tmp_path / "dead", server="https://127.0.0.1:1")}, ("no usable answer from the API server https://127.0.0.1:1",)),
+        (
+            {"kubeconfig": _kubeconfig(lab, tmp_path / "dead", server="https://127.0.0.1:1")},
+            ("no usable answer from the API server https://127.0.0.1:1",),
+        ),
         ({"host": "127.0.0.1:1", "ca_cert": str(tmp_path / "no.crt")}, ("ca_cert: there is no file",)),
     ):
         result = ansible.module("kubelet_configz_facts", {**READ, **options})
@@ -61,7 +67,10 @@ def test_kubeconfig(lab: Lab, ansible: Ansible, tmp_path: Path, state: None) -> 
 
 def test_users(lab: Lab, ansible: Ansible, state: None) -> None:
     """A certificate that has expired, and a user who may do nothing."""
-    expired = ansible.module("kubelet_configz_facts", {**READ, "kubeconfig": str(lab.user_kubeconfig("late", ("system:masters",), expired=True))})
+    expired = ansible.module(
+        "kubelet_configz_facts",
+        {**READ, "kubeconfig": str(lab.user_kubeconfig("late", ("system:masters",), expired=True))},
+    )
     assert expired["failed"]
     assert "does not accept these credentials (401" in expired["msg"] and "expired" in expired["msg"]
     nobody = str(lab.user_kubeconfig("nobody"))
@@ -72,7 +81,12 @@ def test_users(lab: Lab, ansible: Ansible, state: None) -> None:
         ("node_config_info", {}, 'cannot list resource "nodes"'),
     ):
         result = ansible.module(module, {**options, "kubeconfig": nobody})
-        assert result["failed"] and text in result["msg"] and 'User "nobody"' in result["msg"] and "docs/rbac.yaml" in result["msg"], result["msg"]
+        assert (
+            result["failed"]
+            and text in result["msg"]
+            and 'User "nobody"' in result["msg"]
+            and "docs/rbac.yaml" in result["msg"]
+        ), result["msg"]
 
 
 def test_nodes_and_groups(ansible: Ansible, state: None) -> None:
@@ -89,14 +103,17 @@ def test_nodes_and_groups(ansible: Ansible, state: None) -> None:
     assert run.code != 0 and "No host matches kubelet_config_hosts=empty_group" in run.output
 
 
-@pytest.mark.parametrize(("content", "texts"), [
-    pytest.param(HEADER.encode() + b"staticPodPath: " + b"x" * 1_153_434 + b"\n", ("1", "MiB"), id="1.1 MiB"),
-    pytest.param(HEADER.encode() + b"maxPods: 1\nmaxPods: 2\n", ("maxPods", "line 4"), id="duplicate keys"),
-    pytest.param(HEADER.encode() + b"maxPods:\t1\n", ("tab", "line 3"), id="tabs"),
-    pytest.param(bytes(range(256)) * 8, ("not UTF-8 text",), id="binary garbage"),
-    pytest.param(b"maxPods: 1\n", ("apiVersion is missing",), id="no apiVersion"),
-    pytest.param(b"", ("empty",), id="empty"),
-])
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        pytest.param(HEADER.encode() + b"staticPodPath: " + b"x" * 1_153_434 + b"\n", ("1", "MiB"), id="1.1 MiB"),
+        pytest.param(HEADER.encode() + b"maxPods: 1\nmaxPods: 2\n", ("maxPods", "line 4"), id="duplicate keys"),
+        pytest.param(HEADER.encode() + b"maxPods:\t1\n", ("tab", "line 3"), id="tabs"),
+        pytest.param(bytes(range(256)) * 8, ("not UTF-8 text",), id="binary garbage"),
+        pytest.param(b"maxPods: 1\n", ("apiVersion is missing",), id="no apiVersion"),
+        pytest.param(b"", ("empty",), id="empty"),
+    ],
+)
 def test_content(ansible: Ansible, tmp_path: Path, state: None, content: bytes, texts: tuple[str, ...]) -> None:
     """What is no KubeletConfiguration is not pushed, and the message names file and line."""
     path = tmp_path / "kubelet.yaml"

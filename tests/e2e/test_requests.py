@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How many requests each stage sends, counted by a proxy, and what it does when the API server says "not now"."""
+
 from __future__ import annotations
 
 import typing as t
@@ -15,9 +16,26 @@ from tests.lab.lab import Lab
 from tests.support.proxy import Fault, Proxy
 from tests.support.views import look
 
-OPTIONS = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True,
-           "wait": False, "wait_timeout": 90, "wait_sleep": 2, "pods": None}
-PUSH = {"state": "present", "src": None, "name": "count", "namespace": "kube-system", "key": "kubelet", "immutable": True}
+OPTIONS = {
+    "state": "present",
+    "nodes": None,
+    "source": None,
+    "sources": None,
+    "delivery": "auto",
+    "check_source": True,
+    "wait": False,
+    "wait_timeout": 90,
+    "wait_sleep": 2,
+    "pods": None,
+}
+PUSH = {
+    "state": "present",
+    "src": None,
+    "name": "count",
+    "namespace": "kube-system",
+    "key": "kubelet",
+    "immutable": True,
+}
 
 
 @pytest.fixture
@@ -27,7 +45,9 @@ def through(proxy: Proxy) -> Session:
 
 
 def _pushed(session: Session, fleet: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    table = dump.dump(session, {"nodes": list(fleet), "label_selectors": None, "facts": True}, False)["ansible_facts"]["kubelet_configz"]
+    table = dump.dump(session, {"nodes": list(fleet), "label_selectors": None, "facts": True}, False)["ansible_facts"][
+        "kubelet_configz"
+    ]
     pushed = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"]
     return {name: pushed[row["variant"]] for name, row in table["nodes"].items()}
 
@@ -49,7 +69,9 @@ def test_dump_assign_verify(fleet: tuple[str, ...], proxy: Proxy, through: Sessi
     polls = []
     for chosen in (fleet[:1], fleet):
         proxy.forget()
-        source.config_source(through, {**OPTIONS, "state": "verified", "sources": {name: sources[name] for name in chosen}}, False)
+        source.config_source(
+            through, {**OPTIONS, "state": "verified", "sources": {name: sources[name] for name in chosen}}, False
+        )
         lists = proxy.count("GET", "/api/v1/nodes?")
         distinct = len({place["name"] for place in (sources[name] for name in chosen)})
         # One GET a ConfigMap at the beginning and one configz a node at the end; the rest are the polls.
@@ -64,14 +86,19 @@ def test_dump_assign_verify(fleet: tuple[str, ...], proxy: Proxy, through: Sessi
     assert (proxy.count("PATCH"), proxy.count()) == (0, 1)
 
 
-@pytest.mark.parametrize("fault", [
-    pytest.param(Fault(status=429, retry_after=1), id="too-many-requests"),
-    pytest.param(Fault(status=503), id="unavailable"),
-    pytest.param(Fault(status=408), id="request-timeout"),
-    pytest.param(Fault(lose_answer=True), id="answer-lost"),
-    pytest.param(Fault(status=409), id="conflict"),
-])
-def test_passing_faults_are_sat_out(lab: Lab, fleet: tuple[str, ...], proxy: Proxy, through: Session, fault: Fault) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(Fault(status=429, retry_after=1), id="too-many-requests"),
+        pytest.param(Fault(status=503), id="unavailable"),
+        pytest.param(Fault(status=408), id="request-timeout"),
+        pytest.param(Fault(lose_answer=True), id="answer-lost"),
+        pytest.param(Fault(status=409), id="conflict"),
+    ],
+)
+def test_passing_faults_are_sat_out(
+    lab: Lab, fleet: tuple[str, ...], proxy: Proxy, through: Session, fault: Fault
+) -> None:
     """Every first patch of a node meets a fault; all nodes are assigned nevertheless."""
     sources = _pushed(through, fleet)
     met: set[str] = set()

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The playbooks, as users run them, on real kubelets."""
+
 from __future__ import annotations
 
 import json
@@ -14,7 +15,15 @@ from tests.support.views import View, look
 ALL = ("-e", "kubelet_config_hosts=workers_a:workers_b")
 GROUP_A = ("-e", "kubelet_config_hosts=workers_a")
 GROUP_B = ("-e", "kubelet_config_hosts=workers_b")
-WANTED_A = {"maxPods": 55, "evictionHard": {"memory.available": "150Mi", "nodefs.available": "8%", "nodefs.inodesFree": "4%", "imagefs.available": "12%"}}
+WANTED_A = {
+    "maxPods": 55,
+    "evictionHard": {
+        "memory.available": "150Mi",
+        "nodefs.available": "8%",
+        "nodefs.inodesFree": "4%",
+        "imagefs.available": "12%",
+    },
+}
 WANTED_B = {"evictionPressureTransitionPeriod": "4m", "kubeReserved": {"memory": "64Mi"}}
 
 
@@ -25,7 +34,18 @@ def views(lab: Lab, fleet: tuple[str, ...]) -> dict[str, View]:
 
 def configmaps(lab: Lab) -> list[str]:
     """Names of the ConfigMaps this collection made."""
-    found = json.loads(lab.kubectl("get", "configmap", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet", "-o", "json"))
+    found = json.loads(
+        lab.kubectl(
+            "get",
+            "configmap",
+            "-n",
+            "kube-system",
+            "-l",
+            "app.kubernetes.io/managed-by=livenodes.kubelet",
+            "-o",
+            "json",
+        )
+    )
     return sorted(item["metadata"]["name"] for item in found["items"])
 
 
@@ -43,14 +63,19 @@ def test_two_groups_check_rollout_again_reset_prune(lab: Lab, fleet: tuple[str, 
 
     first = ansible.playbook("rollout", *ALL)
     assert first.code == 0, first.output
-    assert {name: first.recap(name)["changed"] for name in fleet} == {name: checked.recap(name)["changed"] for name in fleet}
+    assert {name: first.recap(name)["changed"] for name in fleet} == {
+        name: checked.recap(name)["changed"] for name in fleet
+    }
     now = views(lab, fleet)
     for name in ("n1", "n3"):
         assert (now[name].configz["maxPods"], now[name].configz["evictionHard"]) == (55, WANTED_A["evictionHard"])
     assert now["n2"].configz["evictionPressureTransitionPeriod"] == "4m0s"
     assert now["n2"].configz["kubeReserved"]["memory"] == "64Mi"
     for name in fleet:
-        assert now[name].spec is not None and now[name].name_of("active") == now[name].name_of("assigned") == now[name].spec["name"]
+        assert (
+            now[name].spec is not None
+            and now[name].name_of("active") == now[name].name_of("assigned") == now[name].spec["name"]
+        )
         assert (now[name].invocation != local[name].invocation, now[name].error) == (True, "")
         # What the machine has of its own is kept: paths, and whatever else nobody asked to change.
         assert now[name].configz.get("resolvConf") == local[name].configz.get("resolvConf")
@@ -74,20 +99,35 @@ def test_two_groups_check_rollout_again_reset_prune(lab: Lab, fleet: tuple[str, 
         assert view.invocation != now[name].invocation
     assert [ansible.playbook("reset", *ALL).recap(name)["changed"] for name in fleet] == [0, 0, 0]
 
-    foreign = {"apiVersion": "v1", "kind": "ConfigMap",
-               "metadata": {"name": "livenodes-kubelet-by-hand", "namespace": "kube-system", "labels": {"livenodes.test": "yes"}}}
+    foreign = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "livenodes-kubelet-by-hand",
+            "namespace": "kube-system",
+            "labels": {"livenodes.test": "yes"},
+        },
+    }
     lab.kubectl("apply", "-f", "-", stdin=json.dumps(foreign))
     assert ansible.playbook("prune", "--check").recap("localhost")["changed"] == 1
     assert configmaps(lab) == pushed
     assert ansible.playbook("prune").recap("localhost")["changed"] == 1
     assert configmaps(lab) == []
-    assert "livenodes-kubelet-by-hand" in lab.kubectl("get", "configmap", "-n", "kube-system", "livenodes-kubelet-by-hand")
+    assert "livenodes-kubelet-by-hand" in lab.kubectl(
+        "get", "configmap", "-n", "kube-system", "livenodes-kubelet-by-hand"
+    )
 
 
 def test_two_rollouts_and_their_drift_in_one_run(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """What the first one noted of the nodes is not taken for what the second one finds, nor for what drift looks at."""
-    first, second = ({"hosts": "workers_a", "gather_facts": False, "tasks": [{"ansible.builtin.set_fact": {"kubelet_config": {"kubeAPIQPS": value}}}]}
-                     for value in (7, 8))
+    first, second = (
+        {
+            "hosts": "workers_a",
+            "gather_facts": False,
+            "tasks": [{"ansible.builtin.set_fact": {"kubelet_config": {"kubeAPIQPS": value}}}],
+        }
+        for value in (7, 8)
+    )
     rollout, drift = ({"import_playbook": f"livenodes.kubelet.{name}"} for name in ("rollout", "drift"))
     path = ansible.home / "plays.yml"
     path.write_text(json.dumps([first, rollout, second, rollout, drift]))
@@ -100,7 +140,10 @@ def test_two_rollouts_and_their_drift_in_one_run(lab: Lab, fleet: tuple[str, ...
 
 def test_plan_changes_nothing_and_says_why(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """The playbook plan writes one JSON document for CI, and nothing to the cluster."""
-    ansible.variables(workers_a={"kubelet_config": WANTED_A}, workers_b={"kubelet_config": {"maxPods": 50}, "kubelet_config_flags": ["--max-pods=61"]})
+    ansible.variables(
+        workers_a={"kubelet_config": WANTED_A},
+        workers_b={"kubelet_config": {"maxPods": 50}, "kubelet_config_flags": ["--max-pods=61"]},
+    )
     before = views(lab, fleet)
     document = ansible.home / "plan.json"
     # The cluster is named by a variable here, everywhere else in these tests by the environment.
@@ -111,7 +154,13 @@ def test_plan_changes_nothing_and_says_why(lab: Lab, fleet: tuple[str, ...], ans
     assert plan["summary"]["variants"] == 3
     assert any("resolvConf" in json.dumps(item) for item in plan["summary"]["differences"])
     (change,) = plan["nodes"]["n2"]["changes"]
-    assert (change["path"], change["before"], change["after"], change["effect"], change["shadowed_by"]) == ("maxPods", 61, 50, "disrupt", "--max-pods=61")
+    assert (change["path"], change["before"], change["after"], change["effect"], change["shadowed_by"]) == (
+        "maxPods",
+        61,
+        50,
+        "disrupt",
+        "--max-pods=61",
+    )
     assert views(lab, fleet) == before
     assert configmaps(lab) == []
 
@@ -127,7 +176,13 @@ def test_a_bad_value_stops_at_the_first_node(lab: Lab, fleet: tuple[str, ...], a
     assert now["n1"].name_of("active") is None
     assert now["n1"].configz == before["n1"].configz
     assert (now["n3"], now["n2"]) == (before["n3"], before["n2"])
-    for text in ("Node n1", "kubeAPIQPS", "must not be a negative number", "went back to its local config", "Untouched hosts: n3"):
+    for text in (
+        "Node n1",
+        "kubeAPIQPS",
+        "must not be a negative number",
+        "went back to its local config",
+        "Untouched hosts: n3",
+    ):
         assert text in run.output, run.output
     ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": 7}})
     better = ansible.playbook("rollout", *GROUP_A)
@@ -135,7 +190,9 @@ def test_a_bad_value_stops_at_the_first_node(lab: Lab, fleet: tuple[str, ...], a
     assert {look(lab, name).configz["kubeAPIQPS"] for name in ("n1", "n3")} == {7}
 
 
-def test_what_would_kill_the_kubelet_is_refused_before_anything_is_written(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+def test_what_would_kill_the_kubelet_is_refused_before_anything_is_written(
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible
+) -> None:
     """Values that pass the kubelet's validation and then kill it, and effects above what is allowed."""
     before = views(lab, fleet)
     for config, texts in (
@@ -156,8 +213,12 @@ def test_what_would_kill_the_kubelet_is_refused_before_anything_is_written(lab: 
     assert configmaps(lab) == []
 
 
-def test_a_shadowed_field_fails_and_names_the_flag_every_time(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """n2 has --max-pods on its command line: the assignment succeeds, the value never becomes live, and the node is brought back."""
+def test_a_shadowed_field_fails_and_names_the_flag_every_time(
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible
+) -> None:
+    """n2 has --max-pods on its command line: the assignment succeeds, the value never becomes live, and the node is
+    brought back.
+    """
     ansible.variables(workers_b={"kubelet_config": {"maxPods": 50}})
     for _run in range(2):
         run = ansible.playbook("rollout", *GROUP_B)
@@ -174,8 +235,10 @@ def test_one_task_a_host(fleet: tuple[str, ...], ansible: Ansible) -> None:
     ansible.variables(all={"kubelet_config": {"eventBurst": 31}})
     run = ansible.playbook("rollout", *ALL, "-e", "kubelet_config_serial=3")
     assert run.code == 0, run.output
-    hosts = {block.splitlines()[0]: set(re.findall(r"^(?:ok|changed|skipping|failed|fatal): \[(n\d)", block, re.MULTILINE))
-             for block in run.output.split("TASK [")[1:]}
+    hosts = {
+        block.splitlines()[0]: set(re.findall(r"^(?:ok|changed|skipping|failed|fatal): \[(n\d)", block, re.MULTILINE))
+        for block in run.output.split("TASK [")[1:]
+    }
     assert [title.partition("]")[0] for title, names in hosts.items() if len(names) > 1] == []
     assert len(hosts) > 20
 

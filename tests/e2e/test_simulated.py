@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A simulated kubelet beside a real one: the same sources, the same answers. And a hundred of them are cheap."""
+
 from __future__ import annotations
 
 import json
@@ -24,10 +25,19 @@ from tests.support.views import eventually
 NAMES = {"real": "n1", "simulated": "alike-00000"}
 CONFIGMAPS = "/api/v1/namespaces/kube-system/configmaps"
 # What a kubelet in a container cannot do without, and nothing else: all that is left out has to come from the defaults.
-LEAST = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", "cgroupDriver": "cgroupfs", "failSwapOn": False,
-         "staticPodPath": "/etc/kubernetes/manifests",
-         "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}, "x509": {"clientCAFile": "/etc/kubernetes/pki/ca.crt"}},
-         "authorization": {"mode": "Webhook"}}
+LEAST = {
+    "kind": "KubeletConfiguration",
+    "apiVersion": "kubelet.config.k8s.io/v1beta1",
+    "cgroupDriver": "cgroupfs",
+    "failSwapOn": False,
+    "staticPodPath": "/etc/kubernetes/manifests",
+    "authentication": {
+        "anonymous": {"enabled": False},
+        "webhook": {"enabled": True},
+        "x509": {"clientCAFile": "/etc/kubernetes/pki/ca.crt"},
+    },
+    "authorization": {"mode": "Webhook"},
+}
 
 
 class Both:
@@ -51,21 +61,42 @@ class Both:
 
     def push(self, name: str, **data: str) -> str:
         """A ConfigMap for both."""
-        self.api.ensure(CONFIGMAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"livenodes.test": "yes"}}, "data": data})
+        self.api.ensure(
+            CONFIGMAPS,
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": name, "labels": {"livenodes.test": "yes"}},
+                "data": data,
+            },
+        )
         return name
 
     def assign(self, name: str | None, error: str = "") -> dict[str, t.Any]:
-        """Give both a source and return their status.config once it is about that source and holds such an error; it has to be the same on both."""
-        source = {"configMap": {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}} if name else None
+        """Give both a source and return their status.config once it is about that source and holds such an error; it
+        has to be the same on both.
+        """
+        source = (
+            {"configMap": {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}} if name else None
+        )
         for node in NAMES.values():
-            self.api.call("PATCH", f"/api/v1/nodes/{node}", {"spec": {"configSource": source}}, "application/merge-patch+json")
+            self.api.call(
+                "PATCH", f"/api/v1/nodes/{node}", {"spec": {"configSource": source}}, "application/merge-patch+json"
+            )
 
         def done(kind: str) -> bool:
             said = self.status(kind)
             about = error == DOWNLOAD or (said.get("assigned") or {}).get("configMap", {}).get("name") == name
             return about and said.get("error", "") == error
+
         for kind in NAMES:
-            eventually(lambda kind=kind: done(kind), 60, f"{name} on the {kind} node", lambda kind=kind: self.status(kind), every=0.5)
+            eventually(
+                lambda kind=kind: done(kind),
+                60,
+                f"{name} on the {kind} node",
+                lambda kind=kind: self.status(kind),
+                every=0.5,
+            )
         eventually(lambda: bool(self.raw("healthz")), 30, "answers of both kubelets")
         found = {kind: self.status(kind) for kind in NAMES}
         assert found["simulated"] == found["real"]
@@ -90,15 +121,22 @@ def test_same_sources_same_words(both: Both) -> None:
     said = both.assign(complete)
     assert said["active"]["configMap"]["name"] == complete and set(said) == {"assigned", "active"}
     live = both.configz()
-    assert live["simulated"] == live["real"] and live["real"]["syncFrequency"] == "1m30s" and "enforceNodeAllocatable" not in live["real"]
+    assert (
+        live["simulated"] == live["real"]
+        and live["real"]["syncFrequency"] == "1m30s"
+        and "enforceNodeAllocatable" not in live["real"]
+    )
 
     both.assign(both.push("alike-least", kubelet=json.dumps(LEAST)))
     live = both.configz()
     assert live["simulated"] == live["real"]
 
     for name, data, error in (
-            ("alike-invalid", {"kubelet": json.dumps({**LEAST, "kubeAPIQPS": -1})}, VALIDATE), ("alike-unreadable", {"kubelet": "{"}, LOAD),
-            ("alike-mistyped", {"kubelet": json.dumps({**LEAST, "maxPods": "5"})}, LOAD), ("alike-keyless", {"other": "x"}, LOAD)):
+        ("alike-invalid", {"kubelet": json.dumps({**LEAST, "kubeAPIQPS": -1})}, VALIDATE),
+        ("alike-unreadable", {"kubelet": "{"}, LOAD),
+        ("alike-mistyped", {"kubelet": json.dumps({**LEAST, "maxPods": "5"})}, LOAD),
+        ("alike-keyless", {"other": "x"}, LOAD),
+    ):
         assert set(both.assign(both.push(name, **data), error)) == {"assigned", "error"}
         live = both.configz()
         assert live["simulated"] == live["real"]
@@ -116,54 +154,101 @@ def test_same_answers(both: Both) -> None:
     assert both.raw("healthz") == {"real": {"message": "ok"}, "simulated": {"message": "ok"}}
     assert {both.api.request("GET", f"/api/v1/nodes/{name}/proxy/nothing")[0] for name in NAMES.values()} == {404}
     for said in both.raw("metrics").values():
-        started = next(float(line.split()[1]) for line in said["message"].splitlines() if line.startswith("process_start_time_seconds "))
+        started = next(
+            float(line.split()[1])
+            for line in said["message"].splitlines()
+            if line.startswith("process_start_time_seconds ")
+        )
         assert 0 < time.time() - started < 100000
     summary = both.raw("stats/summary")
     parts = ("cpu", "memory", "fs", "rlimit")
     shapes = {kind: {part: sorted(said["node"][part]) for part in parts} for kind, said in summary.items()}
     assert shapes["simulated"] == shapes["real"]
-    assert {kind: sorted(said["node"]["runtime"]["imageFs"]) for kind, said in summary.items()} == dict.fromkeys(NAMES, shapes["real"]["fs"])
+    assert {kind: sorted(said["node"]["runtime"]["imageFs"]) for kind, said in summary.items()} == dict.fromkeys(
+        NAMES, shapes["real"]["fs"]
+    )
     nodes = {kind: both.api.call("GET", f"/api/v1/nodes/{name}") for kind, name in NAMES.items()}
-    ready = {kind: next(item for item in node["status"]["conditions"] if item["type"] == "Ready") for kind, node in nodes.items()}
+    ready = {
+        kind: next(item for item in node["status"]["conditions"] if item["type"] == "Ready")
+        for kind, node in nodes.items()
+    }
     assert {key: value for key, value in ready["simulated"].items() if "Time" not in key and key != "message"} == {
-        key: value for key, value in ready["real"].items() if "Time" not in key and key != "message"}
-    leases = {kind: both.api.call("GET", f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{name}")["spec"] for kind, name in NAMES.items()}
+        key: value for key, value in ready["real"].items() if "Time" not in key and key != "message"
+    }
+    leases = {
+        kind: both.api.call("GET", f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{name}")["spec"]
+        for kind, name in NAMES.items()
+    }
     assert leases["simulated"].keys() == leases["real"].keys()
 
 
 def test_a_hundred(lab: Lab) -> None:
-    """All follow one source, each is seen to; hung ones do not until they are well; whoever kills the test leaves no process and the next one no Node."""
+    """All follow one source, each is seen to; hung ones do not until they are well; whoever kills the test leaves no
+    process and the next one no Node.
+    """
     api = lab.apiserver.api()
-    text = json.dumps({**configz.restore(api.call("GET", "/api/v1/nodes/n1/proxy/configz")["kubeletconfig"]), "maxPods": 99})
+    text = json.dumps(
+        {**configz.restore(api.call("GET", "/api/v1/nodes/n1/proxy/configz")["kubeletconfig"]), "maxPods": 99}
+    )
     source = {"namespace": "kube-system", "name": "crowd", "kubeletConfigKey": "kubelet"}
     with Simulated(lab, 100, prefix="crowd-", delay=0.5) as crowd:
         try:
-            api.ensure(CONFIGMAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "crowd"}, "data": {"kubelet": text}})
+            api.ensure(
+                CONFIGMAPS,
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "crowd"}, "data": {"kubelet": text}},
+            )
             hung, bad = crowd.names[:2], crowd.names[2:3]
             crowd.set_deaf(hung, True)
             crowd.set_ready(bad, False)
             for name in crowd.names:
-                api.call("PATCH", f"/api/v1/nodes/{name}", {"spec": {"configSource": {"configMap": source}}}, "application/merge-patch+json")
+                api.call(
+                    "PATCH",
+                    f"/api/v1/nodes/{name}",
+                    {"spec": {"configSource": {"configMap": source}}},
+                    "application/merge-patch+json",
+                )
             eventually(lambda: len(crowd.changes) == 98, 60, "98 reports", lambda: len(crowd.changes), every=0.1)
             assert {change.node for change in crowd.changes} == set(crowd.names) - set(hung)
-            assert all(change.active == "crowd" and change.restarted and change.reported - change.seen >= 0.5 for change in crowd.changes)
+            assert all(
+                change.active == "crowd" and change.restarted and change.reported - change.seen >= 0.5
+                for change in crowd.changes
+            )
             found = {node["metadata"]["name"]: node["status"] for node in api.call("GET", "/api/v1/nodes")["items"]}
             assert [found[name]["config"] for name in hung] == [{}, {}]
-            ready = {name: next(item["status"] for item in found[name]["conditions"] if item["type"] == "Ready") for name in crowd.names}
+            ready = {
+                name: next(item["status"] for item in found[name]["conditions"] if item["type"] == "Ready")
+                for name in crowd.names
+            }
             assert [name for name, state in ready.items() if state != "True"] == bad
             crowd.set_deaf(hung, False)
-            eventually(lambda: len(crowd.changes) == 100, 30, "the last two reports", lambda: len(crowd.changes), every=0.1)
+            eventually(
+                lambda: len(crowd.changes) == 100, 30, "the last two reports", lambda: len(crowd.changes), every=0.1
+            )
             assert api.call("GET", f"/api/v1/nodes/{hung[0]}/proxy/configz")["kubeletconfig"]["maxPods"] == 99
         finally:
             api.request("DELETE", f"{CONFIGMAPS}/crowd")
-    assert not [name for name in (item["metadata"]["name"] for item in api.call("GET", "/api/v1/nodes")["items"]) if name.startswith("crowd-")]
+    assert not [
+        name
+        for name in (item["metadata"]["name"] for item in api.call("GET", "/api/v1/nodes")["items"])
+        if name.startswith("crowd-")
+    ]
 
 
 def test_killed_with_the_test(lab: Lab) -> None:
-    """SIGKILL of the test's process ends the one that plays; what that left in the API server is no hindrance to the next, which takes it away."""
-    code = ("import os, signal\nfrom tests.lab.lab import Lab\nfrom tests.support.simulated import Simulated\n"
-            "with Simulated(Lab.attach(), 2, prefix='orphan-'):\n    os.kill(os.getpid(), signal.SIGKILL)")
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False, timeout=120)
+    """SIGKILL of the test's process ends the one that plays; what that left in the API server is no hindrance to the
+    next, which takes it away.
+    """
+    code = (
+        "import os, signal\nfrom tests.lab.lab import Lab\nfrom tests.support.simulated import Simulated\n"
+        "with Simulated(Lab.attach(), 2, prefix='orphan-'):\n    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+        timeout=120,
+    )
     assert done.returncode == -signal.SIGKILL
     eventually(lambda: not find(lab.settings, "simulated"), 10, "the end of the process")
     with Simulated(lab, 2, prefix="orphan-") as fleet:

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can stand between a node and its source, made to happen on real kubelets and a real API server: each gets a message of its own."""
+"""What can stand between a node and its source, made to happen on real kubelets and a real API server: each gets a
+message of its own.
+"""
+
 from __future__ import annotations
 
 import json
@@ -19,8 +22,17 @@ from tests.support.proxy import Fault, Proxy
 from tests.support.views import eventually, look
 
 META = "/var/lib/kubelet/dynamic-config/store/meta"
-OPTIONS: dict[str, t.Any] = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True,
-                             "wait": True, "wait_timeout": 90, "wait_sleep": 1}
+OPTIONS: dict[str, t.Any] = {
+    "state": "present",
+    "nodes": None,
+    "source": None,
+    "sources": None,
+    "delivery": "auto",
+    "check_source": True,
+    "wait": True,
+    "wait_timeout": 90,
+    "wait_sleep": 1,
+}
 
 
 @pytest.fixture
@@ -31,12 +43,27 @@ def good(lab: Lab, fleet: tuple[str, ...]) -> dict[str, dict[str, str]]:
 
 def _push(lab: Lab, node: str, **fields: t.Any) -> dict[str, str]:
     live = look(lab, node).configz
-    config = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1",
-              "enforceNodeAllocatable": ["pods"] if live["cgroupsPerQOS"] else [], **live, **fields}
+    config = {
+        "kind": "KubeletConfiguration",
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "enforceNodeAllocatable": ["pods"] if live["cgroupsPerQOS"] else [],
+        **live,
+        **fields,
+    }
     name = f"verdict-{node}-{next(iter(fields)).lower()}"
-    lab.kubectl("apply", "-f", "-", stdin=json.dumps({
-        "apiVersion": "v1", "kind": "ConfigMap", "data": {"kubelet": json.dumps(config)},
-        "metadata": {"name": name, "namespace": "kube-system", "labels": {"livenodes.test": "yes"}}}))
+    lab.kubectl(
+        "apply",
+        "-f",
+        "-",
+        stdin=json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "data": {"kubelet": json.dumps(config)},
+                "metadata": {"name": name, "namespace": "kube-system", "labels": {"livenodes.test": "yes"}},
+            }
+        ),
+    )
     return {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}
 
 
@@ -46,7 +73,9 @@ def _failures(session: Session, **options: t.Any) -> NodesFailed:
     return failed.value
 
 
-def test_the_api_servers_gate_is_off(lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]) -> None:
+def test_the_api_servers_gate_is_off(
+    lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]
+) -> None:
     """It says "patched" and drops the field: every node is named, and nothing is called changed."""
     lab.apiserver.stop()
     try:
@@ -63,8 +92,12 @@ def test_the_api_servers_gate_is_off(lab: Lab, fleet: tuple[str, ...], session: 
     assert {look(lab, name).spec for name in fleet} == {None}
 
 
-def test_nobody_is_listening(lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]) -> None:
-    """Without --dynamic-config-dir: a stale status is waited for in vain, native delivery to a Node without one is refused before anything is written."""
+def test_nobody_is_listening(
+    lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]
+) -> None:
+    """Without --dynamic-config-dir: a stale status is waited for in vain, native delivery to a Node without one is
+    refused before anything is written.
+    """
     try:
         lab.node("n3").set_dynamic(False)
         lab.wait_ready()
@@ -84,7 +117,9 @@ def test_nobody_is_listening(lab: Lab, fleet: tuple[str, ...], session: Session,
 
 
 def test_a_crash_loop_is_told_from_a_slow_kubelet(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
-    """A value that passes validation and kills the kubelet at every start, assigned past the plan that would have refused it."""
+    """A value that passes validation and kills the kubelet at every start, assigned past the plan that would have
+    refused it.
+    """
     deadly = _push(lab, "n1", evictionHard={"memory.available": "lots"})
     try:
         failed = _failures(session, sources={"n1": deadly}, wait_timeout=70)
@@ -104,7 +139,9 @@ def test_a_crash_loop_is_told_from_a_slow_kubelet(lab: Lab, fleet: tuple[str, ..
     assert look(lab, "n1").configz["evictionHard"]["memory.available"] != "lots"
 
 
-def test_forbidden_is_told_from_unreachable(lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]) -> None:
+def test_forbidden_is_told_from_unreachable(
+    lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]
+) -> None:
     """The API server's own authorizer is asked: n1 may read what its spec names, and n2 may not."""
     source.config_source(session, {**OPTIONS, "sources": {"n1": good["n1"]}}, False)
     found = verdict.Verdict("sync_error", "its kubelet reports that it failed to sync")
@@ -114,8 +151,11 @@ def test_forbidden_is_told_from_unreachable(lab: Lab, fleet: tuple[str, ...], se
     assert "no relationship found between node 'n2' and this object" in forbidden
 
 
-def test_the_api_server_stops_between_two_patches(lab: Lab, fleet: tuple[str, ...], proxy: Proxy, good: dict[str, dict[str, str]]) -> None:
+def test_the_api_server_stops_between_two_patches(
+    lab: Lab, fleet: tuple[str, ...], proxy: Proxy, good: dict[str, dict[str, str]]
+) -> None:
     """One node is written, the API server goes away for some seconds, and the rest is written when it is back."""
+
     def back() -> None:
         time.sleep(20)
         lab.apiserver.start()
@@ -130,7 +170,9 @@ def test_the_api_server_stops_between_two_patches(lab: Lab, fleet: tuple[str, ..
 
     proxy.fault = stop_at_the_second
     try:
-        result = source.config_source(Session({"host": proxy.url, "concurrency": 1}), {**OPTIONS, "sources": good, "wait": False}, False)
+        result = source.config_source(
+            Session({"host": proxy.url, "concurrency": 1}), {**OPTIONS, "sources": good, "wait": False}, False
+        )
     finally:
         starter.join()
         lab.apiserver.start()

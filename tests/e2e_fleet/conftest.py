@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A fleet of seven: n1, n3, n5 in workers_a, n2, n4, n6 in workers_b, n7 of the control plane. n1 and n2 follow Node.spec.configSource, the others do not."""
+"""A fleet of seven: n1, n3, n5 in workers_a, n2, n4, n6 in workers_b, n7 of the control plane. n1 and n2 follow
+Node.spec.configSource, the others do not.
+"""
+
 from __future__ import annotations
 
 import json
@@ -66,7 +69,9 @@ def pods(lab: Lab) -> t.Iterator[Pods]:
 
 @pytest.fixture
 def fleet(lab: Lab, ansible: Ansible) -> t.Iterator[Fleet]:
-    """The nodes, each as an earlier test left it but well: what runs is looked at before, and given back by whoever made it worse."""
+    """The nodes, each as an earlier test left it but well: what runs is looked at before, and given back by whoever
+    made it worse.
+    """
     found = Fleet(lab)
     yield found
     found.settle(ansible)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A lab node dressed as kubeadm's control plane, and undressed."""
+
 from __future__ import annotations
 
 import json
@@ -14,15 +15,23 @@ from tests.support.control_plane import LABELS, ControlPlaneNode
 
 
 def _groups(lab: Lab) -> dict[str, list[str]]:
-    return {name: sorted(group["hosts"] or {}) for name, group in yaml.safe_load(lab.inventory.read_text())["all"]["children"].items()}
+    return {
+        name: sorted(group["hosts"] or {})
+        for name, group in yaml.safe_load(lab.inventory.read_text())["all"]["children"].items()
+    }
 
 
 def _roles(lab: Lab, node: str) -> dict[str, str]:
-    return {name: value for name, value in lab.get(f"/api/v1/nodes/{node}")["metadata"]["labels"].items() if name in LABELS}
+    return {
+        name: value for name, value in lab.get(f"/api/v1/nodes/{node}")["metadata"]["labels"].items() if name in LABELS
+    }
 
 
 def _static(lab: Lab) -> list[dict[str, t.Any]]:
-    return t.cast("list[dict[str, t.Any]]", json.loads(lab.kubectl("get", "pods", "-n", "kube-system", "-l", "tier=control-plane", "-o", "json"))["items"])
+    return t.cast(
+        "list[dict[str, t.Any]]",
+        json.loads(lab.kubectl("get", "pods", "-n", "kube-system", "-l", "tier=control-plane", "-o", "json"))["items"],
+    )
 
 
 def test_dressed_and_undressed(lab: Lab) -> None:
@@ -30,14 +39,26 @@ def test_dressed_and_undressed(lab: Lab) -> None:
     before = _groups(lab)
     with ControlPlaneNode(lab, "n3") as plane:
         assert _roles(lab, "n3") == dict.fromkeys(LABELS, "")
-        assert _groups(lab) == {**before, "workers_a": [name for name in before["workers_a"] if name != "n3"], "control_plane": ["n3"]}
+        assert _groups(lab) == {
+            **before,
+            "workers_a": [name for name in before["workers_a"] if name != "n3"],
+            "control_plane": ["n3"],
+        }
         assert Lab.attach().node("n3").group == "control_plane"
-        found = {pod["metadata"]["name"]: (pod["metadata"]["labels"]["component"], "kubernetes.io/config.mirror" in pod["metadata"]["annotations"])
-                 for pod in _static(lab)}
+        found = {
+            pod["metadata"]["name"]: (
+                pod["metadata"]["labels"]["component"],
+                "kubernetes.io/config.mirror" in pod["metadata"]["annotations"],
+            )
+            for pod in _static(lab)
+        }
         assert found == {"kube-apiserver-n3": ("kube-apiserver", True), "etcd-n3": ("etcd", True)}
         first = plane.see()
         plane.set_ready(False, "etcd")
-        assert {component: pod and pod.ready for component, pod in plane.see().items()} == {"kube-apiserver": True, "etcd": False}
+        assert {component: pod and pod.ready for component, pod in plane.see().items()} == {
+            "kube-apiserver": True,
+            "etcd": False,
+        }
         plane.set_ready(True)
         lab.node("n3").run("systemctl restart kubelet")
         lab.wait_ready()

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the documentation tells a user to type, typed: one life of a group, in the shell, with each command's effect looked at.
+"""What the documentation tells a user to type, typed: one life of a group, in the shell, with each command's effect
+looked at.
 
 tests/unit/docs/test_commands.py sees that no command of the documentation is left out.
 """
+
 from __future__ import annotations
 
 import json
@@ -44,7 +46,9 @@ class Reader:
 
     def group(self, *names: str, **config: t.Any) -> None:
         """Say which nodes the group has, and what it should have."""
-        (self.ansible.inventory / "docs.yml").write_text(json.dumps({"all": {"children": {"workers": {"hosts": {name: {} for name in names}}}}}))
+        (self.ansible.inventory / "docs.yml").write_text(
+            json.dumps({"all": {"children": {"workers": {"hosts": {name: {} for name in names}}}}})
+        )
         self.ansible.variables(workers={"kubelet_config": config, "kubelet_config_serial": 2})
 
     def types(self, command: str, **placeholders: str) -> str:
@@ -53,15 +57,27 @@ class Reader:
         for name, value in placeholders.items():
             assert name in command, name
             command = command.replace(name, value)
-        done = subprocess.run(["sh", "-ec", command], check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              cwd=self.ansible.home, env=self.environment, timeout=300)
+        done = subprocess.run(
+            ["sh", "-ec", command],
+            check=False,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            cwd=self.ansible.home,
+            env=self.environment,
+            timeout=300,
+        )
         assert done.returncode == 0, f"{command}\n{done.stdout}"
         return done.stdout
 
     def plays(self, words: str, **placeholders: str) -> str:
         """Type a playbook of the collection for the group."""
         name, _blank, more = words.partition(" ")
-        return self.types(f"ansible-playbook -i inventory livenodes.kubelet.{name} -e kubelet_config_hosts=workers{' ' if more else ''}{more}", **placeholders)
+        return self.types(
+            f"ansible-playbook -i inventory livenodes.kubelet.{name} -e kubelet_config_hosts=workers{' ' if more else ''}{more}",
+            **placeholders,
+        )
 
     def types_as_root(self, node: str, command: str, **placeholders: str) -> None:
         """Type a command on a node."""
@@ -78,7 +94,16 @@ class Reader:
 
     def variants(self) -> set[str]:
         """The names of our ConfigMaps."""
-        listed = self.lab.kubectl("get", "configmap", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet", "-o", "name")
+        listed = self.lab.kubectl(
+            "get",
+            "configmap",
+            "-n",
+            "kube-system",
+            "-l",
+            "app.kubernetes.io/managed-by=livenodes.kubelet",
+            "-o",
+            "name",
+        )
         return {line.partition("/")[2] for line in listed.split()}
 
 
@@ -92,7 +117,9 @@ def reader(lab: Lab, fleet: Fleet, ansible: Ansible) -> t.Iterator[Reader]:
         for kind in RBAC:
             for name in ("reader", "rollout", "kubeadm"):
                 lab.kubectl("delete", kind, f"livenodes-kubelet-{name}", "-n", "kube-system", "--ignore-not-found")
-        lab.kubectl("delete", "role,rolebinding", "livenodes-kubelet-rollout", "-n", "kube-node-lease", "--ignore-not-found")
+        lab.kubectl(
+            "delete", "role,rolebinding", "livenodes-kubelet-rollout", "-n", "kube-node-lease", "--ignore-not-found"
+        )
 
 
 def test_what_the_documentation_says(reader: Reader) -> None:
@@ -124,16 +151,26 @@ def _prepares_and_plans(reader: Reader) -> None:
 
 
 def _rolls_out(reader: Reader) -> None:
-    reader.types("kubectl create configmap livenodes-kubelet-rollout --namespace kube-system --from-literal=paused=true")
-    assert json.loads(reader.lab.kubectl("get", "configmap", "-n", "kube-system", "livenodes-kubelet-rollout", "-o", "json"))["data"] == {"paused": "true"}
+    reader.types(
+        "kubectl create configmap livenodes-kubelet-rollout --namespace kube-system --from-literal=paused=true"
+    )
+    assert json.loads(
+        reader.lab.kubectl("get", "configmap", "-n", "kube-system", "livenodes-kubelet-rollout", "-o", "json")
+    )["data"] == {"paused": "true"}
     reader.types("kubectl delete configmap livenodes-kubelet-rollout --namespace kube-system")
     reader.plays("rollout")
     assert [reader.live(name)["kubeAPIQPS"] for name in (NATIVE, CHECKPOINT)] == [61, 61]
     reader.plays("drift")
-    source = reader.types(r"kubectl get node n3 -o jsonpath='{.metadata.annotations.kubelet-config\.livenodes\.io/source}'", n3=CHECKPOINT)
-    status = reader.types(r"kubectl get node n3 -o jsonpath='{.metadata.annotations.kubelet-config\.livenodes\.io/status}'", n3=CHECKPOINT)
+    source = reader.types(
+        r"kubectl get node n3 -o jsonpath='{.metadata.annotations.kubelet-config\.livenodes\.io/source}'", n3=CHECKPOINT
+    )
+    status = reader.types(
+        r"kubectl get node n3 -o jsonpath='{.metadata.annotations.kubelet-config\.livenodes\.io/status}'", n3=CHECKPOINT
+    )
     assert json.loads(source)["configMap"]["name"] == json.loads(status)["active"]["configMap"]["name"]
-    assert '"delivery": "checkpoint"' in reader.types("""ansible localhost -m livenodes.kubelet.node_config_info -a '{"nodes": ["NAME"]}'""", NAME=CHECKPOINT)
+    assert '"delivery": "checkpoint"' in reader.types(
+        """ansible localhost -m livenodes.kubelet.node_config_info -a '{"nodes": ["NAME"]}'""", NAME=CHECKPOINT
+    )
     assert CHECKPOINT in reader.types("kubectl get events --field-selector reason=KubeletConfigChanged")
 
 
@@ -148,7 +185,9 @@ def _changes_and_goes_back(reader: Reader) -> None:
     reader.plays("rollback -e kubelet_config_variant=CONFIGMAP", CONFIGMAP=second)
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 62
     reader.group(CHECKPOINT, kubeAPIQPS=62, clusterDNS=["10.96.0.99"])
-    assert "Batch | Drain" in reader.plays("rollout -e kubelet_config_drain=when_needed -e kubelet_config_allow_effect=drain")
+    assert "Batch | Drain" in reader.plays(
+        "rollout -e kubelet_config_drain=when_needed -e kubelet_config_allow_effect=drain"
+    )
     assert reader.live(CHECKPOINT)["clusterDNS"] == ["10.96.0.99"]
     assert not reader.fleet.node(CHECKPOINT)["spec"].get("unschedulable")
 
@@ -157,12 +196,19 @@ def _migrates(reader: Reader) -> None:
     reader.group(NATIVE, kubeAPIQPS=61)
     reader.plays("migrate -e kubelet_config_delivery=checkpoint")
     assert "configSource" not in reader.fleet.node(NATIVE)["spec"]
-    assert DYNAMIC_CONFIG_DIR in reader.types("ansible workers -i inventory -m livenodes.kubelet.kubelet_preflight_info")
+    assert DYNAMIC_CONFIG_DIR in reader.types(
+        "ansible workers -i inventory -m livenodes.kubelet.kubelet_preflight_info"
+    )
     assert "/etc/default/kubelet" in reader.types(
-        "ansible workers -i inventory -m shell -a 'grep -rs dynamic-config-dir /etc/default /etc/sysconfig /etc/systemd /var/lib/kubelet/*.env; true'")
+        "ansible workers -i inventory -m shell -a 'grep -rs dynamic-config-dir /etc/default /etc/sysconfig /etc/systemd /var/lib/kubelet/*.env; true'"
+    )
     reader.plays("migrate -e kubelet_config_delivery=native")
-    name = json.loads(reader.types("kubectl get node NAME -o jsonpath='{.spec.configSource.configMap}'", NAME=NATIVE))["name"]
-    assert "kubeAPIQPS" in reader.types("kubectl get configmap -n kube-system CONFIGMAP -o jsonpath='{.data.kubelet}'", CONFIGMAP=name)
+    name = json.loads(reader.types("kubectl get node NAME -o jsonpath='{.spec.configSource.configMap}'", NAME=NATIVE))[
+        "name"
+    ]
+    assert "kubeAPIQPS" in reader.types(
+        "kubectl get configmap -n kube-system CONFIGMAP -o jsonpath='{.data.kubelet}'", CONFIGMAP=name
+    )
     assert reader.live(NATIVE)["kubeAPIQPS"] == 61
 
 
@@ -173,12 +219,22 @@ def _helps_by_hand(reader: Reader) -> None:
         if "DIR" in command:
             assert reader.lab.node(NATIVE).run(f"wc -c < {assigned}").strip() == "0"
     # It begins with its file, and follows its Node again.
-    eventually(lambda: reader.lab.node(NATIVE).run(f"wc -c < {assigned}").strip() != "0", 60, f"{NATIVE} follows its Node")
-    for command in ("systemctl stop livenodes-kubelet-guard kubelet", "rm /etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf",
-                    "rm /etc/systemd/system/livenodes-kubelet-guard.service /etc/systemd/system/multi-user.target.wants/livenodes-kubelet-guard.service",
-                    "systemctl daemon-reload", "systemctl start kubelet", "rm -r /var/lib/kubelet-config"):
+    eventually(
+        lambda: reader.lab.node(NATIVE).run(f"wc -c < {assigned}").strip() != "0", 60, f"{NATIVE} follows its Node"
+    )
+    for command in (
+        "systemctl stop livenodes-kubelet-guard kubelet",
+        "rm /etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf",
+        "rm /etc/systemd/system/livenodes-kubelet-guard.service /etc/systemd/system/multi-user.target.wants/livenodes-kubelet-guard.service",
+        "systemctl daemon-reload",
+        "systemctl start kubelet",
+        "rm -r /var/lib/kubelet-config",
+    ):
         reader.types_as_root(CHECKPOINT, command)
-    reader.types("kubectl annotate node NAME kubelet-config.livenodes.io/source- kubelet-config.livenodes.io/status-", NAME=CHECKPOINT)
+    reader.types(
+        "kubectl annotate node NAME kubelet-config.livenodes.io/source- kubelet-config.livenodes.io/status-",
+        NAME=CHECKPOINT,
+    )
     reader.lab.wait_ready()
     assert "kubelet-config.livenodes.io/status" not in reader.fleet.node(CHECKPOINT)["metadata"]["annotations"]
     assert reader.live(CHECKPOINT)["clusterDNS"] != ["10.96.0.99"]

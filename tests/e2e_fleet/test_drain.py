@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Real pods drained from real nodes, and what the API server's own disruption budgets say to that."""
+
 from __future__ import annotations
 
 import json
@@ -46,8 +47,15 @@ def cordoned(lab: Lab, name: str) -> tuple[bool, str | None]:
 
 
 def run(session: Session, *names: str, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    given = {"state": "drained", "nodes": list(names or NODES), "timeout": 120, "grace_period": None, "delete_emptydir_data": False, "force": False,
-             "lease": None}
+    given = {
+        "state": "drained",
+        "nodes": list(names or NODES),
+        "timeout": 120,
+        "grace_period": None,
+        "delete_emptydir_data": False,
+        "force": False,
+        "lease": None,
+    }
     return drain.drain(session, {**given, **options}, check_mode)
 
 
@@ -62,20 +70,32 @@ def evicted(row: dict[str, t.Any]) -> set[str]:
 
 
 def test_drain_and_restore(lab: Lab, pods: Pods, ansible: Ansible) -> None:
-    """As a user runs the module: a dry run, for real, and both again; then the same back. Static pods and those of a DaemonSet go on all the time."""
-    going = {"n1": {pods.create("web-1", "n1", owner=OWNER)}, "n2": {pods.create("web-2", "n2", owner=OWNER), pods.create("web-3", "n2", owner=OWNER)}}
+    """As a user runs the module: a dry run, for real, and both again; then the same back. Static pods and those of a
+    DaemonSet go on all the time.
+    """
+    going = {
+        "n1": {pods.create("web-1", "n1", owner=OWNER)},
+        "n2": {pods.create("web-2", "n2", owner=OWNER), pods.create("web-3", "n2", owner=OWNER)},
+    }
     staying = (pods.create("agent", "n1", owner=("DaemonSet", "agent")), pods.static("fixed", "n2"))
     done = pods.create("done", "n1", restart="Never", command=["true"])
     before = pods.wait_ready(*staying, *going["n1"], *going["n2"])
     options = {"nodes": list(NODES), "lease": {"holder": "awx-17"}, "timeout": "60"}
 
     forecast = ansible.module("node_drain", options, "--check", "--diff")
-    assert forecast["changed"] and evicted(forecast["nodes"]["n2"]) == going["n2"] and "unschedulable: true" in forecast["diff"]
+    assert (
+        forecast["changed"]
+        and evicted(forecast["nodes"]["n2"]) == going["n2"]
+        and "unschedulable: true" in forecast["diff"]
+    )
     assert (cordoned(lab, "n1"), pods.see("web-1")) == ((False, None), before["web-1"])
 
     result = ansible.module("node_drain", options, "--diff")
     assert not result["failed"], result
-    assert {name: evicted(row) for name, row in result["nodes"].items()} == {"n1": going["n1"] | {done}, "n2": going["n2"]}
+    assert {name: evicted(row) for name, row in result["nodes"].items()} == {
+        "n1": going["n1"] | {done},
+        "n2": going["n2"],
+    }
     assert sorted(result["diff"].splitlines()) == sorted(forecast["diff"].splitlines())
     assert {pod["name"] for row in result["nodes"].values() for pod in row["skipped"]} == set(staying)
     assert {name: cordoned(lab, name) for name in NODES} == {"n1": (True, "awx-17"), "n2": (True, "awx-17")}
@@ -100,7 +120,12 @@ def test_requests(lab: Lab, pods: Pods, proxy: Proxy) -> None:
     run(Session({"host": proxy.url}))
     polls = proxy.count("GET", "/api/v1/pods")
     assert 2 <= polls <= 2 * (4 + time.monotonic() - started)
-    assert (proxy.count("PATCH"), proxy.count("POST"), proxy.count("GET", "/api/v1/nodes"), proxy.count("GET", "/policy")) == (2, 6, 1, 0)
+    assert (
+        proxy.count("PATCH"),
+        proxy.count("POST"),
+        proxy.count("GET", "/api/v1/nodes"),
+        proxy.count("GET", "/policy"),
+    ) == (2, 6, 1, 0)
     assert proxy.count() - polls <= 2 + 6 + 1 + 1
 
 
@@ -114,7 +139,10 @@ def test_a_budget_blocks_until_the_end(lab: Lab, pods: Pods, session: Session) -
     started = time.monotonic()
     failed = fail(session, "n1", timeout=25)
     assert time.monotonic() - started >= 25
-    assert "25 s are over, and these pods are left: lab-drain/web-1: The disruption budget web-budget needs 1 healthy pods" in failed.failures["n1"]
+    assert (
+        "25 s are over, and these pods are left: lab-drain/web-1: The disruption budget web-budget needs 1 healthy pods"
+        in failed.failures["n1"]
+    )
     assert evicted(failed.result["nodes"]["n1"]) == {free} and pods.see(free) is None
     assert pods.wait_ready(blocked) and cordoned(lab, "n1")[0]
     pods.allow("web-budget", 1)
@@ -169,7 +197,12 @@ def test_refused_before_anything_is_done(lab: Lab, pods: Pods, session: Session)
     pods.wait_ready(alone, data, fine)
     failed = fail(session)
     assert set(failed.failures) == {"n1"}
-    for text in ("lab-drain/alone has no controller", "(force ", "lab-drain/data has an emptyDir volume", "(delete_emptydir_data "):
+    for text in (
+        "lab-drain/alone has no controller",
+        "(force ",
+        "lab-drain/data has an emptyDir volume",
+        "(delete_emptydir_data ",
+    ):
         assert text in failed.message
     assert pods.wait_ready(alone, data, fine) and {cordoned(lab, name) for name in NODES} == {(False, None)}
     result = run(session, force=True, delete_emptydir_data=True)
@@ -178,17 +211,31 @@ def test_refused_before_anything_is_done(lab: Lab, pods: Pods, session: Session)
 
 def test_grace_period(pods: Pods, session: Session) -> None:
     """A pod that does not listen is given the time that was asked for, not its own."""
-    pods.wait_ready(pods.create("deaf", "n1", owner=OWNER, grace=300, command=["/bin/sh", "-c", "trap '' TERM; while true; do sleep 1; done"]))
+    pods.wait_ready(
+        pods.create(
+            "deaf",
+            "n1",
+            owner=OWNER,
+            grace=300,
+            command=["/bin/sh", "-c", "trap '' TERM; while true; do sleep 1; done"],
+        )
+    )
     assert evicted(run(session, "n1", grace_period=3, timeout=30)["nodes"]["n1"]) == {"deaf"}
     assert pods.see("deaf") is None
-    pods.wait_ready(pods.create("slow", "n1", owner=OWNER, grace=15, command=["/bin/sh", "-c", "trap '' TERM; while true; do sleep 1; done"]))
+    pods.wait_ready(
+        pods.create(
+            "slow", "n1", owner=OWNER, grace=15, command=["/bin/sh", "-c", "trap '' TERM; while true; do sleep 1; done"]
+        )
+    )
     failed = fail(session, "n1", timeout=3)
     assert "lab-drain/slow: it is being deleted and not gone yet" in failed.failures["n1"]
     assert run(session, "n1")["nodes"]["n1"]["evicted"] == []
 
 
 def test_permissions(lab: Lab, pods: Pods) -> None:
-    """Those in docs/rbac.yaml are enough, and each is needed; what is missing is named, with nothing done where that can be known before."""
+    """Those in docs/rbac.yaml are enough, and each is needed; what is missing is named, with nothing done where that
+    can be known before.
+    """
     user = Session({"kubeconfig": str(lab.user_kubeconfig("kubelet-config-rollout"))})
     pods.wait_ready(pods.create("web-1", "n1", owner=OWNER))
     try:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What stops a rollout, and how it leaves the nodes."""
+
 from __future__ import annotations
 
 import pytest
@@ -20,7 +21,9 @@ B = ("-e", "kubelet_config_hosts=workers_b")
 
 
 @pytest.mark.parametrize("group", ["n3:n5:n4", "n1:n3"])
-def test_a_canary_that_fails_goes_back_and_the_others_are_left_alone(fleet: Fleet, ansible: Ansible, group: str) -> None:
+def test_a_canary_that_fails_goes_back_and_the_others_are_left_alone(
+    fleet: Fleet, ansible: Ansible, group: str
+) -> None:
     """By both deliveries: the canary of the second group has a kubelet that refuses by itself."""
     canary, *others = group.split(":")
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": -1} if canary == "n1" else DEADLY})
@@ -57,7 +60,9 @@ def test_a_pod_that_is_lost_fails_its_node(lab: Lab, fleet: Fleet, ansible: Ansi
     process = ansible.start("rollout", "-e", "kubelet_config_hosts=n6:n4", "-e", "kubelet_config_soak_seconds=20")
     try:
         eventually(lambda: fleet.qps()["n6"] == 62, 120, "n6 is switched")
-        lab.node("n6").run("ctr --namespace=k8s.io tasks ls | awk '/RUNNING/ {print $1}' | xargs -n1 ctr --namespace=k8s.io tasks kill --signal SIGKILL")
+        lab.node("n6").run(
+            "ctr --namespace=k8s.io tasks ls | awk '/RUNNING/ {print $1}' | xargs -n1 ctr --namespace=k8s.io tasks kill --signal SIGKILL"
+        )
         output = process.communicate(timeout=300)[0]
     finally:
         process.kill()
@@ -74,9 +79,22 @@ def test_the_budget_counts_whoever_is_unavailable(fleet: Fleet, ansible: Ansible
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 63}})
     before = fleet.look()
     fleet.lab.kubectl("cordon", "n2")
-    run = ansible.playbook("rollout", *B, "--limit", "n4,localhost", "-e", "kubelet_config_max_unavailable=1", "-e", "kubelet_config_gate_timeout=3")
+    run = ansible.playbook(
+        "rollout",
+        *B,
+        "--limit",
+        "n4,localhost",
+        "-e",
+        "kubelet_config_max_unavailable=1",
+        "-e",
+        "kubelet_config_gate_timeout=3",
+    )
     assert run.code != 0
-    assert "n2: cordoned" in run.output and "Untouched hosts: none" in run.output and "Nothing was changed there" in run.output, run.output
+    assert (
+        "n2: cordoned" in run.output
+        and "Untouched hosts: none" in run.output
+        and "Nothing was changed there" in run.output
+    ), run.output
     assert changed(before, fleet.look()) == set()
     assert fleet.leases() == []
     enough = ansible.playbook("rollout", *B, "--limit", "n4,localhost", "-e", "kubelet_config_max_unavailable=2")
@@ -113,7 +131,15 @@ def test_paused_and_resumed(fleet: Fleet, ansible: Ansible) -> None:
     assert first.code != 0 and "paused" in first.output and "Untouched hosts: n4" in first.output, first.output
     paused = fleet.look()
     assert changed(before, paused) == {"n3"}
-    fleet.lab.kubectl("create", "configmap", "-n", "kube-system", "livenodes-kubelet-rollout", "--from-literal=paused=true", "--from-literal=reason=lunch")
+    fleet.lab.kubectl(
+        "create",
+        "configmap",
+        "-n",
+        "kube-system",
+        "livenodes-kubelet-rollout",
+        "--from-literal=paused=true",
+        "--from-literal=reason=lunch",
+    )
     second = ansible.playbook("rollout", *group)
     assert second.code != 0 and "lunch" in second.output and "paused since" in second.output, second.output
     assert fleet.look() == paused
@@ -129,7 +155,9 @@ def test_two_controllers_at_once(fleet: Fleet, ansible: Ansible) -> None:
     before = fleet.look()
     one = ansible.start("rollout", *A)
     try:
-        eventually(lambda: any(lease["metadata"]["annotations"] for lease in fleet.leases()), 90, "the first has its lease")
+        eventually(
+            lambda: any(lease["metadata"]["annotations"] for lease in fleet.leases()), 90, "the first has its lease"
+        )
         other = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n3:n4")
         output = one.communicate(timeout=300)[0]
     finally:
@@ -142,7 +170,9 @@ def test_two_controllers_at_once(fleet: Fleet, ansible: Ansible) -> None:
 
 
 def test_drain(lab: Lab, fleet: Fleet, ansible: Ansible, pods: Pods) -> None:
-    """A budget of pods that forbids it stops the rollout with the node as it was; a cordon of somebody else stays in every ending."""
+    """A budget of pods that forbids it stops the rollout with the node as it was; a cordon of somebody else stays in
+    every ending.
+    """
     pods.create("guarded", "n4", labels={"app": "guarded"}, owner=("ReplicaSet", "web"))
     pods.wait_ready("guarded")
     pods.budget("guarded", {"app": "guarded"}, allowed=0)

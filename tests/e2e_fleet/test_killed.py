@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller of a rollout, killed before each of its steps; what happens on a node within the role checkpoint is tested with that role."""
+"""The controller of a rollout, killed before each of its steps; what happens on a node within the role checkpoint is
+tested with that role.
+"""
+
 from __future__ import annotations
 
 import itertools
@@ -39,7 +42,9 @@ class Controller:
         ansible.variables(all={**SETTINGS, "kubelet_config": {"kubeAPIQPS": qps}})
 
     def killed(self, before_step: int) -> list[str]:
-        """Killed before a step, counted from 1 without those on the node; return the steps up to that one, or all when there are fewer."""
+        """Killed before a step, counted from 1 without those on the node; return the steps up to that one, or all when
+        there are fewer.
+        """
         begun: list[str] = []
         others = of_the_node()
 
@@ -59,10 +64,11 @@ class Controller:
 
 
 def test_killed_before_each_step(fleet: Fleet, ansible: Ansible) -> None:
-    """Running it again completes it, the lease of the dead run keeps nobody out for long, and no kubelet is restarted twice for one value.
+    """Running it again completes it, the lease of the dead run keeps nobody out for long, and no kubelet is restarted
+    twice for one value.
 
-    Up to the assignment one run after the other is killed a step later, and leaves nothing for the nodes to do; from then on each step has a value of its
-    own, on nodes whose switch is not Ansible's work.
+    Up to the assignment one run after the other is killed a step later, and leaves nothing for the nodes to do; from
+    then on each step has a value of its own, on nodes whose switch is not Ansible's work.
     """
     started = fleet.look()
     # Unlike what an earlier test left.
@@ -91,6 +97,8 @@ def test_killed_before_each_step(fleet: Fleet, ansible: Ansible) -> None:
         after = fleet.look()
         for name in NATIVE:
             assert after[name].qps == new + step, reached[-1]
-            assert (before[name].invocation != between[name].invocation) + (between[name].invocation != after[name].invocation) == 1, (reached[-1], name)
+            assert (before[name].invocation != between[name].invocation) + (
+                between[name].invocation != after[name].invocation
+            ) == 1, (reached[-1], name)
         assert changed(before, after) == set(NATIVE), reached[-1]
     assert {"Batch | Leave it in order", "Finish | Let others roll out"} <= set(reached), reached

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods on lab nodes do what the tests of rollouts rely on: they run, outlive their kubelet's restart, are evicted or not, and leave nothing."""
+"""Pods on lab nodes do what the tests of rollouts rely on: they run, outlive their kubelet's restart, are evicted or
+not, and leave nothing.
+"""
+
 from __future__ import annotations
 
 import typing as t
@@ -42,10 +45,16 @@ def test_same_containers_over_a_kubelet_restart(lab: Lab, pods: Pods, node: str)
 
 
 def test_restarts_and_new_pods_are_seen(lab: Lab, pods: Pods) -> None:
-    """A container that ends counts as a restart; a pod deleted and made again has another UID; one that is not to restart has ended."""
+    """A container that ends counts as a restart; a pod deleted and made again has another UID; one that is not to
+    restart has ended.
+    """
     first = pods.wait_ready(pods.create("one", "n1"))["one"]
-    lab.node("n1").run(f"ctr --namespace=k8s.io tasks kill --signal SIGKILL {first.containers['main'].removeprefix('containerd://')}")
-    wait_for("a restart", lambda: (now := pods.see("one")) is not None and now.restarts == {"main": 1} and now.ready, 30)
+    lab.node("n1").run(
+        f"ctr --namespace=k8s.io tasks kill --signal SIGKILL {first.containers['main'].removeprefix('containerd://')}"
+    )
+    wait_for(
+        "a restart", lambda: (now := pods.see("one")) is not None and now.restarts == {"main": 1} and now.ready, 30
+    )
     pods.delete("one")
     assert pods.wait_ready(pods.create("one", "n1"))["one"].uid != first.uid
     pods.create("done", "n1", restart="Never", command=["true"])
@@ -64,7 +73,9 @@ def test_readiness_is_switched(pods: Pods) -> None:
 
 
 def test_budgets_and_priorities(lab: Lab) -> None:
-    """429 with no disruption allowed or a controller that lags behind, one eviction for each that is allowed; a namespace of the test's own goes too."""
+    """429 with no disruption allowed or a controller that lags behind, one eviction for each that is allowed; a
+    namespace of the test's own goes too.
+    """
     with Pods(lab, "lab-budgets") as pods:
         _budgets_and_priorities(lab, pods)
     assert lab.kubectl("get", "namespace", "lab-budgets", "--ignore-not-found") == ""
@@ -72,9 +83,23 @@ def test_budgets_and_priorities(lab: Lab) -> None:
 
 
 def _budgets_and_priorities(lab: Lab, pods: Pods) -> None:
-    names = [pods.create(f"web-{number}", "n1", labels={"app": "web"}, priority=1000, owner=("ReplicaSet", "web")) for number in range(2)]
+    names = [
+        pods.create(f"web-{number}", "n1", labels={"app": "web"}, priority=1000, owner=("ReplicaSet", "web"))
+        for number in range(2)
+    ]
     pods.wait_ready(*names)
-    assert lab.kubectl("get", "pod", "web-0", "-n", pods.namespace, "-o", "jsonpath={.spec.priority} {.metadata.ownerReferences[0].kind}") == "1000 ReplicaSet"
+    assert (
+        lab.kubectl(
+            "get",
+            "pod",
+            "web-0",
+            "-n",
+            pods.namespace,
+            "-o",
+            "jsonpath={.spec.priority} {.metadata.ownerReferences[0].kind}",
+        )
+        == "1000 ReplicaSet"
+    )
     pods.budget("web", {"app": "web"})
     assert pods.evict("web-0") == 429
     pods.allow("web", 1, known=False)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The callback beside a real rollout: its report tells what became of each node, and when."""
+
 from __future__ import annotations
 
 import itertools
@@ -17,16 +18,36 @@ def test_each_step_of_each_node_and_who_went_back(fleet: Fleet, ansible: Ansible
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 71}})
     ansible.host_variables(n4={"kubelet_config_host": DEADLY})
     paths = {kind: ansible.home / f"report.{kind}" for kind in ("json", "html")}
-    run = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n3:n4", ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout",
-                           **{f"LIVENODES_KUBELET_REPORT_{kind.upper()}": str(path) for kind, path in paths.items()})
+    run = ansible.playbook(
+        "rollout",
+        "-e",
+        "kubelet_config_hosts=n3:n4",
+        ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout",
+        **{f"LIVENODES_KUBELET_REPORT_{kind.upper()}": str(path) for kind, path in paths.items()},
+    )
     assert run.code != 0
     made = json.loads(paths["json"].read_text())
-    assert (made["outcome"], made["group"], made["summary"]) == ("failed", "n3:n4", {"nodes": 2, "batches": 2, "back": 1, "done": 1}), run.output
+    assert (made["outcome"], made["group"], made["summary"]) == (
+        "failed",
+        "n3:n4",
+        {"nodes": 2, "batches": 2, "back": 1, "done": 1},
+    ), run.output
     failed, good = made["nodes"]
-    assert (good["name"], good["batch"], list(good["steps"])) == ("n3", 1, ["staged", "switched", "restarted", "proven", "confirmed"])
-    assert (failed["name"], failed["batch"], list(failed["steps"])) == ("n4", 2, ["staged", "switched", "failed", "back"])
+    assert (good["name"], good["batch"], list(good["steps"])) == (
+        "n3",
+        1,
+        ["staged", "switched", "restarted", "proven", "confirmed"],
+    )
+    assert (failed["name"], failed["batch"], list(failed["steps"])) == (
+        "n4",
+        2,
+        ["staged", "switched", "failed", "back"],
+    )
     assert {node["delivery"] for node in made["nodes"]} == {"checkpoint"}
     moments = [*good["steps"].values(), *failed["steps"].values(), made["seconds"]]
     assert all(one <= other for one, other in itertools.pairwise(moments)), moments
-    assert "kubelet rollout: batch 1, 1 node (n3): 1 done" in run.output and "kubelet rollout: node n4 failed" in run.output, run.output
+    assert (
+        "kubelet rollout: batch 1, 1 node (n3): 1 done" in run.output
+        and "kubelet rollout: node n4 failed" in run.output
+    ), run.output
     assert failed["cause"] in paths["html"].read_text()

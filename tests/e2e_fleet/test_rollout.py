@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A rollout over groups of both deliveries and the control plane: its order, its pods, its end; the way back."""
+
 from __future__ import annotations
 
 import json
@@ -31,8 +32,12 @@ def batches(run: Run) -> list[list[str]]:
     return found
 
 
-def test_canary_batches_control_plane_and_their_pods(lab: Lab, fleet: Fleet, plane: ControlPlaneNode, ansible: Ansible, pods: Pods) -> None:
-    """One canary, then batches, the control plane by itself and last. Pods of both kinds live on; nothing is left; a second run does nothing."""
+def test_canary_batches_control_plane_and_their_pods(
+    lab: Lab, fleet: Fleet, plane: ControlPlaneNode, ansible: Ansible, pods: Pods
+) -> None:
+    """One canary, then batches, the control plane by itself and last. Pods of both kinds live on; nothing is left; a
+    second run does nothing.
+    """
     pods.create("bound", "n3", labels={"app": "bound"}, owner=("ReplicaSet", "web"))
     static = pods.static("kept", "n1")
     seen = pods.wait_ready("bound", static)
@@ -53,7 +58,8 @@ def test_canary_batches_control_plane_and_their_pods(lab: Lab, fleet: Fleet, pla
     assert order[-1] == ["n7"]
     now = pods.wait_ready("bound", static)
     assert {name: (one.uid, one.containers, one.restarts) for name, one in now.items()} == {
-        name: (one.uid, one.containers, one.restarts) for name, one in seen.items()}
+        name: (one.uid, one.containers, one.restarts) for name, one in seen.items()
+    }
     assert fleet.leases() == []
 
     again = ansible.playbook("rollout", *EVERYBODY, *BATCHES)
@@ -103,4 +109,6 @@ def test_back_to_the_local_config(fleet: Fleet, ansible: Ansible) -> None:
     back = ansible.playbook("rollback", *group)
     assert back.code == 0, back.output
     assert fleet.qps()["n4"] == local
-    assert not any(key.startswith("kubelet-config.livenodes.io/") for key in fleet.node("n4")["metadata"].get("annotations", {}))
+    assert not any(
+        key.startswith("kubelet-config.livenodes.io/") for key in fleet.node("n4")["metadata"].get("annotations", {})
+    )

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plan, rollout and rollback as jobs of AWX: answers of survey types only, small artifacts, cancel, the death of the job's own pod, slices."""
+"""Plan, rollout and rollback as jobs of AWX: answers of survey types only, small artifacts, cancel, the death of the
+job's own pod, slices.
+"""
+
 from __future__ import annotations
 
 import json
@@ -18,10 +21,22 @@ from tests.support.runner import Controller
 NODES = ("n3", "n4")
 # Text, integer, multiple choice and multiselect: what surveys have.
 ANSWERS: dict[str, t.Any] = {
-    "kubelet_config_hosts": list(NODES), "kubelet_config_allow_effect": "disrupt", "kubelet_config_kubeadm": "ignore", "kubelet_config_serial": "1,50%",
-    "kubelet_config_max_unavailable": "100%", "kubelet_config_max_failed": 0, "kubelet_config_control_plane": "last", "kubelet_config_unready_first": "false",
-    "kubelet_config_soak_seconds": 2, "kubelet_config_allow_pod_loss": "true", "kubelet_config_drain": "never", "kubelet_config_drain_timeout": 60,
-    "kubelet_config_drain_emptydir": "false", "kubelet_config_drain_force": "true", "kubelet_config_wait_timeout": 120, "kubelet_config_pause": "false",
+    "kubelet_config_hosts": list(NODES),
+    "kubelet_config_allow_effect": "disrupt",
+    "kubelet_config_kubeadm": "ignore",
+    "kubelet_config_serial": "1,50%",
+    "kubelet_config_max_unavailable": "100%",
+    "kubelet_config_max_failed": 0,
+    "kubelet_config_control_plane": "last",
+    "kubelet_config_unready_first": "false",
+    "kubelet_config_soak_seconds": 2,
+    "kubelet_config_allow_pod_loss": "true",
+    "kubelet_config_drain": "never",
+    "kubelet_config_drain_timeout": 60,
+    "kubelet_config_drain_emptydir": "false",
+    "kubelet_config_drain_force": "true",
+    "kubelet_config_wait_timeout": 120,
+    "kubelet_config_pause": "false",
     "kubelet_config_lease_seconds": 5,
 }
 # The next value of kubeAPIQPS: every test needs one that no node has.
@@ -58,29 +73,50 @@ def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, control
     # What follows in a workflow has the artifacts as variables.
     rollout = controller.launch("rollout.yml", ANSWERS, **plan.artifacts)
     assert rollout.code == 0, rollout.output
-    assert rollout.artifacts["kubelet_rollout"] == {"group": "n3:n4", "changed": 2, "untouched": 0, "unchanged": 0, "failed": 0, "failures": {}}
+    assert rollout.artifacts["kubelet_rollout"] == {
+        "group": "n3:n4",
+        "changed": 2,
+        "untouched": 0,
+        "unchanged": 0,
+        "failed": 0,
+        "failures": {},
+    }
     after = fleet.look()
     assert changed(before, after) == set(NODES)
     assert {after[name].qps for name in NODES} == {qps}
 
-    ways = {**ANSWERS, "kubelet_config_variant": "", "kubelet_config_serial": ["1", "50%"], "kubelet_config_hosts": ":".join(NODES)}
+    ways = {
+        **ANSWERS,
+        "kubelet_config_variant": "",
+        "kubelet_config_serial": ["1", "50%"],
+        "kubelet_config_hosts": ":".join(NODES),
+    }
     rollback = controller.launch("rollback.yml", ways, **plan.artifacts, **rollout.artifacts)
     assert rollback.code == 0, rollback.output
     assert rollback.artifacts["kubelet_rollout"]["changed"] == 2
     assert {name: fleet.look()[name].qps for name in NODES} == {name: before[name].qps for name in NODES}
 
 
-@pytest.mark.parametrize(("stop", "at"), [
-    pytest.param(signal.SIGTERM, "Plan the configurations", id="canceled while planning"),
-    pytest.param(signal.SIGTERM, "See that the kubelet came back", id="canceled in the switch"),
-    pytest.param(signal.SIGTERM, "Stay with those", id="canceled in the soak"),
-    pytest.param(signal.SIGKILL, "See that the kubelet came back", id="its pod died"),
-])
-def test_stopped_and_launched_again(lab: Lab, fleet: Fleet, ansible: Ansible, controller: Controller, stop: signal.Signals, at: str) -> None:
-    """After it each node is Ready and says where it stands; the same job once more completes, takes the lease over, and restarts nobody twice."""
+@pytest.mark.parametrize(
+    ("stop", "at"),
+    [
+        pytest.param(signal.SIGTERM, "Plan the configurations", id="canceled while planning"),
+        pytest.param(signal.SIGTERM, "See that the kubelet came back", id="canceled in the switch"),
+        pytest.param(signal.SIGTERM, "Stay with those", id="canceled in the soak"),
+        pytest.param(signal.SIGKILL, "See that the kubelet came back", id="its pod died"),
+    ],
+)
+def test_stopped_and_launched_again(
+    lab: Lab, fleet: Fleet, ansible: Ansible, controller: Controller, stop: signal.Signals, at: str
+) -> None:
+    """After it each node is Ready and says where it stands; the same job once more completes, takes the lease over, and
+    restarts nobody twice.
+    """
     qps = declare(ansible)
     before = fleet.look()
-    first = controller.launch("rollout.yml", {**ANSWERS, "kubelet_config_serial": "100%", "kubelet_config_soak_seconds": 20}, stop, at)
+    first = controller.launch(
+        "rollout.yml", {**ANSWERS, "kubelet_config_serial": "100%", "kubelet_config_soak_seconds": 20}, stop, at
+    )
     assert first.code != 0, first.output
     assert first.artifacts == {}
     lab.wait_ready()
@@ -99,20 +135,30 @@ def test_stopped_and_launched_again(lab: Lab, fleet: Fleet, ansible: Ansible, co
     after = fleet.look()
     for name in NODES:
         assert after[name].qps == qps
-        assert (before[name].invocation != between[name].invocation) + (between[name].invocation != after[name].invocation) == 1, name
+        assert (before[name].invocation != between[name].invocation) + (
+            between[name].invocation != after[name].invocation
+        ) == 1, name
     taken = again.result("Prepare | See that nobody else rolls out to these nodes")["taken_over"]
     assert ["job 1" in row["holder"] for row in taken] == [True] * len(leases)
     assert fleet.leases() == []
-    assert {row["settled"] for row in ansible.module("node_config_info", {"nodes": list(NODES)})["nodes"].values()} == {True}
+    assert {row["settled"] for row in ansible.module("node_config_info", {"nodes": list(NODES)})["nodes"].values()} == {
+        True
+    }
 
 
 def test_a_slice_is_refused(fleet: Fleet, ansible: Ansible, controller: Controller) -> None:
-    """AWX runs the slices of a job template as a workflow job of the same name; in another workflow the template is welcome."""
+    """AWX runs the slices of a job template as a workflow job of the same name; in another workflow the template is
+    welcome.
+    """
     declare(ansible)
     before = fleet.look()
-    sliced = controller.launch("rollout.yml", ANSWERS, awx_job_template_name="Kubelet rollout", awx_workflow_job_name="Kubelet rollout")
+    sliced = controller.launch(
+        "rollout.yml", ANSWERS, awx_job_template_name="Kubelet rollout", awx_workflow_job_name="Kubelet rollout"
+    )
     assert sliced.code != 0
     assert "job_slice_count" in sliced.output, sliced.output
     assert fleet.look() == before
-    plan = controller.launch("plan.yml", ANSWERS, awx_job_template_name="Kubelet plan", awx_workflow_job_name="Kubelet workflow")
+    plan = controller.launch(
+        "plan.yml", ANSWERS, awx_job_template_name="Kubelet plan", awx_workflow_job_name="Kubelet workflow"
+    )
     assert plan.code == 0, plan.output

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A soak beside real kubelets and real pods, to which things happen meanwhile."""
+
 from __future__ import annotations
 
 import threading
@@ -48,8 +49,17 @@ def later() -> t.Iterator[t.Callable[..., None]]:
 
 
 def run(session: Session, *names: str, **options: t.Any) -> dict[str, t.Any]:
-    given = {"nodes": list(names or NODES), "source": None, "sources": None, "delivery": "auto", "seconds": 15, "pods": None, "allow_pod_loss": "0",
-             "pods_timeout": 60, "lease": None}
+    given = {
+        "nodes": list(names or NODES),
+        "source": None,
+        "sources": None,
+        "delivery": "auto",
+        "seconds": 15,
+        "pods": None,
+        "allow_pod_loss": "0",
+        "pods_timeout": 60,
+        "lease": None,
+    }
     return soak.soak(session, {**given, **options}, False)
 
 
@@ -61,8 +71,9 @@ def fail(session: Session, *names: str, **options: t.Any) -> NodesFailed:
 
 def test_the_process_of_a_kubelet(lab: Lab, session: Session) -> None:
     """Read through the proxy, it is when systemd started it; another one after a restart."""
+
     def started() -> float:
-        return float(lab.node("n1").run("date -d \"$(systemctl show -P ExecMainStartTimestamp kubelet)\" +%s"))
+        return float(lab.node("n1").run('date -d "$(systemctl show -P ExecMainStartTimestamp kubelet)" +%s'))
 
     before = process.birth(session, "n1")
     assert abs(before - started()) < 5
@@ -70,14 +81,25 @@ def test_the_process_of_a_kubelet(lab: Lab, session: Session) -> None:
     # Two starts within the tolerance are one.
     time.sleep(max(0.0, before + 2 * process.TOLERANCE - time.time()))
     lab.node("n1").run("systemctl restart kubelet")
-    eventually(lambda: abs(process.birth(session, "n1") - started()) < 5 and process.birth(session, "n1") - before > process.TOLERANCE, 30, "the new process")
+    eventually(
+        lambda: (
+            abs(process.birth(session, "n1") - started()) < 5
+            and process.birth(session, "n1") - before > process.TOLERANCE
+        ),
+        30,
+        "the new process",
+    )
     lab.wait_ready()
     assert process.healthy(session, "n1")
 
 
 def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ansible: Ansible) -> None:
     """A bound pod, one with a probe, which is not Ready for a moment, and a static one; as a user runs the module."""
-    names = [pods.create("bound", "n1", owner=("ReplicaSet", "web")), pods.create("probed", "n1", probe=True), pods.static("fixed", "n2")]
+    names = [
+        pods.create("bound", "n1", owner=("ReplicaSet", "web")),
+        pods.create("probed", "n1", probe=True),
+        pods.static("fixed", "n2"),
+    ]
     pods.wait_ready(*names)
     before = snapshots.snapshot(session, NODES)
     for name in NODES:
@@ -86,9 +108,12 @@ def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ans
     result = ansible.module("node_soak", {"nodes": list(NODES), "seconds": "15", "pods": before})
     assert not result["failed"], result
     # Whatever they run: an earlier test may have left them their sources.
-    assert (result["summary"]["ok"], result["summary"]["failed"]) == (2, 0) and 15 <= result["summary"]["waited_seconds"] < 60
+    assert (result["summary"]["ok"], result["summary"]["failed"]) == (2, 0) and 15 <= result["summary"][
+        "waited_seconds"
+    ] < 60
     assert {name: row["pods"] for name, row in result["nodes"].items()} == {
-        name: {"lost": [], "restarted": [], "unready": []} for name in NODES}
+        name: {"lost": [], "restarted": [], "unready": []} for name in NODES
+    }
 
 
 def test_requests(pods: Pods, session: Session, proxy: Proxy) -> None:
@@ -105,12 +130,20 @@ def test_requests(pods: Pods, session: Session, proxy: Proxy) -> None:
     assert proxy.count("GET", "/api/v1/nodes?") <= 4 + max(0, seconds - 11)
 
 
-@pytest.mark.parametrize("kill", [
-    pytest.param(f"{CTR} tasks kill --signal SIGKILL {{}}", id="killed"),
-    pytest.param(f"{CTR} tasks kill --signal SIGKILL {{0}}; sleep 0.3; {CTR} tasks delete {{0}}; {CTR} containers delete {{0}}", id="removed"),
-])
+@pytest.mark.parametrize(
+    "kill",
+    [
+        pytest.param(f"{CTR} tasks kill --signal SIGKILL {{}}", id="killed"),
+        pytest.param(
+            f"{CTR} tasks kill --signal SIGKILL {{0}}; sleep 0.3; {CTR} tasks delete {{0}}; {CTR} containers delete {{0}}",
+            id="removed",
+        ),
+    ],
+)
 @pytest.mark.parametrize("static", [False, True])
-def test_a_container_that_is_lost(lab: Lab, pods: Pods, session: Session, later: t.Callable[..., None], kill: str, static: bool) -> None:
+def test_a_container_that_is_lost(
+    lab: Lab, pods: Pods, session: Session, later: t.Callable[..., None], kill: str, static: bool
+) -> None:
     """During the soak; in a bound pod and in a static one."""
     name = pods.static("fixed", "n1") if static else pods.create("bound", "n1")
     container = pods.wait_ready(name)[name].containers["main"].removeprefix("containerd://")
@@ -126,13 +159,19 @@ def test_a_container_that_is_lost(lab: Lab, pods: Pods, session: Session, later:
 
 def test_pods_that_are_gone(lab: Lab, pods: Pods, session: Session) -> None:
     """Deleted, and refused by the kubelet; one that has finished is no loss."""
-    names = [pods.create("bound", "n1"), pods.create("once", "n1", restart="Never", command=["/bin/sh", "-c", "sleep 3"]), pods.create("big", "n1")]
+    names = [
+        pods.create("bound", "n1"),
+        pods.create("once", "n1", restart="Never", command=["/bin/sh", "-c", "sleep 3"]),
+        pods.create("big", "n1"),
+    ]
     pods.wait_ready(*names)
     before = snapshots.snapshot(session, ["n1"])
     pods.delete("bound", "big")
     pods.create("big", "n1", requests={"cpu": "500"})
     eventually(lambda: (now := pods.see("big")) is not None and now.phase == "Failed", 20, "a pod that is too big")
-    eventually(lambda: (now := pods.see("once")) is not None and now.phase == "Succeeded", 20, "a pod that has finished")
+    eventually(
+        lambda: (now := pods.see("once")) is not None and now.phase == "Succeeded", 20, "a pod that has finished"
+    )
     lost = fail(session, "n1", pods=before, seconds=0).result["nodes"]["n1"]["pods"]["lost"]
     assert {pod["name"] for pod in lost} == {"bound", "big"}
     refused = next(uid for uid, row in snapshots.snapshot(session, ["n1"])["n1"].items() if row["name"] == "big")
@@ -169,7 +208,10 @@ def test_the_soak_ends_with_the_last_pod(pods: Pods, session: Session, later: t.
     pods.set_ready("probed", "n1", False)
     pods.wait_unready("probed")
     failed = fail(session, "n1", pods=before, seconds=0, pods_timeout=4)
-    assert "lab-soak/probed: not Ready" in failed.failures["n1"] and failed.result["nodes"]["n1"]["state"] == "pods_unready"
+    assert (
+        "lab-soak/probed: not Ready" in failed.failures["n1"]
+        and failed.result["nodes"]["n1"]["state"] == "pods_unready"
+    )
 
 
 def test_a_kubelet_that_restarts(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
@@ -199,6 +241,7 @@ def test_a_configuration_that_somebody_changes(lab: Lab, session: Session, later
 
 def test_the_api_server_is_away_for_a_while(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
     """It fails no node."""
+
     def away() -> None:
         lab.apiserver.stop()
         time.sleep(8)

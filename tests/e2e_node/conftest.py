@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A lab whose kubelets know nothing of dynamic configuration, for a test session, and the role on one of its nodes."""
+
 from __future__ import annotations
 
 import typing as t

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The role `checkpoint` on a real node: a switch, nothing the second time, check mode, a bad configuration, reset."""
+
 from __future__ import annotations
 
 import time
@@ -65,7 +66,9 @@ def test_restarts_from_before_are_not_held_against_a_configuration(role: Role) -
     role.node.run("systemctl restart kubelet")
     for count in (1, 2, 3):
         role.node.run("systemctl kill --signal=KILL kubelet")
-        role.bench.wait(lambda count=count: role.node.restarts() == count and role.bench.healthy(), 30, "restart by systemd")
+        role.bench.wait(
+            lambda count=count: role.node.restarts() == count and role.bench.healthy(), 30, "restart by systemd"
+        )
     run = role.play(role.bench.source(), {**role.local, "maxPods": 77})
     assert run.code == 0, run.output
     assert role.bench.configz()["maxPods"] == 77 and "error" not in role.bench.status()

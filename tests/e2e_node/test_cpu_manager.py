@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A change of the CPU manager's policy on a real kubelet, which dies of a state file that another policy wrote."""
+
 from __future__ import annotations
 
 import base64
@@ -22,7 +23,9 @@ def state(role: Role) -> str:
 
 def refusals(role: Role) -> int:
     """How often a kubelet of this node has died of its state file."""
-    return int(role.node.run("journalctl --unit=kubelet --output=cat | grep -c 'differs from state checkpoint policy' || true"))
+    return int(
+        role.node.run("journalctl --unit=kubelet --output=cat | grep -c 'differs from state checkpoint policy' || true")
+    )
 
 
 def policy(role: Role) -> tuple[t.Any, t.Any]:
@@ -42,14 +45,18 @@ def switched(role: Role, **variables: t.Any) -> dict[str, str]:
 def test_a_change_of_policy_is_refused_unless_asked_for(role: Role) -> None:
     layout, invocation, before = role.layout(), role.node.invocation_id(), state(role)
     run = role.play(role.bench.source(), {**role.local, **STATIC})
-    assert run.code and f"Node n1: {STATE} is for the policy none" in run.output and "Nothing was changed" in run.output, run.output
+    assert (
+        run.code and f"Node n1: {STATE} is for the policy none" in run.output and "Nothing was changed" in run.output
+    ), run.output
     assert (role.layout(), role.node.invocation_id(), state(role)) == (layout, invocation, before)
 
 
 def test_the_way_back_puts_the_old_state_file_back(role: Role) -> None:
     before = state(role)
     switched(role, kubelet_config_confirm=False, kubelet_config_confirm_seconds=45)
-    took = role.bench.wait(lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 90, "way back", every=1)
+    took = role.bench.wait(
+        lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 90, "way back", every=1
+    )
     print(f"\nback {took:.1f} s after the play")
     role.bench.wait(lambda: policy(role) == ("none", "none"), 20, "old policy")
     assert state(role) == before
@@ -63,7 +70,9 @@ def test_a_kubelet_that_dies_after_the_switch_has_its_old_state_file_back(role: 
     assert state(role) == before
     # Without anybody but the guard.
     role.bench.bring()
-    role.bench.assign({**STATIC, **BAD}, state_files=[{"path": STATE, "data": base64.b64encode(before.encode()).decode()}])
+    role.bench.assign(
+        {**STATIC, **BAD}, state_files=[{"path": STATE, "data": base64.b64encode(before.encode()).decode()}]
+    )
     took = role.bench.wait(lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 40, "way back")
     print(f"\nrecovery: {took:.1f} s")
     role.bench.wait(lambda: policy(role) == ("none", "none"), 20, "old policy")
@@ -76,7 +85,11 @@ def test_reset_after_a_change_of_policy_leaves_a_kubelet_that_runs(role: Role) -
     role.bench.wait(lambda: uid in role.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation", every=1)
     invocation = role.node.invocation_id()
     refused = role.play(None, "", tasks_from="reset")
-    assert refused.code and f"{STATE} is for the policy static" in refused.output and "Nothing was changed" in refused.output, refused.output
+    assert (
+        refused.code
+        and f"{STATE} is for the policy static" in refused.output
+        and "Nothing was changed" in refused.output
+    ), refused.output
     assert role.node.invocation_id() == invocation and policy(role) == ("static", "static")
     gone = role.play(None, "", tasks_from="reset", kubelet_config_state_files="switch")
     assert gone.code == 0, gone.output

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The store on a real file system that is full, or read-only, from any step of the role on, and while the guard goes back."""
+"""The store on a real file system that is full, or read-only, from any step of the role on, and while the guard goes
+back.
+"""
+
 from __future__ import annotations
 
 import time
@@ -74,7 +77,10 @@ def test_from_each_step_on(place: Place) -> None:
     confirm = 60.0
     while AFTER not in seen:
         place.open()
-        configs = {name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in place.benches.items()}
+        configs = {
+            name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW})
+            for name, bench in place.benches.items()
+        }
         number = len(seen) + 1
 
         def before(count: int, name: str, number: int = number) -> bool:
@@ -84,7 +90,11 @@ def test_from_each_step_on(place: Place) -> None:
             return True
 
         begun = time.monotonic()
-        run = boundaries.steps(role.ansible, role.write(configs, kubelet_config_confirm_seconds=int(confirm), kubelet_config_trial_seconds=2), before)
+        run = boundaries.steps(
+            role.ansible,
+            role.write(configs, kubelet_config_confirm_seconds=int(confirm), kubelet_config_trial_seconds=2),
+            before,
+        )
         ran = time.monotonic()
         assert len(seen) == number < 30, seen
         taken = {name: settled.confirmed(bench, configs[name][0]) for name, bench in place.benches.items()}
@@ -93,7 +103,11 @@ def test_from_each_step_on(place: Place) -> None:
             failed[name] += bool(said)
             assert bool(said) != taken[name], run.output
             assert not said or (CAUSES[name] in said and STORE in said), said
-            bench.wait(lambda bench=bench: bench.healthy() and settled.qps(bench) in (settled.OLD, settled.NEW), 30, "kubelet that is well")
+            bench.wait(
+                lambda bench=bench: bench.healthy() and settled.qps(bench) in (settled.OLD, settled.NEW),
+                30,
+                "kubelet that is well",
+            )
             settled.whole(bench)
         settled.runs(place.benches[FULL], settled.NEW if taken[FULL] else settled.OLD, confirm + 20)
         place.heal()
@@ -106,8 +120,10 @@ def test_from_each_step_on(place: Place) -> None:
         confirm = max(LEAST_SECONDS, TIMES * (time.monotonic() - well))
         for bench in place.benches.values():
             assert settled.qps(bench) == settled.NEW
-        print(f"\n{number:2} {seen[-1]}: {ran - begun:.1f} s, healed {healed - ran:.1f} s later, well {well - healed:.1f} s after that, "
-              f"again {time.monotonic() - well:.1f} s")
+        print(
+            f"\n{number:2} {seen[-1]}: {ran - begun:.1f} s, healed {healed - ran:.1f} s later, well {well - healed:.1f} s after that, "
+            f"again {time.monotonic() - well:.1f} s"
+        )
         place.close()
     assert min(failed.values()) >= 4, failed
 
@@ -123,9 +139,12 @@ def test_the_guard_goes_back_on_a_full_disk(place: Place) -> None:
     took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "way back")
     invocation = bench.node.invocation_id()
     time.sleep(12)
-    assert bench.node.invocation_id() == invocation, "it is not restarted again and again because that cannot be written down"
+    assert bench.node.invocation_id() == invocation, (
+        "it is not restarted again and again because that cannot be written down"
+    )
     disk.heal()
-    # What could not be told, also since that could not be written down, is told again after a minute at most (LONGEST_PAUSE of the guard).
+    # What could not be told, also since that could not be written down, is told again after a minute at most
+    # (LONGEST_PAUSE of the guard).
     told = bench.wait(lambda: bench.status().get("error"), 120, "annotation", every=1)
     print(f"\nrecovery on a full disk: {took:.1f} s, told {told:.1f} s after it was well")
     settled.settled(bench, settled.OLD, 30)

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard on a real node, alone: no Ansible, no ssh. Each case ends with the kubelet on its old configuration, said so on its Node."""
+"""The guard on a real node, alone: no Ansible, no ssh. Each case ends with the kubelet on its old configuration, said
+so on its Node.
+"""
+
 from __future__ import annotations
 
 import calendar
@@ -35,27 +38,54 @@ def bench(static_lab: Lab) -> t.Iterator[Bench]:
         bench.close()
 
 
-def returned(bench: Bench, source: dict[str, str], reason: str, seconds: float, target: str = LOCAL, port: int = 10248) -> None:
+def returned(
+    bench: Bench, source: dict[str, str], reason: str, seconds: float, target: str = LOCAL, port: int = 10248
+) -> None:
     """The node is back by itself within `seconds`, and says so."""
-    took = bench.wait(lambda: bench.active() == target and bench.healthy(port) and "maxPods: 77" not in bench.node.run(f"cat {STORE}/active/kubelet"),
-                      seconds, "way back")
+    took = bench.wait(
+        lambda: (
+            bench.active() == target
+            and bench.healthy(port)
+            and "maxPods: 77" not in bench.node.run(f"cat {STORE}/active/kubelet")
+        ),
+        seconds,
+        "way back",
+    )
     bench.wait(lambda: reason in bench.status().get("error", ""), 30, f"annotation with {reason!r}")
     print(f"\nrecovery: {reason}: {took:.1f} s")
     status = bench.status()
     assert status["assigned"]["configMap"] == source
     assert (status.get("active") or {}).get("configMap", {}).get("uid", "") in target or target == LOCAL
     assert "active" in status or target == LOCAL
-    bench.wait(lambda: any(reason in event["message"] for event in bench.events()), 10, f"Event with {reason!r}, which is told after the annotation")
+    bench.wait(
+        lambda: any(reason in event["message"] for event in bench.events()),
+        10,
+        f"Event with {reason!r}, which is told after the annotation",
+    )
     told = bench.events()[-1]
-    assert told["type"] == "Warning" and reason in told["message"] and told["message"].startswith("Kubelet restarting to use ")
+    assert (
+        told["type"] == "Warning"
+        and reason in told["message"]
+        and told["message"].startswith("Kubelet restarting to use ")
+    )
     bench.wait(lambda: bench.configz()["maxPods"] != 77, 20, "configz with the old value")
     bench.wait(lambda: same_start(bench), 20, "start of the kubelet in the annotation")
-    bench.wait(lambda: bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "inactive", 20, "end of the guard")
+    bench.wait(
+        lambda: bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "inactive",
+        20,
+        "end of the guard",
+    )
 
 
 def same_start(bench: Bench) -> bool:
-    """Whether the annotation tells when the kubelet was started that now runs. What falls between two seconds may be told as either."""
-    told = [calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ")) for text in (bench.status().get("started"), bench.start()) if text]
+    """Whether the annotation tells when the kubelet was started that now runs. What falls between two seconds may be
+    told as either.
+    """
+    told = [
+        calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+        for text in (bench.status().get("started"), bench.start())
+        if text
+    ]
     return len(told) == 2 and abs(told[0] - told[1]) <= 1
 
 
@@ -95,7 +125,10 @@ def test_goes_back_to_last_known_good(bench: Bench) -> None:
     good = graduated(bench)
     bad = bench.assign(BAD)
     returned(bench, bad, "ended 2 times", 30, f"store/checkpoints/{good['uid']}/1")
-    assert bench.configz()["maxPods"] == 55 and bench.status()["active"]["configMap"] == good == bench.status()["lastKnownGood"]["configMap"]
+    assert (
+        bench.configz()["maxPods"] == 55
+        and bench.status()["active"]["configMap"] == good == bench.status()["lastKnownGood"]["configMap"]
+    )
 
 
 def test_with_kubeadms_pause_between_restarts(bench: Bench) -> None:
@@ -113,8 +146,9 @@ def test_a_kubelet_that_dies_later(bench: Bench, seconds: int) -> None:
 
 
 def test_a_kubelet_that_runs_without_healthz(bench: Bench) -> None:
-    # Each once: a signal that is on its way while the guard restarts the kubelet would keep the one it ends from ending, for TimeoutStopSec=.
-    harm(bench, "[ $age -ge 3 ] && [ $pid != \"$stopped\" ] && kill -STOP $pid && stopped=$pid")
+    # Each once: a signal that is on its way while the guard restarts the kubelet would keep the one it ends from
+    # ending, for TimeoutStopSec=.
+    harm(bench, '[ $age -ge 3 ] && [ $pid != "$stopped" ] && kill -STOP $pid && stopped=$pid')
     returned(bench, bench.assign(GOOD, deadline=120, unhealthy=8), "healthz has failed", 60)
 
 
@@ -126,7 +160,12 @@ def test_healthz_is_looked_for_where_the_new_configuration_put_it(bench: Bench) 
 
 
 def test_a_healthz_address_that_does_not_exist(bench: Bench) -> None:
-    returned(bench, bench.assign({**GOOD, "healthzPort": 10348, "healthzBindAddress": "192.0.2.1"}, deadline=120, unhealthy=8), "healthz has failed", 60)
+    returned(
+        bench,
+        bench.assign({**GOOD, "healthzPort": 10348, "healthzBindAddress": "192.0.2.1"}, deadline=120, unhealthy=8),
+        "healthz has failed",
+        60,
+    )
 
 
 def test_nobody_confirmed(bench: Bench) -> None:
@@ -158,7 +197,9 @@ def clock(bench: Bench) -> t.Iterator[t.Callable[[int], object]]:
 
 def told(bench: Bench) -> datetime.timedelta:
     """How far from now the clock is by which the guard told its last."""
-    return datetime.datetime.fromisoformat(bench.status()["time"].replace("Z", "+00:00")) - datetime.datetime.now(datetime.UTC)
+    return datetime.datetime.fromisoformat(bench.status()["time"].replace("Z", "+00:00")) - datetime.datetime.now(
+        datetime.UTC
+    )
 
 
 def test_a_clock_that_jumps_back_saves_nothing(bench: Bench, clock: t.Callable[[int], object]) -> None:
@@ -203,7 +244,9 @@ def test_a_reboot_after_the_confirmation_goes_on(bench: Bench) -> None:
 
 
 def test_start_limit(bench: Bench) -> None:
-    bench.node.run(f"printf '[Unit]\\nStartLimitIntervalSec=300\\nStartLimitBurst=1\\n' > {DROPIN}; systemctl daemon-reload")
+    bench.node.run(
+        f"printf '[Unit]\\nStartLimitIntervalSec=300\\nStartLimitBurst=1\\n' > {DROPIN}; systemctl daemon-reload"
+    )
     returned(bench, bench.assign(BAD), "given up", 30)
 
 
@@ -211,7 +254,11 @@ def test_a_guard_that_is_killed(bench: Bench) -> None:
     source = bench.assign(GOOD, deadline=300)
     bench.wait(bench.healthy, 30, "healthz")
     bench.node.run("systemctl kill --signal=KILL livenodes-kubelet-guard.service")
-    bench.wait(lambda: bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "active", 10, "a new guard")
+    bench.wait(
+        lambda: bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "active",
+        10,
+        "a new guard",
+    )
     harm(bench, "[ $age -ge 2 ] && kill -9 $pid; systemctl kill --signal=KILL livenodes-kubelet-guard.service")
     returned(bench, source, "ended 2 times", 60)
 
@@ -231,7 +278,11 @@ def test_without_an_api_server(bench: Bench) -> None:
 
 def test_nothing_graduates_while_the_api_server_does_not_answer(bench: Bench) -> None:
     source = bench.assign(GOOD, deadline=15)
-    bench.wait(lambda: bench.status().get("reason") == "on trial" and same_start(bench), 30, "status of the trial with the start of its kubelet")
+    bench.wait(
+        lambda: bench.status().get("reason") == "on trial" and same_start(bench),
+        30,
+        "status of the trial with the start of its kubelet",
+    )
     bench.confirm()
     bench.lab.apiserver.stop()
     try:
@@ -253,7 +304,12 @@ def test_nothing_graduates_while_the_node_is_not_ready(bench: Bench) -> None:
     try:
         bench.wait(lambda: bench.heartbeat()[0] == "False", 35, "a Node that is not Ready")
         bench.wait(lambda: "is not Ready" in bench.status().get("reason", ""), 60, "annotation")
-        assert bench.healthy() and last_known_good(bench) == "" and source["uid"] in bench.active() and "error" not in bench.status()
+        assert (
+            bench.healthy()
+            and last_known_good(bench) == ""
+            and source["uid"] in bench.active()
+            and "error" not in bench.status()
+        )
     finally:
         bench.node.run("systemctl start containerd")
     bench.wait(lambda: source["uid"] in last_known_good(bench), 60, "graduation")
@@ -267,10 +323,17 @@ def test_with_a_damaged_local_configuration_the_units_own_file_is_run(bench: Ben
 
 def test_with_nothing_whole_in_the_store_the_units_own_file_is_run(bench: Bench) -> None:
     good = graduated(bench)
-    bench.node.run(f"echo torn > {STORE}/store/checkpoints/{good['uid']}/1/kubelet; rm -r {STORE}/store/local; systemctl restart kubelet", check=False)
+    bench.node.run(
+        f"echo torn > {STORE}/store/checkpoints/{good['uid']}/1/kubelet; rm -r {STORE}/store/local; systemctl restart kubelet",
+        check=False,
+    )
     bench.wait(bench.healthy, 30, "healthz")
     assert bench.active() == LOCAL and bench.configz()["maxPods"] != 55
-    bench.wait(lambda: "/var/lib/kubelet/config.yaml" in bench.status().get("reason", "") and same_start(bench), 20, "annotation")
+    bench.wait(
+        lambda: "/var/lib/kubelet/config.yaml" in bench.status().get("reason", "") and same_start(bench),
+        20,
+        "annotation",
+    )
     assert "does not match" in bench.status()["error"]
 
 

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The reset of the role `checkpoint`, its controller killed before each of its steps: a second reset ends what the first one began."""
+"""The reset of the role `checkpoint`, its controller killed before each of its steps: a second reset ends what the
+first one began.
+"""
+
 from __future__ import annotations
 
 from tests.support import boundaries, settled
@@ -13,7 +16,9 @@ REBOOTED = "n2"
 def test_killed_before_each_step_and_one_node_rebooted(both: Role) -> None:
     role, seen = both, list[str]()
     layouts = {name: role.layout(name) for name in role.benches}
-    configs = {name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in role.benches.items()}
+    configs = {
+        name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in role.benches.items()
+    }
     while AFTER not in seen:
         run = role.ansible.playbook(str(role.write(configs)))
         assert run.code == 0, run.output
@@ -31,7 +36,12 @@ def test_killed_before_each_step_and_one_node_rebooted(both: Role) -> None:
         assert len(seen) == number < 30, seen
         role.lab.node(REBOOTED).reboot()
         for bench in role.benches.values():
-            bench.wait(lambda bench=bench: bench.healthy() and settled.qps(bench) in (settled.OLD, settled.NEW), 30, "kubelet that is well", every=1)
+            bench.wait(
+                lambda bench=bench: bench.healthy() and settled.qps(bench) in (settled.OLD, settled.NEW),
+                30,
+                "kubelet that is well",
+                every=1,
+            )
             settled.watched(bench)
         again = role.ansible.playbook(str(reset))
         assert again.code == 0, again.output

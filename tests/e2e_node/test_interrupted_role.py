@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role `checkpoint`, its controller killed before each of its steps: one node is left to itself, the other one is rebooted too."""
+"""The role `checkpoint`, its controller killed before each of its steps: one node is left to itself, the other one is
+rebooted too.
+"""
+
 from __future__ import annotations
 
 import time
@@ -17,11 +20,15 @@ Wanted = dict[str, tuple[Source, t.Any]]
 
 
 def wanted(role: Role) -> Wanted:
-    return {name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in role.benches.items()}
+    return {
+        name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW}) for name, bench in role.benches.items()
+    }
 
 
 def killed_at(role: Role, configs: Wanted, boundary: int, **variables: t.Any) -> str:
-    """Run the role with the controller killed at a boundary; return the name of the step it did not begin, empty when there is none."""
+    """Run the role with the controller killed at a boundary; return the name of the step it did not begin, empty when
+    there is none.
+    """
     at = []
 
     def before(count: int, name: str) -> bool:
@@ -43,11 +50,16 @@ def test_killed_before_each_step_and_one_node_rebooted(both: Role) -> None:
         for bench in role.benches.values():
             settled.watch(bench)
         begun = time.monotonic()
-        name = killed_at(role, configs, len(seen) + 1, kubelet_config_confirm_seconds=int(confirm), kubelet_config_trial_seconds=2)
+        name = killed_at(
+            role, configs, len(seen) + 1, kubelet_config_confirm_seconds=int(confirm), kubelet_config_trial_seconds=2
+        )
         killed = time.monotonic()
         assert name and len(seen) < 30, seen
         seen.append(name)
-        taken = {each: settled.confirmed(bench, t.cast("dict[str, str]", configs[each][0])) for each, bench in role.benches.items()}
+        taken = {
+            each: settled.confirmed(bench, t.cast("dict[str, str]", configs[each][0]))
+            for each, bench in role.benches.items()
+        }
         switched = {each: bench.active() not in ("", "store/local/config") for each, bench in role.benches.items()}
         role.lab.node(REBOOTED).reboot()
         rebooted = time.monotonic()
@@ -62,8 +74,10 @@ def test_killed_before_each_step_and_one_node_rebooted(both: Role) -> None:
         confirm = max(LEAST_SECONDS, TIMES * (time.monotonic() - well))
         for bench in role.benches.values():
             assert settled.qps(bench) == settled.NEW
-        print(f"\n{len(seen):2} {name}: {killed - begun:.1f} s, reboot {rebooted - killed:.1f} s, well {well - rebooted:.1f} s later, "
-              f"again {time.monotonic() - well:.1f} s")
+        print(
+            f"\n{len(seen):2} {name}: {killed - begun:.1f} s, reboot {rebooted - killed:.1f} s, well {well - rebooted:.1f} s later, "
+            f"again {time.monotonic() - well:.1f} s"
+        )
         if name != AFTER:
             for bench in role.benches.values():
                 bench.close()

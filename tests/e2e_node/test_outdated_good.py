@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A last-known-good that another kubelet version proved.
 
-The lab has one kubelet, 1.20.2. The other version is a shell script bound over its binary: it says that it is v1.21.0, refuses each configuration with one
-field in it in the words of a kubelet (or does not), and is the real kubelet in all else.
+The lab has one kubelet, 1.20.2. The other version is a shell script bound over its binary: it says that it is v1.21.0,
+refuses each configuration with one field in it in the words of a kubelet (or does not), and is the real kubelet in all
+else.
 """
+
 from __future__ import annotations
 
 import typing as t
@@ -38,15 +40,19 @@ def bench(static_lab: Lab) -> t.Iterator[Bench]:
     try:
         yield bench
     finally:
-        bench.node.run(f"systemctl stop kubelet; test ! -e {OTHER} || umount /usr/bin/kubelet; rm -f {REAL} {OTHER}", check=False)
+        bench.node.run(
+            f"systemctl stop kubelet; test ! -e {OTHER} || umount /usr/bin/kubelet; rm -f {REAL} {OTHER}", check=False
+        )
         bench.close()
         assert bench.node.run("/usr/bin/kubelet --version") == "Kubernetes v1.20.2\n"
 
 
 def other_version(bench: Bench, refuses: str) -> None:
     """From its next start on the kubelet is the other version."""
-    bench.node.run(f"cat > {OTHER} && chmod 755 {OTHER} && cp /usr/bin/kubelet {REAL} && mount --bind {OTHER} /usr/bin/kubelet",
-                   stdin=SCRIPT.replace("WHAT", refuses))
+    bench.node.run(
+        f"cat > {OTHER} && chmod 755 {OTHER} && cp /usr/bin/kubelet {REAL} && mount --bind {OTHER} /usr/bin/kubelet",
+        stdin=SCRIPT.replace("WHAT", refuses),
+    )
     assert bench.node.run("/usr/bin/kubelet --version") == "Kubernetes v1.21.0\n"
 
 
@@ -55,7 +61,9 @@ def test_what_the_present_version_refuses_is_passed_over(bench: Bench, refused: 
     good = bench.assign({"maxPods": 55}, deadline=2, confirm=90)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
-    bench.wait(lambda: good["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation", every=1)
+    bench.wait(
+        lambda: good["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation", every=1
+    )
     other_version(bench, REFUSED if refused else "nothing at all")
 
     bad = bench.assign(BAD, deadline=120)
@@ -65,5 +73,7 @@ def test_what_the_present_version_refuses_is_passed_over(bench: Bench, refused: 
     bench.wait(lambda: "the kubelet ended" in bench.status().get("error", ""), 30, "annotation")
     status = bench.status()
     assert status["assigned"]["configMap"] == bad
-    assert (status.get("active"), status.get("lastKnownGood")) == ((None, None) if refused else ({"configMap": good}, {"configMap": good}))
+    assert (status.get("active"), status.get("lastKnownGood")) == (
+        (None, None) if refused else ({"configMap": good}, {"configMap": good})
+    )
     assert bench.configz()["maxPods"] == (110 if refused else 55)

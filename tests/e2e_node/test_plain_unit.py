@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The role `checkpoint` on a kubelet that kubeadm did not lay out: one plain `ExecStart=/usr/bin/kubelet --config ...`."""
+
 from __future__ import annotations
 
 from tests.support import settled
@@ -21,7 +22,9 @@ def test_switch_again_and_reset(role: Role) -> None:
         first = role.play(source, config, kubelet_config_trial_seconds=2)
         assert first.code == 0, first.output
         assert settled.qps(role.bench) == settled.NEW
-        assert role.node.run(ARGV) == argv.replace("--config\n/var/lib/kubelet/config.yaml\n", f"--config={STORE}/active/kubelet\n")
+        assert role.node.run(ARGV) == argv.replace(
+            "--config\n/var/lib/kubelet/config.yaml\n", f"--config={STORE}/active/kubelet\n"
+        )
         invocation = role.node.invocation_id()
 
         second = role.play(source, config, kubelet_config_trial_seconds=2)

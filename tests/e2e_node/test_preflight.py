@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The preflight on real nodes: what systemd and the kubelet really do, against what it says."""
+
 from __future__ import annotations
 
 import base64
@@ -48,23 +49,32 @@ class Node:
 
     def python(self, code: str) -> t.Any:
         """Run code on the node; return what it leaves in `result`."""
-        return json.loads(self.lab_node.run("python3 -", stdin=f"{PRELUDE}{code}\nprint(json.dumps(result))\n").splitlines()[-1])
+        return json.loads(
+            self.lab_node.run("python3 -", stdin=f"{PRELUDE}{code}\nprint(json.dumps(result))\n").splitlines()[-1]
+        )
 
     def unit(self, text: str) -> dict[str, t.Any]:
-        """Give the node a unit, which is never started, and return how it is judged and what it would run, in systemd's words and in ours."""
+        """Give the node a unit, which is never started, and return how it is judged and what it would run, in systemd's
+        words and in ours.
+        """
         self.write(f"/run/systemd/system/{UNIT}", text)
         self.run("systemctl daemon-reload")
-        return t.cast("dict[str, t.Any]", self.python(f"""
+        return t.cast(
+            "dict[str, t.Any]",
+            self.python(f"""
 found = unit.Unit({UNIT!r})
 result = {{"form": found.form()._asdict()}}
 if found.form().kind != "refused":
     result.update(next=found.next_command()._asdict(), files=[word.text for word in found.command_line().words()], dropin=found.dropin({ACTIVE!r}))
-"""))
+"""),
+        )
 
     def etc(self) -> str:
         """Everything about the unit files that is to be the same after a removal."""
-        return self.run("cd /etc/systemd/system && find . -name 'kubelet*' -o -path './kubelet*' | sort | xargs ls -ld --time-style=+ && "
-                        "find . -path './kubelet*' -type f | sort | xargs sha256sum")
+        return self.run(
+            "cd /etc/systemd/system && find . -name 'kubelet*' -o -path './kubelet*' | sort | xargs ls -ld --time-style=+ && "
+            "find . -path './kubelet*' -type f | sort | xargs sha256sum"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +82,11 @@ def tree() -> str:
     """The node code as an archive."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as writer:
-        writer.add(ROOT / "plugins/module_utils", "ansible_collections/livenodes/kubelet/plugins/module_utils",
-                   filter=lambda item: None if "__pycache__" in item.name else item)
+        writer.add(
+            ROOT / "plugins/module_utils",
+            "ansible_collections/livenodes/kubelet/plugins/module_utils",
+            filter=lambda item: None if "__pycache__" in item.name else item,
+        )
     return base64.b64encode(archive.getvalue()).decode()
 
 
@@ -85,23 +98,46 @@ def nodes(lab: Lab, tree: str) -> t.Iterator[dict[str, Node]]:
         node.lab_node.run(f"mkdir -p {PLACE} && base64 -d | tar -xz -C {PLACE}", stdin=tree)
     yield found
     for node in found.values():
-        node.run(f"rm -rf {PLACE} /run/systemd/system/{UNIT} {DROPINS}/zzz-livenodes-kubelet.conf; systemctl daemon-reload")
+        node.run(
+            f"rm -rf {PLACE} /run/systemd/system/{UNIT} {DROPINS}/zzz-livenodes-kubelet.conf; systemctl daemon-reload"
+        )
 
 
 def module(ansible: Ansible, host: str, options: dict[str, t.Any]) -> dict[str, t.Any]:
     """Run the module on a node over ssh, as a user does."""
-    command = [str(Path(sys.executable).with_name("ansible")), "-i", str(ansible.inventory), host, "-m", "livenodes.kubelet.kubelet_preflight_info",
-               "-a", json.dumps(options)]
-    done = subprocess.run(command, check=False, text=True, capture_output=True, stdin=subprocess.DEVNULL, cwd=ansible.home, timeout=120,
-                          env=ansible.environment)
+    command = [
+        str(Path(sys.executable).with_name("ansible")),
+        "-i",
+        str(ansible.inventory),
+        host,
+        "-m",
+        "livenodes.kubelet.kubelet_preflight_info",
+        "-a",
+        json.dumps(options),
+    ]
+    done = subprocess.run(
+        command,
+        check=False,
+        text=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        cwd=ansible.home,
+        timeout=120,
+        env=ansible.environment,
+    )
     assert "SUCCESS => {" in done.stdout, done.stdout + done.stderr
-    return t.cast("dict[str, t.Any]", json.loads(done.stdout[done.stdout.index(" => {") + 4:done.stdout.rindex("}") + 1]))
+    return t.cast(
+        "dict[str, t.Any]", json.loads(done.stdout[done.stdout.index(" => {") + 4 : done.stdout.rindex("}") + 1])
+    )
 
 
 def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> None:
     found = module(ansible, "n2", {"config": json.dumps({**HEADER, "maxPodz": 1, "cgroupDriver": "systemd"})})
     kubelet = found["kubelet"]
-    assert kubelet["command"] == nodes["n2"].run("tr '\\0' '\\n' < /proc/$(systemctl show -P MainPID kubelet)/cmdline").split("\n")[:-1]
+    assert (
+        kubelet["command"]
+        == nodes["n2"].run("tr '\\0' '\\n' < /proc/$(systemctl show -P MainPID kubelet)/cmdline").split("\n")[:-1]
+    )
     assert (kubelet["form"], kubelet["command_source"], kubelet["changes_at_restart"]) == ("kubeadm", "process", False)
     assert kubelet["config"] == "/var/lib/kubelet/config.yaml"
     assert kubelet["config_given_by"] == {"file": f"{DROPINS}/10-kubeadm.conf", "line": 3}
@@ -125,8 +161,16 @@ def test_a_kubelet_that_is_down_and_an_edit_that_waits(nodes: dict[str, Node]) -
         assert waiting["next_command"] == [*running["command"], "--event-qps=7"]
         node.run("systemctl stop kubelet")
         stopped = node.python(look)
-        assert (stopped["command_source"], stopped["state"], stopped["command"]) == ("systemd", "inactive", waiting["next_command"])
-        assert stopped["shadowed"]["eventRecordQPS"] == {"flag": "--event-qps=7", "file": "/etc/default/kubelet", "line": 2}
+        assert (stopped["command_source"], stopped["state"], stopped["command"]) == (
+            "systemd",
+            "inactive",
+            waiting["next_command"],
+        )
+        assert stopped["shadowed"]["eventRecordQPS"] == {
+            "flag": "--event-qps=7",
+            "file": "/etc/default/kubelet",
+            "line": 2,
+        }
     finally:
         node.write("/etc/default/kubelet", former)
         node.run("systemctl restart kubelet")
@@ -164,17 +208,24 @@ ExecStart=-/usr/bin/kubelet $A $B $C $D $E $F $G ${{I}} $NONE ${{NONE}} --x=${{H
     assert found["files"] == found["next"]["argv"]
     assert found["form"]["kind"] == "plain" and found["form"]["line"] == 10
     rewritten = node.unit(node.run(f"cat /run/systemd/system/{UNIT}") + found["dropin"])
-    assert rewritten["next"]["argv"] == [word.replace("/var/lib/kubelet/config.yaml", ACTIVE) for word in found["next"]["argv"]]
+    assert rewritten["next"]["argv"] == [
+        word.replace("/var/lib/kubelet/config.yaml", ACTIVE) for word in found["next"]["argv"]
+    ]
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("ExecStart=/usr/bin/kubelet --v=2", "no --config"), ("ExecStart={place}/kubelet --config=/x", "is a script"),
-    ("ExecStart=/bin/sh -c 'exec kubelet --config=/x'", "not the kubelet"), ("Type=forking\nExecStart=/usr/bin/kubelet --config=/x", "Type=forking"),
-    ("EnvironmentFile={place}/env\nExecStart=/usr/bin/kubelet $ARGS", "env, line 1: --config=/y is given by ARGS"),
-    ("Type=oneshot\nExecStart=/usr/bin/kubelet --config=/x\nExecStart=/bin/true", "2 ExecStart="),
-    ("User=nobody\nExecStart=/usr/bin/kubelet --config=/x", "user nobody"),
-    ("ExecStart=/usr/bin/kubelet --config=/etc/%n.yaml", "without specifiers"),
-])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ExecStart=/usr/bin/kubelet --v=2", "no --config"),
+        ("ExecStart={place}/kubelet --config=/x", "is a script"),
+        ("ExecStart=/bin/sh -c 'exec kubelet --config=/x'", "not the kubelet"),
+        ("Type=forking\nExecStart=/usr/bin/kubelet --config=/x", "Type=forking"),
+        ("EnvironmentFile={place}/env\nExecStart=/usr/bin/kubelet $ARGS", "env, line 1: --config=/y is given by ARGS"),
+        ("Type=oneshot\nExecStart=/usr/bin/kubelet --config=/x\nExecStart=/bin/true", "2 ExecStart="),
+        ("User=nobody\nExecStart=/usr/bin/kubelet --config=/x", "user nobody"),
+        ("ExecStart=/usr/bin/kubelet --config=/etc/%n.yaml", "without specifiers"),
+    ],
+)
 def test_other_forms_are_refused(nodes: dict[str, Node], text: str, reason: str) -> None:
     node = nodes["n1"]
     node.write(f"{PLACE}/env", "ARGS=--config=/y\n")
@@ -229,14 +280,20 @@ def test_a_plain_unit_is_pointed_elsewhere_and_back(nodes: dict[str, Node]) -> N
         assert (plain[1]["kind"], plain[1]["line"]) == ("plain", CONFIG_LINE)
         found = node.python(SWITCH)
         assert (found["changed"], found["reloads"], found["wrong"]) == ([True, False, True, False], 2, "")
-        assert found["ours"][0] == [f"--config={ACTIVE}" if word == "--config" else word for word in plain[0] if word != "/var/lib/kubelet/config.yaml"]
+        assert found["ours"][0] == [
+            f"--config={ACTIVE}" if word == "--config" else word
+            for word in plain[0]
+            if word != "/var/lib/kubelet/config.yaml"
+        ]
         assert (found["back"], node.etc()) == (plain[0], before)
     assert node.python("result = unit.Unit().argv()") == argv
 
 
 def test_a_restart_that_does_not_hold_is_an_error_and_a_start_limit_is_none(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
-    text = "[Unit]\nStartLimitBurst=2\nStartLimitIntervalSec=60\n[Service]\nExecStart={}\nRestart=always\nRestartSec=0.1\n"
+    text = (
+        "[Unit]\nStartLimitBurst=2\nStartLimitIntervalSec=60\n[Service]\nExecStart={}\nRestart=always\nRestartSec=0.1\n"
+    )
     restart = f"""
 try:
     result = unit.Unit({UNIT!r}).restart()
@@ -247,7 +304,9 @@ except unit.UnitError as error:
         node.write(f"/run/systemd/system/{UNIT}", text.format("/bin/sh -c 'sleep 0.2; exit 3'"))
         node.run("systemctl daemon-reload")
         assert "did not stay up" in node.python(restart)["error"]
-        node.run(f"for i in 1 2 3 4 5 6 7 8 9 10; do [ $(systemctl show -P ActiveState {UNIT}) = failed ] && break; sleep 0.3; done")
+        node.run(
+            f"for i in 1 2 3 4 5 6 7 8 9 10; do [ $(systemctl show -P ActiveState {UNIT}) = failed ] && break; sleep 0.3; done"
+        )
         assert "repeated too quickly" in node.run(f"systemctl start {UNIT} || journalctl -o cat -n 3 -u {UNIT}")
         node.write(f"/run/systemd/system/{UNIT}", text.format("/bin/sleep 60"))
         node.run("systemctl daemon-reload")
@@ -258,9 +317,24 @@ except unit.UnitError as error:
 
 CONFIGS: dict[str, tuple[str, str, str, list[str]]] = {
     "valid": (json.dumps(HEADER), "valid", "", []),
-    "valid, logs as JSON, certificates rotated": (json.dumps({**HEADER, "logging": {"format": "json"}, "rotateCertificates": True}), "valid", "", []),
-    "negative": (json.dumps({**HEADER, "kubeAPIQPS": -1}), "invalid", "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number", []),
-    "unknown": (json.dumps({**HEADER, "maxPodz": 1, "authentication": {"webhok": {}}}), "valid", "", ["authentication.webhok", "maxPodz"]),
+    "valid, logs as JSON, certificates rotated": (
+        json.dumps({**HEADER, "logging": {"format": "json"}, "rotateCertificates": True}),
+        "valid",
+        "",
+        [],
+    ),
+    "negative": (
+        json.dumps({**HEADER, "kubeAPIQPS": -1}),
+        "invalid",
+        "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number",
+        [],
+    ),
+    "unknown": (
+        json.dumps({**HEADER, "maxPodz": 1, "authentication": {"webhok": {}}}),
+        "valid",
+        "",
+        ["authentication.webhok", "maxPodz"],
+    ),
     "type": (json.dumps({**HEADER, "maxPods": "5"}), "invalid", "failed to decode", []),
     "empty": ("", "invalid", "was empty", []),
     "nothing": ("{}", "invalid", "Object 'Kind' is missing", []),
@@ -271,13 +345,15 @@ CONFIGS: dict[str, tuple[str, str, str, list[str]]] = {
 
 def test_the_nodes_kubelet_checks_configs_and_the_running_one_does_not_notice(nodes: dict[str, Node]) -> None:
     node = nodes["n2"]
-    state = ("ls -lR --time-style=full-iso /var/lib/kubelet/pki /var/lib/kubelet/cpu_manager_state; iptables-save | grep -v '^#'; ls /run; "
-             "find /sys/fs/cgroup -type d | grep -v system.slice | sort; systemctl show kubelet -p InvocationID,MainPID,NRestarts; "
-             "systemctl list-units --all --no-legend 'run-[ru]*'")
+    state = (
+        "ls -lR --time-style=full-iso /var/lib/kubelet/pki /var/lib/kubelet/cpu_manager_state; iptables-save | grep -v '^#'; ls /run; "
+        "find /sys/fs/cgroup -type d | grep -v system.slice | sort; systemctl show kubelet -p InvocationID,MainPID,NRestarts; "
+        "systemctl list-units --all --no-legend 'run-[ru]*'"
+    )
     before = node.run(state)
     found = node.python(f"""
 result = {{}}
-for name, text in {({name: config[0] for name, config in CONFIGS.items()})!r}.items():
+for name, text in { ({name: config[0] for name, config in CONFIGS.items()})!r}.items():
     started = time.monotonic()
     result[name] = [*binary.check(text, unit.Unit().argv(), minor=lambda: 20), time.monotonic() - started]
 """)
@@ -291,8 +367,12 @@ for name, text in {({name: config[0] for name, config in CONFIGS.items()})!r}.it
 
 def test_what_gives_no_answer_has_checked_nothing(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
-    for name, script in (("hang", "exec sleep 60"), ("silent", "exit 1"), ("strange", "echo hello; exit 1"),
-                         ("nosy", "ls -A /run; touch /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x; mkdir /sys/fs/cgroup/x; ip link")):
+    for name, script in (
+        ("hang", "exec sleep 60"),
+        ("silent", "exit 1"),
+        ("strange", "echo hello; exit 1"),
+        ("nosy", "ls -A /run; touch /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x; mkdir /sys/fs/cgroup/x; ip link"),
+    ):
         node.write(f"{PLACE}/{name}", f"#!/bin/sh\n{script}\n")
     node.run(f"chmod 755 {PLACE}/*")
     found = node.python(f"""
@@ -312,8 +392,11 @@ result["flag"] = [*binary.check("{{}}", ["/usr/bin/kubelet", "--no-such-flag=1"]
 
 def test_the_sandbox_has_no_network_and_nothing_to_write(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
-    node.write(f"{PLACE}/nosy", "#!/bin/sh\n{ ls -A /run; for f in /var/lib/kubelet /etc /sys/fs/cgroup /root /home /tmp; do "
-               "touch $f/x 2>/dev/null && echo wrote $f; done; ip -o link | wc -l; ip route; grep Cap /proc/self/status; } 2>&1 | tr '\\n' ' '\n")
+    node.write(
+        f"{PLACE}/nosy",
+        "#!/bin/sh\n{ ls -A /run; for f in /var/lib/kubelet /etc /sys/fs/cgroup /root /home /tmp; do "
+        "touch $f/x 2>/dev/null && echo wrote $f; done; ip -o link | wc -l; ip route; grep Cap /proc/self/status; } 2>&1 | tr '\\n' ' '\n",
+    )
     node.run(f"chmod 755 {PLACE}/nosy")
     said = node.python(f"result = binary.check('{{}}', ['/usr/bin/kubelet'], {PLACE!r} + '/nosy')[1][0]")
     assert "wrote" not in said and "CapEff: 0000000000000004" in said.replace("\\t", " ").replace("\t", " "), said

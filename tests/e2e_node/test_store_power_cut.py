@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The store on a real node: a kubelet starts after a cut at any call of a switch, and store and kubelet read what the other one wrote."""
+"""The store on a real node: a kubelet starts after a cut at any call of a switch, and store and kubelet read what the
+other one wrote.
+"""
+
 from __future__ import annotations
 
 import io
@@ -85,7 +88,11 @@ def node(lab: Lab) -> t.Iterator[LabNode]:
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for name in ("_node", "_config"):
-            tar.add(ROOT / "plugins" / "module_utils" / name, f"{PACKAGE}/{name}", filter=lambda item: None if "__pycache__" in item.name else item)
+            tar.add(
+                ROOT / "plugins" / "module_utils" / name,
+                f"{PACKAGE}/{name}",
+                filter=lambda item: None if "__pycache__" in item.name else item,
+            )
     node.run(f"rm -rf {PLACE}; mkdir -p {PLACE}")
     (node.folder / "upper" / PLACE.strip("/") / "code.tar").write_bytes(archive.getvalue())
     node.run(f"tar xf {PLACE}/code.tar -C {PLACE}")
@@ -99,14 +106,18 @@ def node(lab: Lab) -> t.Iterator[LabNode]:
 
 
 def python(node: LabNode, code: str) -> t.Any:
-    return json.loads(node.run("python3 -", stdin=f"{PRELUDE}\nPLACE, STORE = {PLACE!r}, {STORE!r}\n{code}").splitlines()[-1])
+    return json.loads(
+        node.run("python3 -", stdin=f"{PRELUDE}\nPLACE, STORE = {PLACE!r}, {STORE!r}\n{code}").splitlines()[-1]
+    )
 
 
 def configuration(lab: Lab, node: LabNode, pods: int) -> str:
     """The node's own configuration, as JSON, with another maxPods."""
     found = lab.get(f"/api/v1/nodes/{node.name}/proxy/configz")["kubeletconfig"]
     # configz leaves an empty list out, for which a kubelet would put its default.
-    found.update(kind="KubeletConfiguration", apiVersion="kubelet.config.k8s.io/v1beta1", enforceNodeAllocatable=[], maxPods=pods)
+    found.update(
+        kind="KubeletConfiguration", apiVersion="kubelet.config.k8s.io/v1beta1", enforceNodeAllocatable=[], maxPods=pods
+    )
     return json.dumps(found, indent=2, sort_keys=True) + "\n"
 
 
@@ -118,8 +129,13 @@ def test_a_kubelet_starts_after_every_cut(lab: Lab, node: LabNode) -> None:
     header = f"{PRELUDE}\nPLACE, STORE = {PLACE!r}, {STORE!r}\n"
     node.run(f"cat > {PLACE}/cut.py", stdin=header + CUT)
     node.run(f"cat > {PLACE}/start.py", stdin=header + START)
-    node.run(f"cat > {DROPIN} && systemctl daemon-reload", stdin=f'[Service]\nEnvironment="KUBELET_CONFIG_ARGS=--config={STORE}/active/kubelet"\n')
-    python(node, """
+    node.run(
+        f"cat > {DROPIN} && systemctl daemon-reload",
+        stdin=f'[Service]\nEnvironment="KUBELET_CONFIG_ARGS=--config={STORE}/active/kubelet"\n',
+    )
+    python(
+        node,
+        """
 store = Store(PLACE + "/base")
 store.remember_local({"/var/lib/kubelet/config.yaml": take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
 store.stage(source("a"), {"kubelet": open(PLACE + "/a").read()})
@@ -127,7 +143,8 @@ store.arm(Trial(source("a"), None, Moment.now()))
 store.switch(source("a"))
 store.graduate(source("a"), "v1.20.2")
 print(json.dumps(store.running()))
-""")
+""",
+    )
     rows = []
     while not rows or rows[-1]["exit"]:
         assert len(rows) < 100
@@ -138,7 +155,9 @@ print(json.dumps(store.running()))
         assert row["resolved"] in ("a", "b")
         eventually(lambda row=row: live(lab, node) == row["maxPods"])
     assert int(rows[-1]["calls"]) == len(rows) - 1
-    assert [row["maxPods"] for row in rows] == sorted(row["maxPods"] for row in rows), "once switched, it stays switched"
+    assert [row["maxPods"] for row in rows] == sorted(row["maxPods"] for row in rows), (
+        "once switched, it stays switched"
+    )
     assert (rows[0]["maxPods"], rows[-1]["maxPods"]) == (61, 62)
     print(f"\n{len(rows)} cuts, restart to healthz at most {max(row['seconds'] for row in rows):.1f} s")
 
@@ -149,13 +168,23 @@ def test_store_and_kubelet_read_each_other(lab: Lab, node: LabNode) -> None:
     lab.kubectl("delete", "configmap", "-n", "kube-system", "store-test", "--ignore-not-found")
     eventually(lambda: configuration(lab, node, 1))
     (lab.folder / "store-test.json").write_text(configuration(lab, node, 63))
-    lab.kubectl("create", "configmap", "store-test", "-n", "kube-system", f"--from-file=kubelet={lab.folder}/store-test.json", "--from-literal=more=text")
+    lab.kubectl(
+        "create",
+        "configmap",
+        "store-test",
+        "-n",
+        "kube-system",
+        f"--from-file=kubelet={lab.folder}/store-test.json",
+        "--from-literal=more=text",
+    )
     place = {"namespace": "kube-system", "name": "store-test", "kubeletConfigKey": "kubelet"}
     try:
         patch_source(lab, place)
         eventually(lambda: status(lab).get("active", {}).get("configMap", {}).get("name") == "store-test" or None, 60)
         known = status(lab)["active"]["configMap"]
-        read = python(node, f"""
+        read = python(
+            node,
+            f"""
 from {PACKAGE.replace("/", ".")}._node import meta
 native, ours = Store({NATIVE!r}), Store(STORE)
 data = {{key: value.decode() for key, value in native.data(native.assigned()).items()}}
@@ -164,15 +193,23 @@ ours.stage(native.assigned(), data)
 ours.arm(Trial(native.assigned(), None, Moment.now()))
 ours.switch(native.assigned())
 print(json.dumps({{"assigned": native.assigned(), "good": native.last_known_good(), "keys": sorted(data)}}))
-""")
+""",
+        )
         assert read == {"assigned": known, "good": None, "keys": ["kubelet", "more"]}
-        assert node.run(f"cd {STORE}/store && diff -r {NATIVE}/store . | grep -v '^Only in [.]'", check=False).strip() == ""
+        assert (
+            node.run(f"cd {STORE}/store && diff -r {NATIVE}/store . | grep -v '^Only in [.]'", check=False).strip()
+            == ""
+        )
         # The other way: a kubelet that comes up on the files of ours.
-        node.run(f"systemctl stop kubelet && rm -rf {NATIVE}/store && cp -a {STORE}/store {NATIVE}/ && systemctl start kubelet")
+        node.run(
+            f"systemctl stop kubelet && rm -rf {NATIVE}/store && cp -a {STORE}/store {NATIVE}/ && systemctl start kubelet"
+        )
         eventually(lambda: live(lab, node) == 63 or None)
         node.run("sleep 13")
         # On a busy machine a request of the kubelet's may fail; it says so in its status until it has tried again.
-        eventually(lambda: status(lab) == {"assigned": {"configMap": known}, "active": {"configMap": known}} or None, 60)
+        eventually(
+            lambda: status(lab) == {"assigned": {"configMap": known}, "active": {"configMap": known}} or None, 60
+        )
         assert node.restarts() == 0
     finally:
         patch_source(lab, None)
@@ -181,7 +218,9 @@ print(json.dumps({{"assigned": native.assigned(), "good": native.last_known_good
 
 
 def patch_source(lab: Lab, place: dict[str, str] | None) -> None:
-    lab.kubectl("patch", "node", "n1", "-p", json.dumps({"spec": {"configSource": {"configMap": place} if place else None}}))
+    lab.kubectl(
+        "patch", "node", "n1", "-p", json.dumps({"spec": {"configSource": {"configMap": place} if place else None}})
+    )
 
 
 def status(lab: Lab) -> dict[str, t.Any]:

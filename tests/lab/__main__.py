@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`python3 -m tests.lab up|down|status|build`."""
+
 from __future__ import annotations
 
 import argparse
@@ -14,12 +15,16 @@ from .lab import Lab
 
 def main() -> int:
     """Run one command. Exit 0: done, or all is up; 1: failed; 3: the lab is down or not whole; 130: interrupted."""
-    parser = argparse.ArgumentParser(prog="python3 -m tests.lab", description="A real control plane and real kubelets on this machine.")
+    parser = argparse.ArgumentParser(
+        prog="python3 -m tests.lab", description="A real control plane and real kubelets on this machine."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="bring the lab up, or add nodes to it")
     up.add_argument("--nodes", type=int, default=3, help="how many nodes at least (default 3)")
     up.add_argument("--no-dynamic", action="store_true", help="start kubelets without --dynamic-config-dir")
-    commands.add_parser("build", help="install and build what a lab is made of, where that is missing, and start nothing")
+    commands.add_parser(
+        "build", help="install and build what a lab is made of, where that is missing, and start nothing"
+    )
     commands.add_parser("down", help="remove the lab without a trace")
     commands.add_parser("status", help="show nodes and paths; exit 3 unless all is up")
     chosen = parser.parse_args()

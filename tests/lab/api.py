@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The least API client that the lab needs for its own work: one kept connection, JSON in and out."""
+
 from __future__ import annotations
 
 import contextlib
@@ -22,7 +23,9 @@ class Api:
         context.load_cert_chain(certificate, key)
         self._connection = http.client.HTTPSConnection(host, port, context=context, timeout=10)
 
-    def request(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> tuple[int, dict[str, Any]]:
+    def request(
+        self, method: str, path: str, body: object = None, content_type: str = "application/json"
+    ) -> tuple[int, dict[str, Any]]:
         """Return (HTTP status, decoded answer). A kept connection that the server has closed is opened anew, once."""
         payload = None if body is None else json.dumps(body)
         for attempt in (1, 2):
@@ -40,7 +43,9 @@ class Api:
         except ValueError:
             return answer.status, {"message": text.decode(errors="replace")}
 
-    def call(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> dict[str, Any]:
+    def call(
+        self, method: str, path: str, body: object = None, content_type: str = "application/json"
+    ) -> dict[str, Any]:
         """Like `request`, but raise LabError on any status of 400 or more."""
         status, answer = self.request(method, path, body, content_type)
         if status >= 400:

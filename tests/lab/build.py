@@ -4,9 +4,10 @@
 """The lab's binaries and the nodes' root tree: built once from Debian's packages, then kept in a cache folder.
 
 Debian's source package `kubernetes` is the one place that holds a kubelet with Dynamic Kubelet Configuration and can be
-had with nothing but apt. Every product is made under a temporary name and renamed when complete, so an interrupted build
-leaves nothing that a later run could mistake for a finished one.
+had with nothing but apt. Every product is made under a temporary name and renamed when complete, so an interrupted
+build leaves nothing that a later run could mistake for a finished one.
 """
+
 from __future__ import annotations
 
 import os
@@ -20,10 +21,36 @@ from .console import LabError, run, run_long, say
 CACHE = Path(os.environ.get("LIVENODES_LAB_CACHE", "/var/cache/livenodes-kubelet-lab"))
 KUBE_VERSION = "v1.20.2"
 COMMANDS = ("kubelet", "kube-apiserver", "kubeadm")
-HOST_PACKAGES = ("debootstrap", "dpkg-dev", "etcd-server", "gcc", "golang-go", "iproute2", "libc6-dev", "make", "openssh-client", "openssl", "rsync",
-                 "systemd-container")
-NODE_PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "openssh-server", "iproute2", "iptables", "ca-certificates", "containerd",
-                 "runc", "conntrack", "ethtool", "kmod", "procps")
+HOST_PACKAGES = (
+    "debootstrap",
+    "dpkg-dev",
+    "etcd-server",
+    "gcc",
+    "golang-go",
+    "iproute2",
+    "libc6-dev",
+    "make",
+    "openssh-client",
+    "openssl",
+    "rsync",
+    "systemd-container",
+)
+NODE_PACKAGES = (
+    "systemd",
+    "systemd-sysv",
+    "dbus",
+    "python3",
+    "openssh-server",
+    "iproute2",
+    "iptables",
+    "ca-certificates",
+    "containerd",
+    "runc",
+    "conntrack",
+    "ethtool",
+    "kmod",
+    "procps",
+)
 # Raised when a recipe below changes what it makes, so that old caches are not used.
 RECIPE = "1"
 
@@ -33,7 +60,12 @@ def ensure() -> Cache:
     _install_host_packages()
     cache = Cache(CACHE / f"{_candidate('kubernetes-client')}-{RECIPE}")
     cache.root.mkdir(parents=True, exist_ok=True)
-    for product, make in ((cache.kubectl, _make_kubectl), (cache.binaries, _make_binaries), (cache.tree, _make_tree), (cache.image, _make_image)):
+    for product, make in (
+        (cache.kubectl, _make_kubectl),
+        (cache.binaries, _make_binaries),
+        (cache.tree, _make_tree),
+        (cache.image, _make_image),
+    ):
         if not product.exists():
             make(product)
     return cache
@@ -95,12 +127,27 @@ def _make_binaries(product: Path) -> None:
     _patch_reflect2(source, scratch)
     version = scratch / "version"
     number = KUBE_VERSION.lstrip("v").split(".")
-    version.write_text(f"KUBE_GIT_COMMIT='unknown'\nKUBE_GIT_TREE_STATE='clean'\nKUBE_GIT_VERSION='{KUBE_VERSION}'\n"
-                       f"KUBE_GIT_MAJOR='{number[0]}'\nKUBE_GIT_MINOR='{number[1]}'\n")
-    environment = {"KUBE_GIT_VERSION_FILE": str(version), "GOFLAGS": "-v", "GOCACHE": str(scratch / "gocache"), "GOPROXY": "off",
-                   "GOPATH": str(scratch / "go"), "HOME": str(scratch), "GOTOOLCHAIN": "local"}
-    run_long(f"building {', '.join(COMMANDS)} {KUBE_VERSION} (minutes, this once)", "make",
-             "WHAT=" + " ".join(f"cmd/{name}" for name in COMMANDS), log=product.with_suffix(".log"), cwd=source, env=environment)
+    version.write_text(
+        f"KUBE_GIT_COMMIT='unknown'\nKUBE_GIT_TREE_STATE='clean'\nKUBE_GIT_VERSION='{KUBE_VERSION}'\n"
+        f"KUBE_GIT_MAJOR='{number[0]}'\nKUBE_GIT_MINOR='{number[1]}'\n"
+    )
+    environment = {
+        "KUBE_GIT_VERSION_FILE": str(version),
+        "GOFLAGS": "-v",
+        "GOCACHE": str(scratch / "gocache"),
+        "GOPROXY": "off",
+        "GOPATH": str(scratch / "go"),
+        "HOME": str(scratch),
+        "GOTOOLCHAIN": "local",
+    }
+    run_long(
+        f"building {', '.join(COMMANDS)} {KUBE_VERSION} (minutes, this once)",
+        "make",
+        "WHAT=" + " ".join(f"cmd/{name}" for name in COMMANDS),
+        log=product.with_suffix(".log"),
+        cwd=source,
+        env=environment,
+    )
     finished = scratch / "bin"
     finished.mkdir()
     for name in COMMANDS:
@@ -123,12 +170,26 @@ def _fetch_source(scratch: Path) -> Path:
     (scratch / "lists/partial").mkdir(parents=True)
     for own in (Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")):
         if own.is_file() and own.suffix in (".list", ".sources"):
-            text = re.sub(r"(?m)^Types:.*", "Types: deb-src", own.read_text()) if own.suffix == ".sources" else re.sub(
-                r"(?m)^deb(-src)?\s", "deb-src ", own.read_text())
+            text = (
+                re.sub(r"(?m)^Types:.*", "Types: deb-src", own.read_text())
+                if own.suffix == ".sources"
+                else re.sub(r"(?m)^deb(-src)?\s", "deb-src ", own.read_text())
+            )
             (parts / own.name).write_text(text)
-    private = ["-o", "Dir::Etc::sourcelist=/dev/null", "-o", f"Dir::Etc::sourceparts={parts}", "-o", f"Dir::State::lists={scratch}/lists",
-               "-o", "APT::Sandbox::User=root", "-o", f"Dir::Cache::pkgcache={scratch}/pkgcache.bin",
-               "-o", f"Dir::Cache::srcpkgcache={scratch}/srcpkgcache.bin"]
+    private = [
+        "-o",
+        "Dir::Etc::sourcelist=/dev/null",
+        "-o",
+        f"Dir::Etc::sourceparts={parts}",
+        "-o",
+        f"Dir::State::lists={scratch}/lists",
+        "-o",
+        "APT::Sandbox::User=root",
+        "-o",
+        f"Dir::Cache::pkgcache={scratch}/pkgcache.bin",
+        "-o",
+        f"Dir::Cache::srcpkgcache={scratch}/srcpkgcache.bin",
+    ]
     run("apt-get", *private, "update", "-q")
     run("apt-get", *private, "source", "-q", "kubernetes", cwd=scratch)
     return next(path for path in scratch.glob("kubernetes-*") if path.is_dir())
@@ -137,18 +198,32 @@ def _fetch_source(scratch: Path) -> Path:
 def _patch_reflect2(source: Path, scratch: Path) -> None:
     """The vendored reflect2 1.0.1 panics under Go 1.18 and later; Debian packages 1.0.2."""
     vendored = source / "vendor/github.com/modern-go/reflect2"
-    fresh = _unpack_package("golang-github-modern-go-reflect2-dev", scratch / "reflect2") / "usr/share/gocode/src/github.com/modern-go/reflect2"
+    fresh = (
+        _unpack_package("golang-github-modern-go-reflect2-dev", scratch / "reflect2")
+        / "usr/share/gocode/src/github.com/modern-go/reflect2"
+    )
     shutil.rmtree(vendored)
     shutil.copytree(fresh, vendored, ignore=shutil.ignore_patterns("*_test.go"))
 
 
 def _make_tree(product: Path) -> None:
     scratch = _scratch(product)
-    site, suite = run("apt-get", "indextargets", "--format", "$(SITE)|$(CODENAME)", "Created-By: Packages", "Codename: bookworm"
-                      ).stdout.splitlines()[0].split("|")
+    site, suite = (
+        run("apt-get", "indextargets", "--format", "$(SITE)|$(CODENAME)", "Created-By: Packages", "Codename: bookworm")
+        .stdout.splitlines()[0]
+        .split("|")
+    )
     try:
-        run_long("making the nodes' root tree (debootstrap)", "debootstrap", "--variant=minbase", f"--include={','.join(NODE_PACKAGES)}",
-                 suite, scratch / "tree", site, log=product.with_suffix(".log"))
+        run_long(
+            "making the nodes' root tree (debootstrap)",
+            "debootstrap",
+            "--variant=minbase",
+            f"--include={','.join(NODE_PACKAGES)}",
+            suite,
+            scratch / "tree",
+            site,
+            log=product.with_suffix(".log"),
+        )
         _trim_tree(scratch / "tree")
         (scratch / "tree").rename(product)
     finally:
@@ -171,8 +246,18 @@ def _trim_tree(tree: Path) -> None:
     (tree / "etc/machine-id").write_text("")
     for key in tree.glob("etc/ssh/ssh_host_*"):
         key.unlink()
-    for unit in ("systemd-timesyncd.service", "apt-daily.timer", "apt-daily-upgrade.timer", "systemd-networkd-wait-online.service", "e2scrub_all.timer",
-                 "fstrim.timer", "dpkg-db-backup.timer", "getty.target", "console-getty.service", "systemd-resolved.service"):
+    for unit in (
+        "systemd-timesyncd.service",
+        "apt-daily.timer",
+        "apt-daily-upgrade.timer",
+        "systemd-networkd-wait-online.service",
+        "e2scrub_all.timer",
+        "fstrim.timer",
+        "dpkg-db-backup.timer",
+        "getty.target",
+        "console-getty.service",
+        "systemd-resolved.service",
+    ):
         (tree / "etc/systemd/system" / unit).unlink(missing_ok=True)
         (tree / "etc/systemd/system" / unit).symlink_to("/dev/null")
     shutil.rmtree(tree / "var/cache/apt/archives", ignore_errors=True)

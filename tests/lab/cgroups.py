@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One cgroup for each node in every hierarchy of this machine, so that nodes never see or count each other's processes."""
+
 from __future__ import annotations
 
 import contextlib
@@ -55,7 +56,9 @@ def remove(settings: Settings, node: str | None = None) -> None:
         while top.is_dir():
             _kill(top)
             try:
-                for folder in sorted((path for path in top.rglob("*") if path.is_dir()), key=lambda path: len(path.parts), reverse=True):
+                for folder in sorted(
+                    (path for path in top.rglob("*") if path.is_dir()), key=lambda path: len(path.parts), reverse=True
+                ):
                     folder.rmdir()
                 top.rmdir()
             except FileNotFoundError:
@@ -63,7 +66,9 @@ def remove(settings: Settings, node: str | None = None) -> None:
             except OSError as error:
                 # The kernel needs a moment after the last process has gone.
                 if time.monotonic() > deadline:
-                    raise LabError(f"cgroup {error.filename} stays busy; see its cgroup.procs for what runs there") from error
+                    raise LabError(
+                        f"cgroup {error.filename} stays busy; see its cgroup.procs for what runs there"
+                    ) from error
                 time.sleep(0.05)
 
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Running commands and telling people what goes on."""
+
 from __future__ import annotations
 
 import collections
@@ -21,12 +22,26 @@ def say(text: str) -> None:
     print(f"lab: {text}", flush=True)
 
 
-def run(*argv: object, check: bool = True, cwd: Path | None = None, env: dict[str, str] | None = None,
-        stdin: str | None = None, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *argv: object,
+    check: bool = True,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+    stdin: str | None = None,
+    timeout: float | None = None,
+) -> subprocess.CompletedProcess[str]:
     """Run a command quietly and return it with its output; raise LabError with that output when it fails."""
     words = [str(word) for word in argv]
-    done = subprocess.run(words, check=False, text=True, capture_output=True, cwd=cwd, input=stdin, timeout=timeout,
-                          env={**os.environ, **env} if env else None)
+    done = subprocess.run(
+        words,
+        check=False,
+        text=True,
+        capture_output=True,
+        cwd=cwd,
+        input=stdin,
+        timeout=timeout,
+        env={**os.environ, **env} if env else None,
+    )
     if check and done.returncode:
         tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
         raise LabError(f"`{' '.join(words)}` exited {done.returncode}:\n{tail}")
@@ -39,9 +54,18 @@ def run_long(title: str, *argv: object, log: Path, cwd: Path | None = None, env:
     say(f"{title} ...")
     tail: collections.deque[str] = collections.deque(maxlen=15)
     lines = 0
-    with log.open("w") as sink, subprocess.Popen(
-            [str(word) for word in argv], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd,
-            env={**os.environ, **(env or {})}, start_new_session=True) as process:
+    with (
+        log.open("w") as sink,
+        subprocess.Popen(
+            [str(word) for word in argv],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            start_new_session=True,
+        ) as process,
+    ):
         assert process.stdout is not None
         try:
             for line in process.stdout:

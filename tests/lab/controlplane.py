@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """etcd and the API server, with the certificates they use and the objects every kubeadm cluster has for its nodes."""
+
 from __future__ import annotations
 
 import socket
@@ -40,8 +41,12 @@ class ControlPlane:
         self.etcd_ca.ensure()
         self.etcd_ca.issue("server", "etcd", addresses=["127.0.0.1"])
         self.etcd_ca.issue("apiserver", "kube-apiserver")
-        self.ca.issue("apiserver", "kube-apiserver", addresses=[self.settings.gateway, str(_first(SERVICE_RANGE))],
-                      names=[HOST, "kubernetes.default", "kubernetes.default.svc"])
+        self.ca.issue(
+            "apiserver",
+            "kube-apiserver",
+            addresses=[self.settings.gateway, str(_first(SERVICE_RANGE))],
+            names=[HOST, "kubernetes.default", "kubernetes.default.svc"],
+        )
         # As in a kubeadm cluster, the API server meets the kubelets as a member of system:masters.
         self.ca.issue("apiserver-kubelet-client", "kube-apiserver-kubelet-client", ["system:masters"])
         certificate, key = self.ca.issue("admin", "kubernetes-admin", ["system:masters"])
@@ -49,7 +54,9 @@ class ControlPlane:
 
     def api(self) -> Api:
         """A new connection as administrator."""
-        return Api(self.settings.gateway, PORT, self.ca.certificate, self.ca.folder / "admin.crt", self.ca.folder / "admin.key")
+        return Api(
+            self.settings.gateway, PORT, self.ca.certificate, self.ca.folder / "admin.crt", self.ca.folder / "admin.key"
+        )
 
     def start(self, *flags: str) -> None:
         """Start what does not run, the API server with further flags where some are given, and wait until it is ready."""
@@ -60,13 +67,16 @@ class ControlPlane:
             self._start_etcd()
         if not self.is_running():
             _refuse_taken(self.settings.gateway, PORT)
-            processes.spawn(self.settings, "apiserver", [*self._apiserver_command(), *flags], self.logs / "kube-apiserver.log")
+            processes.spawn(
+                self.settings, "apiserver", [*self._apiserver_command(), *flags], self.logs / "kube-apiserver.log"
+            )
         api = self.api()
 
         def ready() -> bool:
             if not self.is_running():
                 raise LabError(f"the API server has ended:\n{_tail(self.logs / 'kube-apiserver.log')}")
             return api.is_ready()
+
         wait_for("the API server's readiness", ready, 60, f"see {self.logs}/kube-apiserver.log and etcd.log")
 
     def stop(self) -> None:
@@ -87,49 +97,105 @@ class ControlPlane:
         self.state.record(etcd_ports=ports)
         client, peer = (f"https://127.0.0.1:{port}" for port in ports)
         folder = self.etcd_ca.folder
-        tls = [f"--{prefix}{option}" for prefix in ("", "peer-") for option in (
-            f"cert-file={folder}/server.crt", f"key-file={folder}/server.key", f"trusted-ca-file={self.etcd_ca.certificate}", "client-cert-auth")]
-        processes.spawn(self.settings, "etcd", [
-            "etcd", "--name=lab", f"--data-dir={self.settings.folder}/etcd", "--unsafe-no-fsync", f"--listen-client-urls={client}",
-            f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster=lab={peer}", "--logger=zap", *tls], self.logs / "etcd.log")
+        tls = [
+            f"--{prefix}{option}"
+            for prefix in ("", "peer-")
+            for option in (
+                f"cert-file={folder}/server.crt",
+                f"key-file={folder}/server.key",
+                f"trusted-ca-file={self.etcd_ca.certificate}",
+                "client-cert-auth",
+            )
+        ]
+        processes.spawn(
+            self.settings,
+            "etcd",
+            [
+                "etcd",
+                "--name=lab",
+                f"--data-dir={self.settings.folder}/etcd",
+                "--unsafe-no-fsync",
+                f"--listen-client-urls={client}",
+                f"--advertise-client-urls={client}",
+                f"--listen-peer-urls={peer}",
+                f"--initial-advertise-peer-urls={peer}",
+                f"--initial-cluster=lab={peer}",
+                "--logger=zap",
+                *tls,
+            ],
+            self.logs / "etcd.log",
+        )
 
     def _apiserver_command(self) -> list[object]:
         pki, etcd = self.ca.folder, self.etcd_ca.folder
         return [
-            self.cache.binaries / "kube-apiserver", f"--bind-address={self.settings.gateway}", f"--advertise-address={self.settings.gateway}",
-            f"--secure-port={PORT}", f"--etcd-servers=https://127.0.0.1:{self.state.data['etcd_ports'][0]}",
-            f"--etcd-cafile={self.etcd_ca.certificate}", f"--etcd-certfile={etcd}/apiserver.crt", f"--etcd-keyfile={etcd}/apiserver.key",
-            f"--client-ca-file={self.ca.certificate}", f"--tls-cert-file={pki}/apiserver.crt", f"--tls-private-key-file={pki}/apiserver.key",
-            "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
+            self.cache.binaries / "kube-apiserver",
+            f"--bind-address={self.settings.gateway}",
+            f"--advertise-address={self.settings.gateway}",
+            f"--secure-port={PORT}",
+            f"--etcd-servers=https://127.0.0.1:{self.state.data['etcd_ports'][0]}",
+            f"--etcd-cafile={self.etcd_ca.certificate}",
+            f"--etcd-certfile={etcd}/apiserver.crt",
+            f"--etcd-keyfile={etcd}/apiserver.key",
+            f"--client-ca-file={self.ca.certificate}",
+            f"--tls-cert-file={pki}/apiserver.crt",
+            f"--tls-private-key-file={pki}/apiserver.key",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
             # No controller manager makes the default service accounts that this plugin would insist on.
             "--disable-admission-plugins=ServiceAccount",
-            f"--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt", f"--kubelet-client-key={pki}/apiserver-kubelet-client.key",
+            f"--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt",
+            f"--kubelet-client-key={pki}/apiserver-kubelet-client.key",
             # Node names resolve nowhere on this machine.
             "--kubelet-preferred-address-types=InternalIP",
-            "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-signing-key-file={self.ca.key}",
-            f"--service-account-key-file={self.ca.certificate}", f"--service-cluster-ip-range={SERVICE_RANGE}", "--allow-privileged=true"]
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-signing-key-file={self.ca.key}",
+            f"--service-account-key-file={self.ca.certificate}",
+            f"--service-cluster-ip-range={SERVICE_RANGE}",
+            "--allow-privileged=true",
+        ]
 
     def populate(self) -> None:
         """Create what `kubeadm init` leaves in a 1.20 cluster for its nodes."""
         api = self.api()
         namespace = "/api/v1/namespaces/kube-system/configmaps"
         wait_for("namespace kube-system", lambda: api.request("GET", "/api/v1/namespaces/kube-system")[0] == 200, 20)
-        cluster = ("apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nclusterName: kubernetes\nkubernetesVersion: v1.20.2\n"
-                   f"controlPlaneEndpoint: {self.settings.gateway}:{PORT}\nnetworking:\n  dnsDomain: cluster.local\n  serviceSubnet: {SERVICE_RANGE}\n")
-        status = ("apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterStatus\napiEndpoints:\n  control-plane:\n"
-                  f"    advertiseAddress: {self.settings.gateway}\n    bindPort: {PORT}\n")
+        cluster = (
+            "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nclusterName: kubernetes\nkubernetesVersion: v1.20.2\n"
+            f"controlPlaneEndpoint: {self.settings.gateway}:{PORT}\nnetworking:\n  dnsDomain: cluster.local\n  serviceSubnet: {SERVICE_RANGE}\n"
+        )
+        status = (
+            "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterStatus\napiEndpoints:\n  control-plane:\n"
+            f"    advertiseAddress: {self.settings.gateway}\n    bindPort: {PORT}\n"
+        )
         api.ensure(namespace, _configmap("kubeadm-config", {"ClusterConfiguration": cluster, "ClusterStatus": status}))
         api.ensure(namespace, _configmap("kubelet-config-1.20", {"kubelet": config_yaml(Traits())}))
-        for name, resource in (("kubeadm:nodes-kubeadm-config", "kubeadm-config"), ("kubeadm:kubelet-config-1.20", "kubelet-config-1.20")):
+        for name, resource in (
+            ("kubeadm:nodes-kubeadm-config", "kubeadm-config"),
+            ("kubeadm:kubelet-config-1.20", "kubelet-config-1.20"),
+        ):
             prefix = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
-            api.ensure(f"{prefix}/roles", {
-                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name},
-                "rules": [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [resource], "verbs": ["get"]}]})
-            api.ensure(f"{prefix}/rolebindings", {
-                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": name},
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}]})
+            api.ensure(
+                f"{prefix}/roles",
+                {
+                    "apiVersion": "rbac.authorization.k8s.io/v1",
+                    "kind": "Role",
+                    "metadata": {"name": name},
+                    "rules": [
+                        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [resource], "verbs": ["get"]}
+                    ],
+                },
+            )
+            api.ensure(
+                f"{prefix}/rolebindings",
+                {
+                    "apiVersion": "rbac.authorization.k8s.io/v1",
+                    "kind": "RoleBinding",
+                    "metadata": {"name": name},
+                    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+                    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}],
+                },
+            )
 
 
 def _configmap(name: str, data: dict[str, str]) -> dict[str, Any]:

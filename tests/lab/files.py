@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What stands on a node: the files of a kubeadm 1.20 node, and apart from them what only a node of this lab needs."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -93,7 +94,7 @@ def node_files(name: str, address: str, api: tuple[str, str], own: Traits, dynam
     return {
         "/var/lib/kubelet/config.yaml": config_yaml(own),
         "/var/lib/kubelet/kubeadm-flags.env": 'KUBELET_KUBEADM_ARGS="--container-runtime=remote '
-                                              '--container-runtime-endpoint=unix:///run/containerd/containerd.sock"\n',
+        '--container-runtime-endpoint=unix:///run/containerd/containerd.sock"\n',
         "/etc/default/kubelet": default_kubelet(own, dynamic),
         "/usr/lib/systemd/system/kubelet.service": KUBELET_SERVICE,
         "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf": KUBEADM_DROP_IN,
@@ -115,12 +116,23 @@ def node_files(name: str, address: str, api: tuple[str, str], own: Traits, dynam
     }
 
 
-# Unit -> what it is linked to. systemd-sysctl and its like would write to the one kernel that all nodes and this machine share.
+# Unit -> what it is linked to. systemd-sysctl and its like would write to the one kernel that all nodes and this
+# machine share.
 NODE_LINKS = {
     "/etc/systemd/system/multi-user.target.wants/kubelet.service": "/usr/lib/systemd/system/kubelet.service",
-    **{f"/etc/systemd/system/{unit}": "/dev/null" for unit in (
-        "systemd-sysctl.service", "systemd-modules-load.service", "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "systemd-pstore.service",
-        "e2scrub_reap.service", "systemd-logind.service", "getty@tty1.service")},
+    **{
+        f"/etc/systemd/system/{unit}": "/dev/null"
+        for unit in (
+            "systemd-sysctl.service",
+            "systemd-modules-load.service",
+            "systemd-binfmt.service",
+            "proc-sys-fs-binfmt_misc.automount",
+            "systemd-pstore.service",
+            "e2scrub_reap.service",
+            "systemd-logind.service",
+            "getty@tty1.service",
+        )
+    },
 }
 
 # The unit and the drop-in of Kubernetes' own Debian packages.
@@ -158,8 +170,9 @@ After=containerd.service lab-tunables.service lab-no-docker.socket
 RestartSec=1
 """
 
-# The kubelet insists on three kernel settings that belong to the whole machine. The node sees the values it wants; the machine keeps its own.
-# nspawn mounts the version 1 cgroup controllers read-only, and the kubelet wants to make cgroups in them.
+# The kubelet insists on three kernel settings that belong to the whole machine. The node sees the values it wants; the
+# machine keeps its own. nspawn mounts the version 1 cgroup controllers read-only, and the kubelet wants to make cgroups
+# in them.
 TUNABLES_SERVICE = """[Unit]
 Description=Kernel settings as the kubelet wants to see them
 DefaultDependencies=no
@@ -174,8 +187,9 @@ ExecStart=/bin/mount --bind /usr/share/lab/one /proc/sys/kernel/panic_on_oops
 ExecStart=/bin/sh -c 'for mount in $(grep " cgroup ro" /proc/mounts | cut -d" " -f2); do mount -o remount,bind,rw "$mount"; done'
 """
 
-# cAdvisor, a part of this kubelet, asks Docker for its folder at every start, five times 1 s apart until something answers. Here something answers at
-# once, with a version that cAdvisor finds too old to use: a start takes 1 s instead of 6, and Docker counts as absent as before.
+# cAdvisor, a part of this kubelet, asks Docker for its folder at every start, five times 1 s apart until something
+# answers. Here something answers at once, with a version that cAdvisor finds too old to use: a start takes 1 s instead
+# of 6, and Docker counts as absent as before.
 NO_DOCKER_SOCKET = """[Socket]
 ListenStream=/run/docker.sock
 Accept=yes
@@ -201,7 +215,8 @@ printf 'HTTP/1.1 200 OK\r\nApi-Version: 1.40\r\nContent-Type: application/json\r
 [ "$method" = HEAD ] || printf %s "$body"
 """
 
-# As in Debian's package, but for two lines: pods' sandboxes are of the lab's own image, and nobody sets `oom_score_adj` below what the machine allows.
+# As in Debian's package, but for two lines: pods' sandboxes are of the lab's own image, and nobody sets `oom_score_adj`
+# below what the machine allows.
 CONTAINERD = f"""version = 2
 
 [plugins]

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one image that pods of the lab run: busybox, packed as `docker save` would, so that no registry is asked."""
+
 from __future__ import annotations
 
 import hashlib
@@ -12,17 +13,32 @@ import tarfile
 IMAGE = "registry.invalid/lab/busybox:1"
 """Its name on the nodes. Nothing resolves it: a pod that would pull it fails."""
 FOREVER = ("/bin/sh", "-c", "trap exit TERM INT; sleep inf & wait")
-"""A command that runs until it is told to end. Ends on SIGTERM: as process 1 of its container a plain `sleep` would hold up a node's shutdown for 90 s."""
+"""A command that runs until it is told to end. Ends on SIGTERM: as process 1 of its container a plain `sleep` would
+hold up a node's shutdown for 90 s.
+"""
 APPLETS = ("cat", "echo", "false", "ls", "rm", "sh", "sleep", "test", "touch", "true")
 
 
 def archive(busybox: bytes) -> bytes:
-    """A docker-archive with one layer, made of a static busybox. Without a command of the pod's own it runs `FOREVER`, so it serves for pod sandboxes too."""
+    """A docker-archive with one layer, made of a static busybox. Without a command of the pod's own it runs `FOREVER`,
+    so it serves for pod sandboxes too.
+    """
     layer = _tar({"bin/busybox": busybox}, {f"bin/{name}": "busybox" for name in APPLETS})
-    config = {"architecture": "amd64", "os": "linux", "config": {"Env": ["PATH=/bin"], "Cmd": FOREVER},
-              "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]}}
+    config = {
+        "architecture": "amd64",
+        "os": "linux",
+        "config": {"Env": ["PATH=/bin"], "Cmd": FOREVER},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
+    }
     manifest = [{"Config": "config.json", "RepoTags": [IMAGE], "Layers": ["layer.tar"]}]
-    return _tar({"layer.tar": layer, "config.json": json.dumps(config).encode(), "manifest.json": json.dumps(manifest).encode()}, {})
+    return _tar(
+        {
+            "layer.tar": layer,
+            "config.json": json.dumps(config).encode(),
+            "manifest.json": json.dumps(manifest).encode(),
+        },
+        {},
+    )
 
 
 def _tar(files: dict[str, bytes], links: dict[str, str]) -> bytes:

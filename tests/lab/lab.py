@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The whole lab: bring it up, take it down, and what tests do with it."""
+
 from __future__ import annotations
 
 import contextlib
@@ -48,8 +49,8 @@ class Lab:
     def up(cls, nodes: int = 3, dynamic: bool = True) -> Lab:
         """Bring up a lab of at least `nodes` nodes, all of them Ready; what runs already is left alone.
 
-        `dynamic` says whether kubelets run with `--dynamic-config-dir`; a lab that is up with the other choice has its kubelets restarted.
-        Raises LabError when this machine cannot hold a lab.
+        `dynamic` says whether kubelets run with `--dynamic-config-dir`; a lab that is up with the other choice has its
+        kubelets restarted. Raises LabError when this machine cannot hold a lab.
         """
         _check_machine(nodes)
         started = time.monotonic()
@@ -88,7 +89,9 @@ class Lab:
 
     @classmethod
     def down(cls) -> None:
-        """End the lab and remove everything it made but the cache of built things. Finds leftovers also when `lab.json` is gone."""
+        """End the lab and remove everything it made but the cache of built things. Finds leftovers also when `lab.json`
+        is gone.
+        """
         _check_root()
         with locked(Settings.load().folder):
             settings = Settings.load()
@@ -108,7 +111,10 @@ class Lab:
     def nodes(self) -> list[LabNode]:
         """All nodes, n1 first."""
         groups = self.state.data.get("groups", {})
-        return [LabNode(self.settings, self.apiserver, self.cache, index, groups.get(f"n{index}")) for index in range(1, self.state.data.get("nodes", 0) + 1)]
+        return [
+            LabNode(self.settings, self.apiserver, self.cache, index, groups.get(f"n{index}"))
+            for index in range(1, self.state.data.get("nodes", 0) + 1)
+        ]
 
     def node(self, name: str) -> LabNode:
         """The node of this name; raises LabError when the lab has none."""
@@ -130,6 +136,7 @@ class Lab:
                 say(f"{node.name}: kubelet restarted {'with' if dynamic else 'without'} --dynamic-config-dir")
             elif fresh:
                 say(f"{node.name}: booted")
+
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(start, self.nodes))
 
@@ -145,14 +152,22 @@ class Lab:
             if not late:
                 return
             if time.monotonic() > deadline:
-                raise LabError(f"not Ready after {seconds:.0f} s: {', '.join(late)}; the kubelet of {late[0]} says:\n{self.node(late[0]).journal(12)}")
+                raise LabError(
+                    f"not Ready after {seconds:.0f} s: {', '.join(late)}; the kubelet of {late[0]} says:\n{self.node(late[0]).journal(12)}"
+                )
             time.sleep(0.2)
 
     def wait_listening(self, seconds: float = 60) -> None:
-        """Wait until every kubelet has said that it follows Node.spec.configSource, which it first does some 10 s after its start."""
+        """Wait until every kubelet has said that it follows Node.spec.configSource, which it first does some 10 s after
+        its start.
+        """
         api = self.apiserver.api()
         for node in self.nodes:
-            processes.wait_for(f"status.config of {node.name}", lambda node=node: "config" in api.call("GET", f"/api/v1/nodes/{node.name}")["status"], seconds)
+            processes.wait_for(
+                f"status.config of {node.name}",
+                lambda node=node: "config" in api.call("GET", f"/api/v1/nodes/{node.name}")["status"],
+                seconds,
+            )
 
     def _make_ssh_key(self) -> None:
         if not self.ssh_key.with_suffix(".pub").exists():
@@ -161,26 +176,41 @@ class Lab:
 
     def _write_inventory(self) -> None:
         self.known_hosts.write_text("".join(f"{node.address} {node.host_key}\n" for node in self.nodes))
-        lines = ["all:", "  vars:", "    ansible_user: root", f"    ansible_ssh_private_key_file: {self.ssh_key}",
-                 "    ansible_python_interpreter: /usr/bin/python3",
-                 f"    ansible_ssh_common_args: -o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=/dev/null -o IdentitiesOnly=yes -F none",
-                 "  children:"]
+        lines = [
+            "all:",
+            "  vars:",
+            "    ansible_user: root",
+            f"    ansible_ssh_private_key_file: {self.ssh_key}",
+            "    ansible_python_interpreter: /usr/bin/python3",
+            f"    ansible_ssh_common_args: -o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=/dev/null -o IdentitiesOnly=yes -F none",
+            "  children:",
+        ]
         nodes = self.nodes
         for group in dict.fromkeys(["workers_a", "workers_b", *(node.group for node in nodes)]):
             lines += [f"    {group}:", "      hosts:"]
             lines += [f"        {node.name}: {{ansible_host: {node.address}}}" for node in nodes if node.group == group]
         write_private(self.inventory, "\n".join(lines) + "\n")
 
-    # -- for tests -------------------------------------------------------------------------------------------------------
+    # -- for tests
+    # -------------------------------------------------------------------------------------------------------
 
     def kubectl(self, *arguments: object, check: bool = True, stdin: str | None = None) -> str:
         """Run Debian's kubectl as administrator and return its standard output."""
         # KUBECONFIG and HOME of the caller must not matter, and kubectl caches under HOME.
-        return run(self.cache.kubectl, f"--kubeconfig={self.kubeconfig}", f"--cache-dir={self.folder}/kubectl-cache", *arguments, check=check, stdin=stdin,
-                   env={"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder)}).stdout
+        return run(
+            self.cache.kubectl,
+            f"--kubeconfig={self.kubeconfig}",
+            f"--cache-dir={self.folder}/kubectl-cache",
+            *arguments,
+            check=check,
+            stdin=stdin,
+            env={"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder)},
+        ).stdout
 
     def get(self, path: str) -> dict[str, Any]:
-        """Read an object or a list as administrator, for what is read often: a kubectl costs a tenth of a second of a core. Raises LabError and OSError."""
+        """Read an object or a list as administrator, for what is read often: a kubectl costs a tenth of a second of a
+        core. Raises LabError and OSError.
+        """
         with contextlib.closing(self.apiserver.api()) as api:
             return api.call("GET", path)
 
@@ -188,13 +218,19 @@ class Lab:
         """A kubeconfig with a fresh client certificate for a user of these groups; `expired`: one that ended in 2020."""
         users = self.folder / "users"
         users.mkdir(exist_ok=True, mode=0o700)
-        label = "user-" + "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name) + ("-expired" if expired else "")
+        label = (
+            "user-"
+            + "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
+            + ("-expired" if expired else "")
+        )
         certificate, key = self.apiserver.ca.issue(label, name, groups, expired=expired, again=True)
         text = kubeconfig(self.apiserver.url, self.apiserver.ca.certificate, name, certificate, key)
         return write_private(users / f"{label}.kubeconfig", text)
 
     def set_group(self, name: str, group: str | None) -> None:
-        """Put a node into another group of the inventory, None: back into the one it came with. Kept over `up`. Raises LabError when there is no such node."""
+        """Put a node into another group of the inventory, None: back into the one it came with. Kept over `up`. Raises
+        LabError when there is no such node.
+        """
         self.node(name)
         groups = {key: value for key, value in self.state.data.get("groups", {}).items() if key != name}
         self.state.record(groups={**groups, name: group} if group else groups)
@@ -215,7 +251,11 @@ class Lab:
 
     def _ready(self, api: Api) -> set[str]:
         said = objects.ready_nodes(api)
-        return {node.name for node in self.nodes if node.name in said and node.running and objects.is_kubelet_alive(api, node.name)}
+        return {
+            node.name
+            for node in self.nodes
+            if node.name in said and node.running and objects.is_kubelet_alive(api, node.name)
+        }
 
     def is_whole(self) -> bool:
         """Whether the API server and all nodes are up and Ready."""
@@ -230,8 +270,10 @@ class Lab:
             rows.append((node.name, "yes" if node.name in ready else "no", kubelet, node.address, node.group))
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
         table = "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
-        return (f"{table}\nAPI server  {self.apiserver.url} ({'running' if self.apiserver.is_running() else 'stopped'})\nkubeconfig  {self.kubeconfig}\n"
-                f"inventory   {self.inventory}")
+        return (
+            f"{table}\nAPI server  {self.apiserver.url} ({'running' if self.apiserver.is_running() else 'stopped'})\nkubeconfig  {self.kubeconfig}\n"
+            f"inventory   {self.inventory}"
+        )
 
 
 def _check_root() -> None:
@@ -243,7 +285,9 @@ def _check_machine(nodes: int = 1) -> None:
     _check_root()
     release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
     if release.get("ID") != "debian" or release.get("VERSION_ID", "").strip('"') != "12" or not shutil.which("apt-get"):
-        raise LabError(f"the lab needs Debian 12 with apt, whose packages it is built from; this is {release.get('PRETTY_NAME', 'something else')}")
+        raise LabError(
+            f"the lab needs Debian 12 with apt, whose packages it is built from; this is {release.get('PRETTY_NAME', 'something else')}"
+        )
     if not 1 <= nodes <= MOST_NODES:
         raise LabError(f"a lab has 1 to {MOST_NODES} nodes, not {nodes}")
 

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the labs of a machine share: its limit of inotify instances, and a folder of nspawn's. The last lab to go down gives both back as they were."""
+"""What the labs of a machine share: its limit of inotify instances, and a folder of nspawn's. The last lab to go down
+gives both back as they were.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -13,7 +16,8 @@ from .console import say, warn
 from .settings import PROJECT, is_lab, locked
 
 LIMIT = Path("/proc/sys/fs/inotify/max_user_instances")
-# A node's systemd, containerd and kubelet have 12 instances when at rest and up to 20 while they start; others of the same user have some too.
+# A node's systemd, containerd and kubelet have 12 instances when at rest and up to 20 while they start; others of the
+# same user have some too.
 PER_NODE = 20
 OTHERS = 28
 # Which labs there are, with their number of nodes, and what the limit was. Gone after a reboot, as what was set is.
@@ -39,11 +43,15 @@ def enter(folder: Path, nodes: int) -> None:
             try:
                 LIMIT.write_text(f"{needed}\n")
             except OSError as error:
-                warn(f"fs.inotify.max_user_instances is {limit}, the nodes need {needed}, and it cannot be raised ({error}): kubelets may end at their start")
+                warn(
+                    f"fs.inotify.max_user_instances is {limit}, the nodes need {needed}, and it cannot be raised ({error}): kubelets may end at their start"
+                )
 
 
 def leave(folder: Path) -> None:
-    """Forget the lab in `folder`. If no other is there, put the limit back, unless somebody else has changed it since, and remove nspawn's folder."""
+    """Forget the lab in `folder`. If no other is there, put the limit back, unless somebody else has changed it since,
+    and remove nspawn's folder.
+    """
     with locked(RECORD, wait=True):
         record = _read()
         record["labs"].pop(str(folder), None)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab's bridge: the one network that the API server and the nodes share, reachable from this machine only."""
+
 from __future__ import annotations
 
 import ipaddress
@@ -16,7 +17,10 @@ def links() -> list[dict[str, Any]]:
     """All network interfaces of this machine with their aliases and addresses."""
     addresses = {link["ifname"]: link for link in json.loads(run("ip", "-json", "address", "show").stdout)}
     # `ip address` leaves the alias out of its JSON.
-    return [{**link, "addr_info": addresses.get(link["ifname"], {}).get("addr_info", [])} for link in json.loads(run("ip", "-json", "link", "show").stdout)]
+    return [
+        {**link, "addr_info": addresses.get(link["ifname"], {}).get("addr_info", [])}
+        for link in json.loads(run("ip", "-json", "link", "show").stdout)
+    ]
 
 
 def raise_bridge(settings: Settings, state: State) -> None:
@@ -24,16 +28,30 @@ def raise_bridge(settings: Settings, state: State) -> None:
     present = {link["ifname"]: link for link in links()}
     bridge = present.get(settings.bridge)
     if bridge and not _is_ours(bridge, settings, state):
-        raise LabError(f"interface {settings.bridge} exists and is not this lab's (its alias is {bridge.get('ifalias')!r}); "
-                       "take that lab down, or name another bridge in LIVENODES_LAB_BRIDGE and another network in LIVENODES_LAB_SUBNET")
+        raise LabError(
+            f"interface {settings.bridge} exists and is not this lab's (its alias is {bridge.get('ifalias')!r}); "
+            "take that lab down, or name another bridge in LIVENODES_LAB_BRIDGE and another network in LIVENODES_LAB_SUBNET"
+        )
     for name, link in present.items():
         for item in link.get("addr_info", ()):
-            if name != settings.bridge and item["family"] == "inet" and ipaddress.ip_address(item["local"]) in settings.subnet:
-                raise LabError(f"subnet {settings.subnet} is in use: {name} has {item['local']}; name a free one in LIVENODES_LAB_SUBNET")
+            if (
+                name != settings.bridge
+                and item["family"] == "inet"
+                and ipaddress.ip_address(item["local"]) in settings.subnet
+            ):
+                raise LabError(
+                    f"subnet {settings.subnet} is in use: {name} has {item['local']}; name a free one in LIVENODES_LAB_SUBNET"
+                )
     for route in json.loads(run("ip", "-json", "-4", "route", "show").stdout):
         target = route["dst"]
-        if target != "default" and route.get("dev") != settings.bridge and ipaddress.ip_network(target).overlaps(settings.subnet):
-            raise LabError(f"subnet {settings.subnet} is in use: route {target} by {route.get('dev')}; name a free one in LIVENODES_LAB_SUBNET")
+        if (
+            target != "default"
+            and route.get("dev") != settings.bridge
+            and ipaddress.ip_network(target).overlaps(settings.subnet)
+        ):
+            raise LabError(
+                f"subnet {settings.subnet} is in use: route {target} by {route.get('dev')}; name a free one in LIVENODES_LAB_SUBNET"
+            )
     state.record(bridge=settings.bridge, subnet=str(settings.subnet), bridge_made=True)
     if not bridge:
         run("ip", "link", "add", "name", settings.bridge, "type", "bridge")
@@ -55,8 +73,14 @@ def remove(settings: Settings, state: State) -> None:
     """Remove the bridge and whatever interface of the lab is left; those of others stay."""
     for link in links():
         name = link["ifname"]
-        ours = _is_ours(link, settings, state) if name == settings.bridge else (
-            link.get("ifalias") == settings.mark or (bool(state.data.get("bridge_made")) and name.startswith(f"{settings.bridge}-")))
+        ours = (
+            _is_ours(link, settings, state)
+            if name == settings.bridge
+            else (
+                link.get("ifalias") == settings.mark
+                or (bool(state.data.get("bridge_made")) and name.startswith(f"{settings.bridge}-"))
+            )
+        )
         if ours:
             run("ip", "link", "delete", name, check=False)
 

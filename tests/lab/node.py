@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A node: a booted systemd in a container of its own, with its own network, and a kubelet laid out as kubeadm does."""
+
 from __future__ import annotations
 
 import contextlib
@@ -27,7 +28,9 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class LabNode:
     """One node of the lab. Its disk outlives `stop` and `start`; nothing of it outlives the lab."""
 
-    def __init__(self, settings: Settings, control: ControlPlane, cache: Cache, index: int, group: str | None = None) -> None:
+    def __init__(
+        self, settings: Settings, control: ControlPlane, cache: Cache, index: int, group: str | None = None
+    ) -> None:
         self.settings = settings
         self.control = control
         self.cache = cache
@@ -39,7 +42,8 @@ class LabNode:
         self.folder = settings.folder / "nodes" / self.name
         self.role = f"node-{self.name}"
 
-    # -- making it -------------------------------------------------------------------------------------------------------
+    # -- making it
+    # -------------------------------------------------------------------------------------------------------
 
     def prepare(self, public_key: str, dynamic: bool) -> None:
         """Write the node's own layer over the common tree, once. What tests change later stays."""
@@ -51,7 +55,9 @@ class LabNode:
         for part in ("upper", "work", "root", "containerd"):
             (self.folder / part).mkdir(parents=True)
         upper = self.folder / "upper"
-        for path, text in files.node_files(self.name, self.address, (HOST, self.settings.gateway), self.traits, dynamic).items():
+        for path, text in files.node_files(
+            self.name, self.address, (HOST, self.settings.gateway), self.traits, dynamic
+        ).items():
             self._write(path, text)
         for path, target in files.NODE_LINKS.items():
             link = upper / path[1:]
@@ -62,7 +68,9 @@ class LabNode:
         self._write("/root/.ssh/authorized_keys", public_key, 0o600)
         (upper / "root").chmod(0o700)
         (upper / "root/.ssh").chmod(0o700)
-        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", self.name, "-f", upper / "etc/ssh/ssh_host_ed25519_key")
+        run(
+            "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", self.name, "-f", upper / "etc/ssh/ssh_host_ed25519_key"
+        )
         self._write_credentials()
         done.touch()
 
@@ -79,7 +87,9 @@ class LabNode:
         current = "/var/lib/kubelet/pki/kubelet-client-current.pem"
         self._write(current, certificate.read_text() + key.read_text(), 0o600)
         self._write("/etc/kubernetes/pki/ca.crt", self.control.ca.certificate.read_text())
-        self._write("/etc/kubernetes/kubelet.conf", f"""apiVersion: v1
+        self._write(
+            "/etc/kubernetes/kubelet.conf",
+            f"""apiVersion: v1
 kind: Config
 clusters:
 - cluster:
@@ -98,7 +108,9 @@ users:
   user:
     client-certificate: {current}
     client-key: {current}
-""", 0o600)
+""",
+            0o600,
+        )
 
     def set_dynamic(self, dynamic: bool) -> bool:
         """Give or take `--dynamic-config-dir` on a running node; return whether that restarted the kubelet."""
@@ -113,7 +125,8 @@ users:
         """The node's public ssh host key."""
         return " ".join((self.folder / "upper/etc/ssh/ssh_host_ed25519_key.pub").read_text().split()[:2])
 
-    # -- power -----------------------------------------------------------------------------------------------------------
+    # -- power
+    # -----------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Boot the node unless it runs, and wait until systemd has started everything."""
@@ -122,11 +135,34 @@ users:
             self.kill()
             wait_for(f"the end of {self.name}'s former interface {veth}", lambda: not network.has_link(veth), 10)
             managed = cgroups.managed()
-            scope = ["systemd-run", "--scope", "--quiet", "--collect", f"--unit={self.settings.bridge}-{self.name}", "--property=Delegate=yes"]
+            scope = [
+                "systemd-run",
+                "--scope",
+                "--quiet",
+                "--collect",
+                f"--unit={self.settings.bridge}-{self.name}",
+                "--property=Delegate=yes",
+            ]
             own_cgroups = [] if managed else cgroups.make(self.settings, self.name)
-            processes.spawn(self.settings, self.role, [
-                *(scope if managed else ()), "sh", RUNNER, "outside", self.name, veth, f"{self.address}/{self.settings.subnet.prefixlen}", os.getpid(),
-                self.folder, self.cache.tree, self.cache.binaries, *own_cgroups], self._log)
+            processes.spawn(
+                self.settings,
+                self.role,
+                [
+                    *(scope if managed else ()),
+                    "sh",
+                    RUNNER,
+                    "outside",
+                    self.name,
+                    veth,
+                    f"{self.address}/{self.settings.subnet.prefixlen}",
+                    os.getpid(),
+                    self.folder,
+                    self.cache.tree,
+                    self.cache.binaries,
+                    *own_cgroups,
+                ],
+                self._log,
+            )
         # Also for a node that runs: the command that started it may have been cut off just before this.
         self._wait(f"{self.name}'s network", lambda: network.has_link(veth), 10)
         network.plug(self.settings, veth)
@@ -156,7 +192,12 @@ users:
         """Reboot the node from inside and wait until it is up again. Its kubelet may need some seconds more to be Ready."""
         former = self.leader()
         self.run("systemctl reboot")
-        wait_for(f"the reboot of {self.name}", lambda: self.leader() not in (former, None) and self._booted(), 90, f"see {self._log}")
+        wait_for(
+            f"the reboot of {self.name}",
+            lambda: self.leader() not in (former, None) and self._booted(),
+            90,
+            f"see {self._log}",
+        )
 
     @property
     def running(self) -> bool:
@@ -174,7 +215,13 @@ users:
         return None
 
     def _booted(self) -> bool:
-        return self.running and self._execute("systemctl is-active --quiet multi-user.target && test -S /run/containerd/containerd.sock").returncode == 0
+        return (
+            self.running
+            and self._execute(
+                "systemctl is-active --quiet multi-user.target && test -S /run/containerd/containerd.sock"
+            ).returncode
+            == 0
+        )
 
     def _ended(self) -> bool:
         processes.reap()
@@ -183,15 +230,20 @@ users:
     def _wait(self, what: str, ready: Callable[[], bool], seconds: float) -> None:
         def check() -> bool:
             if self._ended():
-                raise LabError(f"{self.name} has ended while it started:\n" + "\n".join(self._log.read_text(errors="replace").splitlines()[-8:]))
+                raise LabError(
+                    f"{self.name} has ended while it started:\n"
+                    + "\n".join(self._log.read_text(errors="replace").splitlines()[-8:])
+                )
             return ready()
+
         wait_for(what, check, seconds, f"see {self._log}")
 
     @property
     def _log(self) -> Path:
         return self.settings.folder / "logs" / f"{self.name}.log"
 
-    # -- inside ----------------------------------------------------------------------------------------------------------
+    # -- inside
+    # ----------------------------------------------------------------------------------------------------------
 
     def run(self, command: str, check: bool = True, timeout: float = 60, stdin: str | None = None) -> str:
         """Run a shell command as root inside the node, without ssh; return its output, both streams together.
@@ -211,16 +263,46 @@ users:
         if leader is None:
             raise LabError(f"node {self.name} is down; start it with `python3 -m tests.lab up`")
         return subprocess.run(
-            ["nsenter", "--target", str(leader), "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd", "env", "-i", f"PATH={PATH}",
-             "HOME=/root", "LANG=C.UTF-8", "sh", "-c", command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, input=stdin or "",
-            timeout=timeout, check=False, errors="replace")
+            [
+                "nsenter",
+                "--target",
+                str(leader),
+                "--mount",
+                "--uts",
+                "--ipc",
+                "--net",
+                "--pid",
+                "--cgroup",
+                "--root",
+                "--wd",
+                "env",
+                "-i",
+                f"PATH={PATH}",
+                "HOME=/root",
+                "LANG=C.UTF-8",
+                "sh",
+                "-c",
+                command,
+            ],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            input=stdin or "",
+            timeout=timeout,
+            check=False,
+            errors="replace",
+        )
 
     def enable_pods(self) -> None:
-        """Give the node the image that the lab's pods run, once; nodes come up without. Raises LabError when the lab is older than that image."""
+        """Give the node the image that the lab's pods run, once; nodes come up without. Raises LabError when the lab is
+        older than that image.
+        """
         if images.IMAGE in self.run("ctr --namespace=k8s.io images list --quiet").split():
             return
         if not self.cache.image.exists():
-            raise LabError(f"{self.cache.image} is missing, this lab was made without pods; take it down and bring it up again")
+            raise LabError(
+                f"{self.cache.image} is missing, this lab was made without pods; take it down and bring it up again"
+            )
         # The folder is the node's /var/lib/containerd.
         copy = self.folder / "containerd" / self.cache.image.name
         shutil.copy(self.cache.image, copy)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Node objects seen from the API: which are Ready, and bare ones made by the thousand for tests of scale."""
+
 from __future__ import annotations
 
 import datetime
@@ -17,20 +18,29 @@ LABEL = "livenodes.lab/bare"
 def ready_nodes(api: Api) -> set[str]:
     """Names of the nodes whose kubelet says Ready."""
     items = api.call("GET", f"/api/v1/nodes?labelSelector=%21{LABEL.replace('/', '%2F')}")["items"]
-    return {item["metadata"]["name"] for item in items
-            if any(condition["type"] == "Ready" and condition["status"] == "True" for condition in item.get("status", {}).get("conditions", ()))}
+    return {
+        item["metadata"]["name"]
+        for item in items
+        if any(
+            condition["type"] == "Ready" and condition["status"] == "True"
+            for condition in item.get("status", {}).get("conditions", ())
+        )
+    }
 
 
 def is_kubelet_alive(api: Api, name: str) -> bool:
-    """Whether the node's kubelet itself says it is healthy. A Node's condition stays as it was when its kubelet dies: the lab has no node controller."""
+    """Whether the node's kubelet itself says it is healthy. A Node's condition stays as it was when its kubelet dies:
+    the lab has no node controller.
+    """
     return api.request("GET", f"/api/v1/nodes/{name}/proxy/healthz")[0] == 200
 
 
 def complete(api: Api, name: str, pod_network: str) -> bool:
     """Give a Node what `kubeadm join` and the controller manager give it; return whether that is done.
 
-    By the annotation `kubeadm upgrade node` finds the container runtime. A kubelet that first sees its pod network reports its state at once, others
-    only with their next regular report, 10 s later. In its first second it would report that it has not looked at its pods yet, so the Node waits for that.
+    By the annotation `kubeadm upgrade node` finds the container runtime. A kubelet that first sees its pod network
+    reports its state at once, others only with their next regular report, 10 s later. In its first second it would
+    report that it has not looked at its pods yet, so the Node waits for that.
     """
     status, answer = api.request("GET", f"/api/v1/nodes/{name}")
     if status == 404:
@@ -40,9 +50,15 @@ def complete(api: Api, name: str, pod_network: str) -> bool:
     made = datetime.datetime.fromisoformat(answer["metadata"]["creationTimestamp"].replace("Z", "+00:00"))
     if (datetime.datetime.now(datetime.UTC) - made).total_seconds() < 2.5:
         return False
-    status, answer = api.request("PATCH", f"/api/v1/nodes/{name}", {
-        "metadata": {"annotations": {"kubeadm.alpha.kubernetes.io/cri-socket": "/run/containerd/containerd.sock"}},
-        "spec": {"podCIDR": pod_network, "podCIDRs": [pod_network]}}, "application/merge-patch+json")
+    status, answer = api.request(
+        "PATCH",
+        f"/api/v1/nodes/{name}",
+        {
+            "metadata": {"annotations": {"kubeadm.alpha.kubernetes.io/cri-socket": "/run/containerd/containerd.sock"}},
+            "spec": {"podCIDR": pod_network, "podCIDRs": [pod_network]},
+        },
+        "application/merge-patch+json",
+    )
     if status != 200:
         raise LabError(f"completing Node {name}: {status} {answer.get('message')}")
     return True
@@ -74,27 +90,80 @@ def selector(prefix: str) -> str:
 
 
 def _bare_node(name: str, prefix: str) -> dict[str, Any]:
-    """About 10 KB, as a node in service has: 35 images with two names each, five conditions, addresses, system information."""
+    """About 10 KB, as a node in service has: 35 images with two names each, five conditions, addresses, system
+    information.
+    """
     digest = hashlib.sha256(name.encode()).hexdigest()
     moment = "2026-01-01T00:00:00Z"
-    capacity = {"cpu": "16", "memory": "65842232Ki", "ephemeral-storage": "263174212Ki", "pods": "110", "hugepages-1Gi": "0", "hugepages-2Mi": "0"}
+    capacity = {
+        "cpu": "16",
+        "memory": "65842232Ki",
+        "ephemeral-storage": "263174212Ki",
+        "pods": "110",
+        "hugepages-1Gi": "0",
+        "hugepages-2Mi": "0",
+    }
     conditions = [
-        {"type": kind, "status": status, "reason": reason, "message": reason, "lastHeartbeatTime": moment, "lastTransitionTime": moment}
+        {
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "message": reason,
+            "lastHeartbeatTime": moment,
+            "lastTransitionTime": moment,
+        }
         for kind, status, reason in (
-            ("NetworkUnavailable", "False", "RouteCreated"), ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
-            ("DiskPressure", "False", "KubeletHasNoDiskPressure"), ("PIDPressure", "False", "KubeletHasSufficientPID"), ("Ready", "True", "KubeletReady"))]
-    images = [{"names": [f"registry.invalid/team/service-{number:02d}@sha256:{digest}", f"registry.invalid/team/service-{number:02d}:v1.{number}.0"],
-               "sizeBytes": 100000000 + number} for number in range(35)]
+            ("NetworkUnavailable", "False", "RouteCreated"),
+            ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+            ("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+            ("PIDPressure", "False", "KubeletHasSufficientPID"),
+            ("Ready", "True", "KubeletReady"),
+        )
+    ]
+    images = [
+        {
+            "names": [
+                f"registry.invalid/team/service-{number:02d}@sha256:{digest}",
+                f"registry.invalid/team/service-{number:02d}:v1.{number}.0",
+            ],
+            "sizeBytes": 100000000 + number,
+        }
+        for number in range(35)
+    ]
     return {
-        "apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": name, "labels": {**labels(prefix), "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
-                                              "kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": "zone-1"}},
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                **labels(prefix),
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "kubernetes.io/arch": "amd64",
+                "topology.kubernetes.io/zone": "zone-1",
+            },
+        },
         "spec": {"podCIDR": "10.244.0.0/24", "providerID": f"lab://{name}"},
         "status": {
-            "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}, {"type": "Hostname", "address": name}], "capacity": capacity,
+            "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}, {"type": "Hostname", "address": name}],
+            "capacity": capacity,
             # Empty as a kubelet with dynamic configuration reports it before anything was assigned.
             "config": {},
-            "allocatable": capacity, "conditions": conditions, "images": images, "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
-            "nodeInfo": {"architecture": "amd64", "bootID": digest[:32], "containerRuntimeVersion": "containerd://1.6.20", "kernelVersion": "6.1.0-18-amd64",
-                         "kubeProxyVersion": "v1.20.2", "kubeletVersion": "v1.20.2", "machineID": digest[:32], "operatingSystem": "linux",
-                         "osImage": "Debian GNU/Linux 12 (bookworm)", "systemUUID": digest[32:]}}}
+            "allocatable": capacity,
+            "conditions": conditions,
+            "images": images,
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+            "nodeInfo": {
+                "architecture": "amd64",
+                "bootID": digest[:32],
+                "containerRuntimeVersion": "containerd://1.6.20",
+                "kernelVersion": "6.1.0-18-amd64",
+                "kubeProxyVersion": "v1.20.2",
+                "kubeletVersion": "v1.20.2",
+                "machineID": digest[:32],
+                "operatingSystem": "linux",
+                "osImage": "Debian GNU/Linux 12 (bookworm)",
+                "systemUUID": digest[32:],
+            },
+        },
+    }

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab's own certificate authorities and what they sign, made with openssl."""
+
 from __future__ import annotations
 
 import base64
@@ -32,13 +33,34 @@ class Authority:
             return
         fresh = self.folder / "ca.new"
         # The certificate is renamed last: its presence says that the pair is complete.
-        run("openssl", "req", "-x509", *_new_key(self.key), "-subj", f"/CN={self._name}", "-days", DAYS, "-out", fresh,
-            "-addext", "keyUsage=critical,digitalSignature,keyEncipherment,keyCertSign")
+        run(
+            "openssl",
+            "req",
+            "-x509",
+            *_new_key(self.key),
+            "-subj",
+            f"/CN={self._name}",
+            "-days",
+            DAYS,
+            "-out",
+            fresh,
+            "-addext",
+            "keyUsage=critical,digitalSignature,keyEncipherment,keyCertSign",
+        )
         fresh.rename(self.certificate)
 
-    def issue(self, label: str, name: str, groups: Sequence[str] = (), addresses: Sequence[str] = (), names: Sequence[str] = (),
-              expired: bool = False, again: bool = False) -> tuple[Path, Path]:
-        """Sign a certificate for client and server use and return (certificate, key); an existing one is kept unless `again`.
+    def issue(
+        self,
+        label: str,
+        name: str,
+        groups: Sequence[str] = (),
+        addresses: Sequence[str] = (),
+        names: Sequence[str] = (),
+        expired: bool = False,
+        again: bool = False,
+    ) -> tuple[Path, Path]:
+        """Sign a certificate for client and server use and return (certificate, key); an existing one is kept unless
+        `again`.
 
         `name` and `groups` are what Kubernetes takes as user and groups (CN and O).
         """
@@ -50,13 +72,34 @@ class Authority:
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             work = Path(scratch)
             run("openssl", "req", *_new_key(key), "-subj", subject, "-out", work / "csr")
-            (work / "extensions").write_text("[v3]\nkeyUsage=critical,digitalSignature,keyEncipherment\nextendedKeyUsage=clientAuth,serverAuth\n"
-                                             + (f"subjectAltName={alternatives}\n" if alternatives else ""))
+            (work / "extensions").write_text(
+                "[v3]\nkeyUsage=critical,digitalSignature,keyEncipherment\nextendedKeyUsage=clientAuth,serverAuth\n"
+                + (f"subjectAltName={alternatives}\n" if alternatives else "")
+            )
             if expired:
                 self._sign_expired(work)
             else:
-                run("openssl", "x509", "-req", "-in", work / "csr", "-CA", self.certificate, "-CAkey", self.key, "-days", DAYS,
-                    "-set_serial", f"0x{secrets.token_hex(8)}", "-extfile", work / "extensions", "-extensions", "v3", "-out", work / "crt")
+                run(
+                    "openssl",
+                    "x509",
+                    "-req",
+                    "-in",
+                    work / "csr",
+                    "-CA",
+                    self.certificate,
+                    "-CAkey",
+                    self.key,
+                    "-days",
+                    DAYS,
+                    "-set_serial",
+                    f"0x{secrets.token_hex(8)}",
+                    "-extfile",
+                    work / "extensions",
+                    "-extensions",
+                    "v3",
+                    "-out",
+                    work / "crt",
+                )
             (work / "crt").rename(certificate)
         return certificate, key
 
@@ -64,22 +107,64 @@ class Authority:
         # Only `openssl ca` takes dates of the past, and it wants a small database.
         (work / "index").touch()
         (work / "serial").write_text(secrets.token_hex(8).upper() + "\n")
-        (work / "config").write_text(f"[ca]\ndefault_ca=lab\n[lab]\nnew_certs_dir={work}\ndatabase={work}/index\nserial={work}/serial\n"
-                                     "default_md=sha256\npolicy=any\n[any]\norganizationName=optional\ncommonName=supplied\n")
-        run("openssl", "ca", "-batch", "-notext", "-config", work / "config", "-cert", self.certificate, "-keyfile", self.key, "-in", work / "csr",
-            "-startdate", "20200101000000Z", "-enddate", "20200102000000Z", "-preserveDN", "-extfile", work / "extensions", "-extensions", "v3",
-            "-out", work / "crt")
+        (work / "config").write_text(
+            f"[ca]\ndefault_ca=lab\n[lab]\nnew_certs_dir={work}\ndatabase={work}/index\nserial={work}/serial\n"
+            "default_md=sha256\npolicy=any\n[any]\norganizationName=optional\ncommonName=supplied\n"
+        )
+        run(
+            "openssl",
+            "ca",
+            "-batch",
+            "-notext",
+            "-config",
+            work / "config",
+            "-cert",
+            self.certificate,
+            "-keyfile",
+            self.key,
+            "-in",
+            work / "csr",
+            "-startdate",
+            "20200101000000Z",
+            "-enddate",
+            "20200102000000Z",
+            "-preserveDN",
+            "-extfile",
+            work / "extensions",
+            "-extensions",
+            "v3",
+            "-out",
+            work / "crt",
+        )
 
 
 def kubeconfig(url: str, authority: Path, user: str, certificate: Path, key: Path) -> str:
     """A self-contained kubeconfig. JSON, which every reader of a kubeconfig takes."""
+
     def inline(path: Path) -> str:
         return base64.b64encode(path.read_bytes()).decode()
-    return json.dumps({
-        "apiVersion": "v1", "kind": "Config", "current-context": "lab",
-        "clusters": [{"name": "lab", "cluster": {"server": url, "certificate-authority-data": inline(authority)}}],
-        "users": [{"name": user, "user": {"client-certificate-data": inline(certificate), "client-key-data": inline(key)}}],
-        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": user}}]}, indent=2) + "\n"
+
+    return (
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": "lab",
+                "clusters": [
+                    {"name": "lab", "cluster": {"server": url, "certificate-authority-data": inline(authority)}}
+                ],
+                "users": [
+                    {
+                        "name": user,
+                        "user": {"client-certificate-data": inline(certificate), "client-key-data": inline(key)},
+                    }
+                ],
+                "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": user}}],
+            },
+            indent=2,
+        )
+        + "\n"
+    )
 
 
 def write_private(path: Path, text: str) -> Path:

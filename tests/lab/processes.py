@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab's long-lived processes. Each carries the lab's mark in its environment, so /proc itself says what is ours:
 there are no pid files that a crash could leave behind or a reused pid could turn against somebody else."""
+
 from __future__ import annotations
 
 import contextlib
@@ -20,7 +21,9 @@ VARIABLE = "LIVENODES_LAB_PROCESS"
 
 
 class Process:
-    """A running process of the lab, held by a file descriptor: a signal can never reach a later process of the same number."""
+    """A running process of the lab, held by a file descriptor: a signal can never reach a later process of the same
+    number.
+    """
 
     def __init__(self, pid: int, descriptor: int, started: int) -> None:
         self.pid = pid
@@ -40,8 +43,15 @@ def spawn(settings: Settings, role: str, argv: Sequence[object], log: Path) -> N
     """Start a process of the lab in a session of its own, so that Ctrl-C on the command that started it leaves it alone."""
     log.parent.mkdir(exist_ok=True)
     with log.open("ab") as sink:
-        subprocess.Popen([str(word) for word in argv], stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True,
-                         cwd="/", env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", VARIABLE: f"{settings.mark} {role}"})
+        subprocess.Popen(
+            [str(word) for word in argv],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            cwd="/",
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", VARIABLE: f"{settings.mark} {role}"},
+        )
 
 
 def find(settings: Settings, role: str | None = None) -> list[Process]:
@@ -70,7 +80,8 @@ def find(settings: Settings, role: str | None = None) -> list[Process]:
 def _carries(entry: Path, wanted: bytes, prefix: bool) -> bool:
     text = (entry / "environ").read_bytes()
     for _again in range(20):
-        # Empty for a moment while a process executes another program; always for kernel threads and zombies, which have no program.
+        # Empty for a moment while a process executes another program; always for kernel threads and zombies, which have
+        # no program.
         if text or not _has_program(entry):
             break
         time.sleep(0.002)
@@ -93,7 +104,9 @@ def stop(settings: Settings, role: str | None = None, patience: float = 10) -> N
     while alive := find(settings, role):
         forced = time.monotonic() >= deadline
         if time.monotonic() > deadline + 15:
-            raise LabError(f"process {alive[0].pid} of the lab does not end, even when killed; see what it waits for: cat /proc/{alive[0].pid}/stack")
+            raise LabError(
+                f"process {alive[0].pid} of the lab does not end, even when killed; see what it waits for: cat /proc/{alive[0].pid}/stack"
+            )
         for process in alive:
             if forced:
                 process.signal(signal.SIGKILL)

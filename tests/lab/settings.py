@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where the lab lives, what it is called on this machine, and the one file that records what it made."""
+
 from __future__ import annotations
 
 import contextlib
@@ -38,9 +39,13 @@ class Settings:
         try:
             network = ipaddress.IPv4Network(subnet)
         except ValueError as error:
-            raise LabError(f"LIVENODES_LAB_SUBNET={subnet}: {error}; give a private network such as 10.211.0.0/24") from error
+            raise LabError(
+                f"LIVENODES_LAB_SUBNET={subnet}: {error}; give a private network such as 10.211.0.0/24"
+            ) from error
         if network.prefixlen > 24 or not bridge or len(bridge) > 9:
-            raise LabError(f"the lab's subnet must be /24 or larger (is {subnet}) and its bridge's name 1 to 9 characters long (is {bridge!r})")
+            raise LabError(
+                f"the lab's subnet must be /24 or larger (is {subnet}) and its bridge's name 1 to 9 characters long (is {bridge!r})"
+            )
         return cls(folder, bridge, network)
 
     @property
@@ -95,7 +100,9 @@ def is_lab(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def locked(folder: Path, wait: bool = False) -> Iterator[None]:
-    """Only one command at a time may work on a folder (a lab's, or the cache's): a second one fails, or waits for its turn."""
+    """Only one command at a time may work on a folder (a lab's, or the cache's): a second one fails, or waits for its
+    turn.
+    """
     path = Path(f"/run/{PROJECT}-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}.lock")
     while True:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
@@ -104,7 +111,9 @@ def locked(folder: Path, wait: bool = False) -> Iterator[None]:
         except BlockingIOError as error:
             holder = os.read(descriptor, 20).decode().strip()
             os.close(descriptor)
-            raise LabError(f"another command is at work on {folder} (process {holder or 'unknown'}); wait for it or stop it") from error
+            raise LabError(
+                f"another command is at work on {folder} (process {holder or 'unknown'}); wait for it or stop it"
+            ) from error
         # The holder before us removes the file as it leaves: then this lock is on a name nobody else sees.
         with contextlib.suppress(FileNotFoundError):
             if os.fstat(descriptor).st_ino == os.stat(path).st_ino:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Running playbooks and modules of this checkout as a user does, in a process of their own."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -17,10 +18,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def inventory(environment: t.Mapping[str, str], source: Path, *arguments: str, program: str = "ansible-inventory") -> subprocess.CompletedProcess[str]:
+def inventory(
+    environment: t.Mapping[str, str], source: Path, *arguments: str, program: str = "ansible-inventory"
+) -> subprocess.CompletedProcess[str]:
     """What `ansible-inventory --list`, or another program with other arguments, says of one inventory source."""
     command = [str(Path(sys.executable).with_name(program)), "-i", str(source), *(arguments or ["--list"])]
-    return subprocess.run(command, check=False, text=True, capture_output=True, stdin=subprocess.DEVNULL, cwd=source.parent, timeout=120, env=environment)
+    return subprocess.run(
+        command,
+        check=False,
+        text=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        cwd=source.parent,
+        timeout=120,
+        env=environment,
+    )
 
 
 @dataclasses.dataclass
@@ -33,7 +45,10 @@ class Run:
     def recap(self, host: str) -> dict[str, int]:
         """The counts of one host in the PLAY RECAP; a host for which there was nothing to do is not in it."""
         recap = self.output.rpartition("PLAY RECAP")[2]
-        line = next((line for line in recap.splitlines() if line.startswith(host + " ") and "ok=" in line), "ok=0 changed=0 failed=0")
+        line = next(
+            (line for line in recap.splitlines() if line.startswith(host + " ") and "ok=" in line),
+            "ok=0 changed=0 failed=0",
+        )
         return {word.split("=")[0]: int(word.split("=")[1]) for word in line.split() if "=" in word}
 
 
@@ -53,9 +68,14 @@ class Ansible:
         (self.inventory / "quick.yml").write_text(json.dumps({"all": {"vars": quick}}))
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "K8S_AUTH_"))},
-            "HOME": str(home), "ANSIBLE_HOME": str(home / ".ansible"), "ANSIBLE_COLLECTIONS_PATH": str(home / "collections"),
-            "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
-            "K8S_AUTH_KUBECONFIG": str(kubeconfig), "PYTHONWARNINGS": "ignore",
+            "HOME": str(home),
+            "ANSIBLE_HOME": str(home / ".ansible"),
+            "ANSIBLE_COLLECTIONS_PATH": str(home / "collections"),
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_LOCALHOST_WARNING": "false",
+            "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+            "K8S_AUTH_KUBECONFIG": str(kubeconfig),
+            "PYTHONWARNINGS": "ignore",
         }
 
     def variables(self, **groups: dict[str, t.Any]) -> None:
@@ -74,11 +94,27 @@ class Ansible:
             (folder / f"{name}.yml").write_text(json.dumps(values))
 
     def start(self, name: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start a playbook of the collection (its short name) or a file, without waiting, as the leader of a process group of its own."""
+        """Start a playbook of the collection (its short name) or a file, without waiting, as the leader of a process
+        group of its own.
+        """
         playbook = name if name.endswith(".yml") else f"livenodes.kubelet.{name}"
-        command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(self.inventory), playbook, *arguments]
-        return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.home,
-                                env={**self.environment, **environment}, start_new_session=True)
+        command = [
+            str(Path(sys.executable).with_name("ansible-playbook")),
+            "-i",
+            str(self.inventory),
+            playbook,
+            *arguments,
+        ]
+        return subprocess.Popen(
+            command,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            cwd=self.home,
+            env={**self.environment, **environment},
+            start_new_session=True,
+        )
 
     def playbook(self, name: str, *arguments: str, **environment: str) -> Run:
         """Run a playbook to its end (10 minutes at most)."""
@@ -92,13 +128,29 @@ class Ansible:
 
     def module(self, name: str, options: dict[str, t.Any], *arguments: str, **environment: str) -> dict[str, t.Any]:
         """Run one module on the controller and return its result, failed or not."""
-        command = [str(Path(sys.executable).with_name("ansible")), "localhost", "-m", f"livenodes.kubelet.{name}", "-a", json.dumps(options), *arguments]
-        done = subprocess.run(command, check=False, text=True, capture_output=True, stdin=subprocess.DEVNULL, cwd=self.home, timeout=600,
-                              env={**self.environment, **environment})
+        command = [
+            str(Path(sys.executable).with_name("ansible")),
+            "localhost",
+            "-m",
+            f"livenodes.kubelet.{name}",
+            "-a",
+            json.dumps(options),
+            *arguments,
+        ]
+        done = subprocess.run(
+            command,
+            check=False,
+            text=True,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            cwd=self.home,
+            timeout=600,
+            env={**self.environment, **environment},
+        )
         text = done.stdout
         try:
             start = text.index(" => {") + 4
-            result = json.loads(text[start:text.rindex("}") + 1])
+            result = json.loads(text[start : text.rindex("}") + 1])
         except ValueError as error:
             raise AssertionError(f"no result in:\n{text}\n{done.stderr}") from error
         # The callback shows these before the result.

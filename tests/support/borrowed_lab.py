@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A lab for some tests: one that runs is used and left as it was, else one is made and taken down."""
+
 from __future__ import annotations
 
 import contextlib

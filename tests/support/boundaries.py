@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Standing between two steps of a play: something is done to its nodes there, or the controller is killed."""
+
 from __future__ import annotations
 
 import os
@@ -20,8 +21,11 @@ PLUGINS = Path(__file__).with_name("callback")
 NO_STEPS = ("include_role", "Validating arguments against arg spec")
 
 
-def steps(ansible: Ansible, playbook: Path, before: t.Callable[[int, str], bool], *arguments: str, **environment: str) -> Run:
-    """Run a playbook; before each of its steps, counted from 1, call `before` with its name, and kill the controller when that returns False.
+def steps(
+    ansible: Ansible, playbook: Path, before: t.Callable[[int, str], bool], *arguments: str, **environment: str
+) -> Run:
+    """Run a playbook; before each of its steps, counted from 1, call `before` with its name, and kill the controller
+    when that returns False.
 
     Returns what was left behind: the exit code of a controller that was killed is -9.
     """
@@ -30,8 +34,14 @@ def steps(ansible: Ansible, playbook: Path, before: t.Callable[[int, str], bool]
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
         server.listen(1)
-        process = ansible.start(str(playbook), *arguments, **environment, LIVENODES_TEST_BOUNDARIES=str(path), ANSIBLE_CALLBACK_PLUGINS=str(PLUGINS),
-                                ANSIBLE_CALLBACKS_ENABLED="boundaries")
+        process = ansible.start(
+            str(playbook),
+            *arguments,
+            **environment,
+            LIVENODES_TEST_BOUNDARIES=str(path),
+            ANSIBLE_CALLBACK_PLUGINS=str(PLUGINS),
+            ANSIBLE_CALLBACKS_ENABLED="boundaries",
+        )
         said: list[str] = []
         reader = threading.Thread(target=lambda: said.append(process.stdout.read() if process.stdout else ""))
         reader.start()

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A session that expects the requests it is told to expect, in their order, and gives the answers it was given."""
+
 from __future__ import annotations
 
 import copy
@@ -28,7 +29,8 @@ class Call:
 
 
 class Calls:
-    """`with Calls(Call(...), ...) as session:` - fails on any other request, and at the end on requests that did not come.
+    """`with Calls(Call(...), ...) as session:` - fails on any other request, and at the end on requests that did not
+    come.
 
     One request at a time, so that the order is certain.
     """
@@ -47,12 +49,25 @@ class Calls:
         if kind is None:
             assert not self._expected, f"never asked for: {self._expected}"
 
-    def request(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]] = (), body: t.Any = None, content_type: str = "application/json",
-                budget: float | None = None) -> t.Any:
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: t.Sequence[tuple[str, t.Any]] = (),
+        body: t.Any = None,
+        content_type: str = "application/json",
+        budget: float | None = None,
+    ) -> t.Any:
         """Take the next expected request for this one."""
         assert self._expected, f"one request too many: {method} {path} {query} {body}"
         call = self._expected.pop(0)
-        assert (method, path, list(query), body, content_type) == (call.method, call.path, list(call.query), call.body, call.content_type)
+        assert (method, path, list(query), body, content_type) == (
+            call.method,
+            call.path,
+            list(call.query),
+            call.body,
+            call.content_type,
+        )
         self.budgets.append(budget)
         if isinstance(call.answer, BaseException):
             raise call.answer

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A session onto a few objects in memory that change as time goes by, and the clock that moves the time."""
+
 from __future__ import annotations
 
 import copy
@@ -47,7 +48,8 @@ class Clock:
 
 
 class Cluster:
-    """Nodes, ConfigMaps, live configurations and heartbeats by name, and pods. An ApiError in the place of an answer is raised.
+    """Nodes, ConfigMaps, live configurations and heartbeats by name, and pods. An ApiError in the place of an answer is
+    raised.
 
     `lease` is the answer to the renewal of any Lease.
     """
@@ -55,7 +57,12 @@ class Cluster:
     host = "https://api.example:6443"
     concurrency = 2
 
-    def __init__(self, *nodes: dict[str, t.Any], configmaps: t.Sequence[dict[str, t.Any]] = (), live: dict[str, t.Any] | None = None) -> None:
+    def __init__(
+        self,
+        *nodes: dict[str, t.Any],
+        configmaps: t.Sequence[dict[str, t.Any]] = (),
+        live: dict[str, t.Any] | None = None,
+    ) -> None:
         self.nodes = {node["metadata"]["name"]: node for node in nodes}
         self.configmaps = {item["metadata"]["name"]: item for item in configmaps}
         self.live: dict[str, t.Any] = live or {}
@@ -70,8 +77,15 @@ class Cluster:
         """How many requests there were of a method to exactly this path."""
         return self.requests.count((method, path))
 
-    def request(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]] = (), body: t.Any = None, content_type: str = "application/json",
-                budget: float | None = None) -> t.Any:
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: t.Sequence[tuple[str, t.Any]] = (),
+        body: t.Any = None,
+        content_type: str = "application/json",
+        budget: float | None = None,
+    ) -> t.Any:
         """Answer as the API server would."""
         self.requests.append((method, path))
         if self.outage is not None:
@@ -93,7 +107,9 @@ class Cluster:
         if method == "PATCH" and path.startswith(NODES):
             node = self.nodes[name]
             node["spec"] = _merged(node["spec"], body.get("spec") or {})
-            node["metadata"]["annotations"] = _merged(node["metadata"].get("annotations") or {}, body["metadata"].get("annotations") or {})
+            node["metadata"]["annotations"] = _merged(
+                node["metadata"].get("annotations") or {}, body["metadata"].get("annotations") or {}
+            )
             return node
         if method == "GET" and path.endswith("/proxy/configz"):
             live = self.live[path.split("/")[4]]
@@ -103,7 +119,11 @@ class Cluster:
         if (method, path) == ("GET", LEASES):
             if isinstance(self.renewed, ApiError):
                 return self.renewed
-            return {"items": [{"metadata": {"name": node}, "spec": {"renewTime": moment}} for node, moment in self.renewed.items()]}
+            return {
+                "items": [
+                    {"metadata": {"name": node}, "spec": {"renewTime": moment}} for node, moment in self.renewed.items()
+                ]
+            }
         if (method, path) == ("POST", REVIEWS):
             return self.review
         raise AssertionError(f"{method} {path} has no place in this cluster")
@@ -120,6 +140,11 @@ def _selected(pod: dict[str, t.Any], path: str, query: dict[str, t.Any]) -> bool
     only = query.get("fieldSelector", "").partition("=")[2]
     if "labelSelector" in query:
         assert query["labelSelector"] == "tier=control-plane,component in (kube-apiserver,etcd)"
-        if meta["labels"].get("tier") != "control-plane" or meta["labels"].get("component") not in ("kube-apiserver", "etcd"):
+        if meta["labels"].get("tier") != "control-plane" or meta["labels"].get("component") not in (
+            "kube-apiserver",
+            "etcd",
+        ):
             return False
-    return only in ("", pod["spec"]["nodeName"]) and ("/namespaces/" not in path or f"/namespaces/{meta['namespace']}/" in path)
+    return only in ("", pod["spec"]["nodeName"]) and (
+        "/namespaces/" not in path or f"/namespaces/{meta['namespace']}/" in path
+    )

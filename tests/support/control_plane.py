@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab node that looks like one of kubeadm's control plane. The real etcd and API server of the lab stay where they are, on this machine."""
+"""A lab node that looks like one of kubeadm's control plane. The real etcd and API server of the lab stay where they
+are, on this machine.
+"""
+
 from __future__ import annotations
 
 import typing as t
@@ -18,9 +21,10 @@ NAMESPACE = "kube-system"
 class ControlPlaneNode:
     """`with ControlPlaneNode(lab, "n7") as plane:` - an ordinary worker again afterwards.
 
-    Meanwhile the Node has kubeadm's two role labels, is in the inventory's group `control_plane` and in no other, and its kubelet runs static pods that are
-    named and labelled as kubeadm's `kube-apiserver-<node>` and `etcd-<node>`. They only sleep: whether they are Ready is what the test says. The lab's API
-    server and etcd run outside the nodes and do not depend on them.
+    Meanwhile the Node has kubeadm's two role labels, is in the inventory's group `control_plane` and in no other, and
+    its kubelet runs static pods that are named and labelled as kubeadm's `kube-apiserver-<node>` and `etcd-<node>`.
+    They only sleep: whether they are Ready is what the test says. The lab's API server and etcd run outside the nodes
+    and do not depend on them.
     """
 
     def __init__(self, lab: Lab, node: str) -> None:
@@ -35,7 +39,9 @@ class ControlPlaneNode:
             self._lab.set_group(self.node, GROUP)
             for component in COMPONENTS:
                 labels = {"component": component, "tier": "control-plane"}
-                self._pods.static(component, self.node, labels=labels, priority_class="system-node-critical", probe=True)
+                self._pods.static(
+                    component, self.node, labels=labels, priority_class="system-node-critical", probe=True
+                )
             self._pods.wait_ready(*self.names.values())
         except BaseException:
             self.close()
@@ -54,7 +60,9 @@ class ControlPlaneNode:
             self._label(None)
 
     def set_ready(self, ready: bool, *components: str, wait: bool = True) -> None:
-        """Switch the readiness of the static pods (of all, or of `kube-apiserver` or `etcd`) and wait until the API server shows it."""
+        """Switch the readiness of the static pods (of all, or of `kube-apiserver` or `etcd`) and wait until the API
+        server shows it.
+        """
         for component in components or COMPONENTS:
             name = self.names[component]
             self._pods.set_ready(name, self.node, ready)
@@ -68,5 +76,9 @@ class ControlPlaneNode:
         return {component: self._pods.see(name) for component, name in self.names.items()}
 
     def _label(self, value: t.Literal[""] | None) -> None:
-        self._lab.apiserver.api().call("PATCH", f"/api/v1/nodes/{self.node}", {"metadata": {"labels": dict.fromkeys(LABELS, value)}},
-                                       "application/merge-patch+json")
+        self._lab.apiserver.api().call(
+            "PATCH",
+            f"/api/v1/nodes/{self.node}",
+            {"metadata": {"labels": dict.fromkeys(LABELS, value)}},
+            "application/merge-patch+json",
+        )

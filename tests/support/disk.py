@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A disk in memory that forgets, as a real one may, whatever was not made durable; and that can fail at any call.
 
-Content of a file is durable after `sync`, names in a folder after `sync_folder`. At a power cut each other change is there or not, independent
-of the rest and of their order: more than any file system does to us.
+Content of a file is durable after `sync`, names in a folder after `sync_folder`. At a power cut each other change is
+there or not, independent of the rest and of their order: more than any file system does to us.
 """
+
 from __future__ import annotations
 
 import errno
@@ -47,7 +48,9 @@ Node = File | Link | Folder
 
 
 class Disk(OS):
-    """`calls` lists the disk-changing calls made. `cut_after` calls the power is cut. `failure(index, name)` gives the errno to fail a call with, or 0."""
+    """`calls` lists the disk-changing calls made. `cut_after` calls the power is cut. `failure(index, name)` gives the
+    errno to fail a call with, or 0.
+    """
 
     def __init__(self, root: Folder | None = None) -> None:
         self.root = root or Folder()
@@ -167,7 +170,13 @@ class Disk(OS):
         found: dict[str, str] = {}
         for name, node in sorted(self._folder(path).live.items()):
             inner = os.path.join(path, name)
-            found[inner] = node.live.decode("latin-1") if isinstance(node, File) else f"-> {node.target}" if isinstance(node, Link) else "folder"
+            found[inner] = (
+                node.live.decode("latin-1")
+                if isinstance(node, File)
+                else f"-> {node.target}"
+                if isinstance(node, Link)
+                else "folder"
+            )
             if isinstance(node, Folder):
                 found.update(self.tree(inner))
         return found
@@ -177,15 +186,17 @@ class Disk(OS):
         return Disk(_settled(self.root, lambda _node, options: options[-1]))
 
     def after_power_cut(self, seed: int = 0) -> t.Iterator[Disk]:
-        """Every disk that may be found after the power was cut now; where there are very many, the extremes and a random choice of the rest."""
+        """Every disk that may be found after the power was cut now; where there are very many, the extremes and a
+        random choice of the rest.
+        """
         counts: list[int] = []
 
         def count(_node: object, options: list[t.Any]) -> t.Any:
             counts.append(len(options))
             return options[-1]
 
-        # A choice made for a folder's entry decides whether what is below it is there at all: so the points are counted on the fullest disk,
-        # and a choice beyond the end of the list takes what is live.
+        # A choice made for a folder's entry decides whether what is below it is there at all: so the points are counted
+        # on the fullest disk, and a choice beyond the end of the list takes what is live.
         _settled(self.root, count)
         total = 1
         for number in counts:
@@ -198,7 +209,11 @@ class Disk(OS):
             choices += [tuple(dice.randrange(number) for number in counts) for dummy in range(MOST_STATES)]
         for choice in choices:
             rest = iter(choice)
-            yield Disk(_settled(self.root, lambda _node, options, rest=rest: options[next(rest, len(options) - 1) % len(options)]))
+            yield Disk(
+                _settled(
+                    self.root, lambda _node, options, rest=rest: options[next(rest, len(options) - 1) % len(options)]
+                )
+            )
 
     def _call(self, name: str, what: str) -> None:
         if self.cut_after is not None and len(self.calls) >= self.cut_after:

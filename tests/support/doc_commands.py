@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The commands that the documentation tells a user to type, and why a few of them are not tried on the lab."""
+
 from __future__ import annotations
 
 import re
@@ -34,7 +35,9 @@ def documents() -> list[Path]:
 
 
 def commands() -> dict[str, str]:
-    """Every command of the documentation, in the order of the pages, with the name of the first page that has it. `# ` marks what root types on a node."""
+    """Every command of the documentation, in the order of the pages, with the name of the first page that has it. `# `
+    marks what root types on a node.
+    """
     found: dict[str, str] = {}
     for document in documents():
         for kind, block in blocks(document):

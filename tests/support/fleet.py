@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Many nodes at a glance: what each runs, and since when. Read by the lab and systemctl, not by our own code."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -40,7 +41,9 @@ class Fleet:
 
     def _glance(self, name: str) -> Glance:
         live = self.lab.get(f"/api/v1/nodes/{name}/proxy/configz")["kubeletconfig"]
-        return Glance(live["kubeAPIQPS"], self.lab.node(name).invocation_id(), bool(self.node(name)["spec"].get("unschedulable")))
+        return Glance(
+            live["kubeAPIQPS"], self.lab.node(name).invocation_id(), bool(self.node(name)["spec"].get("unschedulable"))
+        )
 
     def node(self, name: str) -> dict[str, t.Any]:
         """A Node object."""

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a 1.20 kubelet makes of config sources: a model written from its source code, independent of the code under test.
+"""What a 1.20 kubelet makes of config sources: a model written from its source code, independent of the code under
+test.
 
 One object is one node. LKG stays empty: it graduates after ten minutes in one process, which no step of a test lasts.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -51,7 +53,9 @@ class Model:
 
 
 def circuit(states: tuple[str, ...] = STATES) -> list[tuple[str, str]]:
-    """Return every ordered pair of states once, each beginning where the one before ended (an Eulerian circuit, Hierholzer)."""
+    """Return every ordered pair of states once, each beginning where the one before ended (an Eulerian circuit,
+    Hierholzer).
+    """
     left = {one: [other for other in states if other != one] for one in states}
     stack, path = [states[0]], []
     while stack:

@@ -1,10 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An API server's Leases in memory, with its preconditions, and several clients whose requests come in any order one wants.
+"""An API server's Leases in memory, with its preconditions, and several clients whose requests come in any order one
+wants.
 
 Written from the API's behaviour, independent of the code under test.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -37,8 +39,15 @@ class LeaseApi:
         self.requests: list[tuple[str, str]] = []
         self.look: t.Callable[[], None] = lambda: None
 
-    def request(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]] = (), body: t.Any = None, content_type: str = "application/json",
-                budget: float | None = None) -> t.Any:
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: t.Sequence[tuple[str, t.Any]] = (),
+        body: t.Any = None,
+        content_type: str = "application/json",
+        budget: float | None = None,
+    ) -> t.Any:
         """Answer as the API server would."""
         name = path.partition("/leases")[2].strip("/")
         self.requests.append((method, name))
@@ -69,14 +78,18 @@ class LeaseApi:
         if name in self.items:
             raise ApiError(409, f'leases.coordination.k8s.io "{name}" already exists', "AlreadyExists")
         revision = self._next()
-        item["metadata"].update(uid=f"uid-{revision}", resourceVersion=revision, creationTimestamp=stamp(self.now, digits=False))
+        item["metadata"].update(
+            uid=f"uid-{revision}", resourceVersion=revision, creationTimestamp=stamp(self.now, digits=False)
+        )
         self.items[name] = item
         return item
 
     def _patch(self, name: str, _query: dict[str, t.Any], body: list[dict[str, t.Any]]) -> Item:
         item = copy.deepcopy(self._found(name))
         for step in body:
-            *parents, last = (part.replace("~1", "/").replace("~0", "~") for part in step["path"].lstrip("/").split("/"))
+            *parents, last = (
+                part.replace("~1", "/").replace("~0", "~") for part in step["path"].lstrip("/").split("/")
+            )
             place: t.Any = item
             for parent in parents:
                 place = place[parent]
@@ -102,7 +115,8 @@ class Killed(BaseException):
 class Client:
     """A program that talks to an API, in a thread that does one request, or one pause, when it is told to.
 
-    Stands in for the session and for the module `time`, with a clock that is `off` from the API server's by some seconds.
+    Stands in for the session and for the module `time`, with a clock that is `off` from the API server's by some
+    seconds.
     """
 
     host = LeaseApi.host

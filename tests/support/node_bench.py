@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab node with the node's own code on it, driven without Ansible: what happens after Ansible is gone is what is tested here."""
+"""A lab node with the node's own code on it, driven without Ansible: what happens after Ansible is gone is what is
+tested here.
+"""
+
 from __future__ import annotations
 
 import base64
@@ -87,15 +90,32 @@ setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
     def source(self) -> dict[str, str]:
         """A source nobody had before."""
         self.count += 1
-        return {"namespace": "kube-system", "name": "bench", "uid": f"00000000-0000-0000-0000-{self.count:012d}", "resourceVersion": "1",
-                "kubeletConfigKey": "kubelet"}
+        return {
+            "namespace": "kube-system",
+            "name": "bench",
+            "uid": f"00000000-0000-0000-0000-{self.count:012d}",
+            "resourceVersion": "1",
+            "kubeletConfigKey": "kubelet",
+        }
 
-    def assign(self, changes: dict[str, t.Any] | None = None, deadline: float = 30, restart: bool = True, confirm: float | None = None, unhealthy: float = 10,
-               text: str = "", **trial: t.Any) -> dict[str, str]:
+    def assign(
+        self,
+        changes: dict[str, t.Any] | None = None,
+        deadline: float = 30,
+        restart: bool = True,
+        confirm: float | None = None,
+        unhealthy: float = 10,
+        text: str = "",
+        **trial: t.Any,
+    ) -> dict[str, str]:
         """Stage the local configuration with changes, arm, start the guard, switch, restart; return the source."""
         source = self.source()
         text = text or json.dumps({**self.local(), **(changes or {})}, indent=2, sort_keys=True) + "\n"
-        extra = {"unhealthy_seconds": unhealthy, **({} if confirm is None else {"confirm_seconds": confirm}), **trial.pop("extra", {})}
+        extra = {
+            "unhealthy_seconds": unhealthy,
+            **({} if confirm is None else {"confirm_seconds": confirm}),
+            **trial.pop("extra", {}),
+        }
         self.python(f"""
 source, text = json.loads({json.dumps(json.dumps(source))}), json.loads({json.dumps(json.dumps(text))})
 store.stage(source, {{"kubelet": text}})
@@ -125,35 +145,56 @@ store.switch(source)
     def status(self) -> dict[str, t.Any]:
         """The annotation on the Node, empty when there is none."""
         node = self.lab.get(f"/api/v1/nodes/{self.node.name}")
-        return t.cast("dict[str, t.Any]", json.loads(node["metadata"]["annotations"].get("kubelet-config.livenodes.io/status", "{}")))
+        return t.cast(
+            "dict[str, t.Any]",
+            json.loads(node["metadata"]["annotations"].get("kubelet-config.livenodes.io/status", "{}")),
+        )
 
     def start(self) -> str:
         """When the kubelet that runs was started, as Kubernetes writes times; by systemd's own wall clock."""
-        said = self.node.run("systemctl show --timestamp=unix --property=ExecMainStartTimestamp --value kubelet").strip()
+        said = self.node.run(
+            "systemctl show --timestamp=unix --property=ExecMainStartTimestamp --value kubelet"
+        ).strip()
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(said.lstrip("@"))))
 
     def heartbeat(self) -> tuple[str, str]:
         """Status and last heartbeat of the Node's condition Ready."""
         node = self.lab.get(f"/api/v1/nodes/{self.node.name}")
-        return next((item["status"], item["lastHeartbeatTime"]) for item in node["status"]["conditions"] if item["type"] == "Ready")
+        return next(
+            (item["status"], item["lastHeartbeatTime"])
+            for item in node["status"]["conditions"]
+            if item["type"] == "Ready"
+        )
 
     def events(self) -> list[dict[str, t.Any]]:
         """The Events of a changed configuration, oldest first."""
         items = self.lab.get("/api/v1/namespaces/default/events")["items"]
-        found = [item for item in items if item["reason"] == "KubeletConfigChanged" and item["involvedObject"]["name"] == self.node.name]
+        found = [
+            item
+            for item in items
+            if item["reason"] == "KubeletConfigChanged" and item["involvedObject"]["name"] == self.node.name
+        ]
         return sorted(found, key=lambda item: item["metadata"]["name"])
 
     def configz(self) -> dict[str, t.Any]:
         """The configuration the kubelet runs."""
-        return t.cast("dict[str, t.Any]", self.lab.get(f"/api/v1/nodes/{self.node.name}/proxy/configz")["kubeletconfig"])
+        return t.cast(
+            "dict[str, t.Any]", self.lab.get(f"/api/v1/nodes/{self.node.name}/proxy/configz")["kubeletconfig"]
+        )
 
     def wait(self, ready: t.Callable[[], t.Any], seconds: float, what: str, every: float = 0.25) -> float:
-        """Wait for something, looking every so many seconds; return how long it took. Says what the guard and the kubelet said if it never comes."""
+        """Wait for something, looking every so many seconds; return how long it took. Says what the guard and the
+        kubelet said if it never comes.
+        """
         begun = time.monotonic()
         while not ready():
             if time.monotonic() - begun > seconds:
                 guard = self.node.journal(25, "livenodes-kubelet-guard.service", self.begun)
-                records = self.node.run(f"cat {STORE}/store/trial {STORE}/store/progress {STORE}/store/report", check=False)
-                raise AssertionError(f"no {what} within {seconds:.0f} s\nactive {self.active()}\nguard:\n{guard}\n{records}\nkubelet:\n{self.node.journal(12)}")
+                records = self.node.run(
+                    f"cat {STORE}/store/trial {STORE}/store/progress {STORE}/store/report", check=False
+                )
+                raise AssertionError(
+                    f"no {what} within {seconds:.0f} s\nactive {self.active()}\nguard:\n{guard}\n{records}\nkubelet:\n{self.node.journal(12)}"
+                )
             time.sleep(every)
         return time.monotonic() - begun

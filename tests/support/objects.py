@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Small API objects, as an API server shows them."""
+
 from __future__ import annotations
 
 import json
@@ -19,8 +20,15 @@ def text(**fields: t.Any) -> str:
 
 
 def live(**fields: t.Any) -> dict[str, t.Any]:
-    """What /configz shows of a kubelet that runs such a configuration: the defaults that it does not leave out are there as well."""
-    eviction = {"imagefs.available": "15%", "memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
+    """What /configz shows of a kubelet that runs such a configuration: the defaults that it does not leave out are
+    there as well.
+    """
+    eviction = {
+        "imagefs.available": "15%",
+        "memory.available": "100Mi",
+        "nodefs.available": "10%",
+        "nodefs.inodesFree": "5%",
+    }
     return {"enforceNodeAllocatable": ["pods"], "evictionHard": eviction, **fields}
 
 
@@ -34,69 +42,139 @@ def reference(name: str = "config-a", revision: str = "7", key: str = "kubelet")
     return {**place(name, key), "uid": f"uid-{name}", "resourceVersion": revision}
 
 
-def status(assigned: Reference | None = None, active: Reference | None = None, good: Reference | None = None, error: str = "") -> dict[str, t.Any]:
+def status(
+    assigned: Reference | None = None, active: Reference | None = None, good: Reference | None = None, error: str = ""
+) -> dict[str, t.Any]:
     """A status.config; parts that are local are left out, as the API leaves them out."""
     parts = {"assigned": assigned, "active": active, "lastKnownGood": good}
-    return {**{name: {"configMap": part} for name, part in parts.items() if part}, **({"error": error} if error else {})}
+    return {
+        **{name: {"configMap": part} for name, part in parts.items() if part},
+        **({"error": error} if error else {}),
+    }
 
 
-def node(name: str = "n1", source: Reference | None = None, config: dict[str, t.Any] | None = None, version: str = "v1.20.2", revision: str = "1",
-         ready: str = "True", marked: Reference | None = None, told: dict[str, t.Any] | None = None, previous: Reference | None = None,
-         labels: dict[str, str] | None = None, cordoned: dict[str, t.Any] | None = None, **spec: t.Any) -> dict[str, t.Any]:
-    """A Node object. `config` is status.config, None for a kubelet that does not listen; `marked` and `told` are their stand-ins among the annotations.
+def node(
+    name: str = "n1",
+    source: Reference | None = None,
+    config: dict[str, t.Any] | None = None,
+    version: str = "v1.20.2",
+    revision: str = "1",
+    ready: str = "True",
+    marked: Reference | None = None,
+    told: dict[str, t.Any] | None = None,
+    previous: Reference | None = None,
+    labels: dict[str, str] | None = None,
+    cordoned: dict[str, t.Any] | None = None,
+    **spec: t.Any,
+) -> dict[str, t.Any]:
+    """A Node object. `config` is status.config, None for a kubelet that does not listen; `marked` and `told` are their
+    stand-ins among the annotations.
 
     `previous` is what it ran before, `cordoned` what our own cordon says.
     """
-    notes = {**({annotation.SOURCE: annotation.text({"configMap": marked})} if marked else {}),
-             **({annotation.STATUS: annotation.text(told)} if told is not None else {}),
-             **({annotation.PREVIOUS: annotation.text({"configMap": previous})} if previous else {}),
-             **({annotation.CORDONED: annotation.text(cordoned)} if cordoned is not None else {})}
+    notes = {
+        **({annotation.SOURCE: annotation.text({"configMap": marked})} if marked else {}),
+        **({annotation.STATUS: annotation.text(told)} if told is not None else {}),
+        **({annotation.PREVIOUS: annotation.text({"configMap": previous})} if previous else {}),
+        **({annotation.CORDONED: annotation.text(cordoned)} if cordoned is not None else {}),
+    }
     return {
-        "metadata": {"name": name, "resourceVersion": revision, **({"annotations": notes} if notes else {}), **({"labels": labels} if labels else {})},
+        "metadata": {
+            "name": name,
+            "resourceVersion": revision,
+            **({"annotations": notes} if notes else {}),
+            **({"labels": labels} if labels else {}),
+        },
         "spec": {**({"configSource": {"configMap": source}} if source else {}), **spec},
         "status": {
             "nodeInfo": {"kubeletVersion": version},
-            "conditions": [{"type": "MemoryPressure", "status": "False"},
-                           {"type": "Ready", "status": ready, "reason": "KubeletReady", "message": "posting", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}],
+            "conditions": [
+                {"type": "MemoryPressure", "status": "False"},
+                {
+                    "type": "Ready",
+                    "status": ready,
+                    "reason": "KubeletReady",
+                    "message": "posting",
+                    "lastHeartbeatTime": "2026-01-01T00:00:00Z",
+                },
+            ],
             **({"config": config} if config is not None else {}),
         },
     }
 
 
-def configmap(name: str = "config-a", content: str | None = None, revision: str = "7", **fields: t.Any) -> dict[str, t.Any]:
+def configmap(
+    name: str = "config-a", content: str | None = None, revision: str = "7", **fields: t.Any
+) -> dict[str, t.Any]:
     """A ConfigMap object of this collection with one key."""
     return {
-        "metadata": {"namespace": "kube-system", "name": name, "uid": f"uid-{name}", "resourceVersion": revision,
-                     "labels": {"app.kubernetes.io/managed-by": "livenodes.kubelet"}},
+        "metadata": {
+            "namespace": "kube-system",
+            "name": name,
+            "uid": f"uid-{name}",
+            "resourceVersion": revision,
+            "labels": {"app.kubernetes.io/managed-by": "livenodes.kubelet"},
+        },
         "data": {"kubelet": text() if content is None else content},
         **fields,
     }
 
 
-def pod(name: str, node: str = "n1", namespace: str = "default", ready: bool = True, restarts: dict[str, int] | None = None, static: bool = False,
-        owner: tuple[str, str] | None = None, **labels: str) -> dict[str, t.Any]:
+def pod(
+    name: str,
+    node: str = "n1",
+    namespace: str = "default",
+    ready: bool = True,
+    restarts: dict[str, int] | None = None,
+    static: bool = False,
+    owner: tuple[str, str] | None = None,
+    **labels: str,
+) -> dict[str, t.Any]:
     """A Pod object that runs on a node; `restarts` by container."""
     return {
         "metadata": {
-            "namespace": namespace, "name": name, "uid": f"uid-{name}", "labels": labels,
+            "namespace": namespace,
+            "name": name,
+            "uid": f"uid-{name}",
+            "labels": labels,
             **({"annotations": {"kubernetes.io/config.mirror": "hash"}} if static else {}),
             **({"ownerReferences": [{"kind": owner[0], "name": owner[1], "controller": True}]} if owner else {}),
         },
         "spec": {"nodeName": node},
         "status": {
-            "phase": "Running", "conditions": [{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": str(ready)}],
-            "containerStatuses": [{"name": container, "restartCount": count} for container, count in (restarts or {"main": 0}).items()],
+            "phase": "Running",
+            "conditions": [{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": str(ready)}],
+            "containerStatuses": [
+                {"name": container, "restartCount": count} for container, count in (restarts or {"main": 0}).items()
+            ],
         },
     }
 
 
-def workload(name: str = "a", *requests: dict[str, str], qos: str = "BestEffort", created: str = "", annotations: dict[str, str] | None = None,
-             **spec: t.Any) -> dict[str, t.Any]:
+def workload(
+    name: str = "a",
+    *requests: dict[str, str],
+    qos: str = "BestEffort",
+    created: str = "",
+    annotations: dict[str, str] | None = None,
+    **spec: t.Any,
+) -> dict[str, t.Any]:
     """A Pod object with a container for each of the requests, one without any at least."""
     return {
-        "metadata": {"namespace": "default", "name": name, "uid": f"uid-{name}", **({"creationTimestamp": created} if created else {}),
-                     **({"annotations": annotations} if annotations else {})},
-        "spec": {"containers": [{"name": f"c{number}", "resources": {"requests": asked}} for number, asked in enumerate(requests or ({},))], **spec},
+        "metadata": {
+            "namespace": "default",
+            "name": name,
+            "uid": f"uid-{name}",
+            **({"creationTimestamp": created} if created else {}),
+            **({"annotations": annotations} if annotations else {}),
+        },
+        "spec": {
+            "containers": [
+                {"name": f"c{number}", "resources": {"requests": asked}}
+                for number, asked in enumerate(requests or ({},))
+            ],
+            **spec,
+        },
         "status": {"phase": "Running", "qosClass": qos},
     }
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A kubelet's unit as people write it without kubeadm: one ExecStart with --config, and no drop-ins."""
+
 from __future__ import annotations
 
 import contextlib
@@ -23,12 +24,18 @@ def plain_unit(node: LabNode) -> t.Iterator[None]:
     node.run(f"mkdir {KEPT} && cp -a {SERVICE} {KEPT}/service && cp -a {DROPINS} {KEPT}/dropins")
     try:
         # The lab's own drop-in keeps its settings, in a place of another name, so that no folder for drop-ins is left.
-        node.run(f"rm -r {DROPINS} && cat > {SERVICE}", stdin=(
-            "[Unit]\nWants=containerd.service lab-tunables.service lab-no-docker.socket\nAfter=containerd.service lab-tunables.service lab-no-docker.socket\n"
-            f"[Service]\nExecStart=/usr/bin/kubelet \\\n  # where it all stands\n  --config /var/lib/kubelet/config.yaml \\\n  {rest} \\\n"
-            "  \"--node-labels=a=b\"\nRestart=always\nRestartSec=1\nStartLimitInterval=0\n[Install]\nWantedBy=multi-user.target\n"))
+        node.run(
+            f"rm -r {DROPINS} && cat > {SERVICE}",
+            stdin=(
+                "[Unit]\nWants=containerd.service lab-tunables.service lab-no-docker.socket\nAfter=containerd.service lab-tunables.service lab-no-docker.socket\n"
+                f"[Service]\nExecStart=/usr/bin/kubelet \\\n  # where it all stands\n  --config /var/lib/kubelet/config.yaml \\\n  {rest} \\\n"
+                '  "--node-labels=a=b"\nRestart=always\nRestartSec=1\nStartLimitInterval=0\n[Install]\nWantedBy=multi-user.target\n'
+            ),
+        )
         node.run("systemctl daemon-reload && systemctl restart kubelet")
         yield
     finally:
-        node.run(f"cp -a {KEPT}/service {SERVICE} && rm -rf {DROPINS} && cp -a {KEPT}/dropins {DROPINS} && rm -r {KEPT} && "
-                 "systemctl daemon-reload && systemctl restart kubelet")
+        node.run(
+            f"cp -a {KEPT}/service {SERVICE} && rm -rf {DROPINS} && cp -a {KEPT}/dropins {DROPINS} && rm -r {KEPT} && "
+            "systemctl daemon-reload && systemctl restart kubelet"
+        )

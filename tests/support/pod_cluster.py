@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A cluster in memory whose nodes have pods, and kubelets that answer through the API server's proxy."""
+
 from __future__ import annotations
 
 import copy
@@ -16,8 +17,8 @@ from tests.support.cluster import Cluster
 class PodCluster(Cluster):
     """`pods` are Pod objects by name, `births` when each kubelet was started, `sick` what healthz says instead of ok.
 
-    `budgets` are the answers to the eviction of a pod, by name: an ApiError, or None to let it go. Pods that are `lingering` stay, being deleted.
-    An ApiError in the place of anything is raised.
+    `budgets` are the answers to the eviction of a pod, by name: an ApiError, or None to let it go. Pods that are
+    `lingering` stay, being deleted. An ApiError in the place of anything is raised.
     """
 
     def __init__(self, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = (), **more: t.Any) -> None:
@@ -40,7 +41,11 @@ class PodCluster(Cluster):
         said = self.births[name] if endpoint == "metrics" else self.sick.get(name, "ok")
         if isinstance(said, ApiError):
             raise said
-        return f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {said:e}\n" if isinstance(said, float) else said
+        return (
+            f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {said:e}\n"
+            if isinstance(said, float)
+            else said
+        )
 
     def _answer(self, method: str, path: str, query: dict[str, t.Any], body: t.Any) -> t.Any:
         name = path.split("/")[-1]
@@ -48,7 +53,12 @@ class PodCluster(Cluster):
             node = query["fieldSelector"].partition(",")[0].partition("=")[2]
             return {"items": [pod for pod in self.pods.values() if pod["spec"]["nodeName"] == node]}
         if (method, path) == ("GET", "/api/v1"):
-            return {"resources": [{"name": "pods"}, {"name": "pods/eviction", "group": "policy", "version": self.eviction_version}]}
+            return {
+                "resources": [
+                    {"name": "pods"},
+                    {"name": "pods/eviction", "group": "policy", "version": self.eviction_version},
+                ]
+            }
         if method == "POST" and name == "eviction":
             return self._evict(path.split("/")[6], body)
         if method == "PATCH" and path.startswith(NODES):
@@ -80,7 +90,10 @@ class PodCluster(Cluster):
             return ApiError(409, "the object has been modified", "Conflict")
         changed = copy.deepcopy(node)
         changed["metadata"]["resourceVersion"] = str(int(node["metadata"]["resourceVersion"]) + 1)
-        for holder, part in ((changed["metadata"].setdefault("annotations", {}), body["metadata"].get("annotations")), (changed["spec"], body.get("spec"))):
+        for holder, part in (
+            (changed["metadata"].setdefault("annotations", {}), body["metadata"].get("annotations")),
+            (changed["spec"], body.get("spec")),
+        ):
             holder.update(part or {})
             for key in [key for key, value in holder.items() if value is None]:
                 del holder[key]

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real pods on lab nodes, and disruption budgets for them. There is no scheduler and no controller manager: pods name their node, budgets their numbers."""
+"""Real pods on lab nodes, and disruption budgets for them. There is no scheduler and no controller manager: pods name
+their node, budgets their numbers.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -24,7 +27,9 @@ CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """A pod as the API server shows it. `containers` and `restarts` are by container name; a container that was not started yet has the ID ""."""
+    """A pod as the API server shows it. `containers` and `restarts` are by container name; a container that was not
+    started yet has the ID "".
+    """
 
     uid: str
     phase: str
@@ -48,46 +53,97 @@ class Pods:
 
     def __enter__(self) -> Pods:
         if self.namespace not in ("default", "kube-system"):
-            self._api.ensure("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
+            self._api.ensure(
+                "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
+            )
         return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    # -- pods ------------------------------------------------------------------------------------------------------------
+    # -- pods
+    # ------------------------------------------------------------------------------------------------------------
 
-    def create(self, name: str, node: str, *, labels: t.Mapping[str, str] | None = None, requests: t.Mapping[str, str] | None = None,
-               limits: t.Mapping[str, str] | None = None, priority: int | str | None = None, probe: bool = False, restart: str = "Always", grace: int = 1,
-               command: t.Sequence[str] = FOREVER, owner: tuple[str, str] | None = None, spec: t.Mapping[str, t.Any] | None = None,
-               annotations: t.Mapping[str, str] | None = None) -> str:
+    def create(
+        self,
+        name: str,
+        node: str,
+        *,
+        labels: t.Mapping[str, str] | None = None,
+        requests: t.Mapping[str, str] | None = None,
+        limits: t.Mapping[str, str] | None = None,
+        priority: int | str | None = None,
+        probe: bool = False,
+        restart: str = "Always",
+        grace: int = 1,
+        command: t.Sequence[str] = FOREVER,
+        owner: tuple[str, str] | None = None,
+        spec: t.Mapping[str, t.Any] | None = None,
+        annotations: t.Mapping[str, str] | None = None,
+    ) -> str:
         """Create a pod bound to a node and return its name; it does not wait.
 
-        `priority`: a number, for which a PriorityClass is made, or the name of a class (system-cluster-critical). `probe`: readiness that `set_ready` switches.
-        `owner`: (kind, name) of a controller that needs not exist, such as ("ReplicaSet", "web") or ("DaemonSet", "agent"). `spec`: further fields of the
-        pod's spec, such as volumes. `grace`: seconds.
+        `priority`: a number, for which a PriorityClass is made, or the name of a class (system-cluster-critical).
+        `probe`: readiness that `set_ready` switches. `owner`: (kind, name) of a controller that needs not exist, such
+        as ("ReplicaSet", "web") or ("DaemonSet", "agent"). `spec`: further fields of the pod's spec, such as volumes.
+        `grace`: seconds.
         """
         self._lab.node(node).enable_pods()
-        body = _pod(name, {"labels": dict(labels or {}), "annotations": dict(annotations or {}), **({"ownerReferences": [_owner(*owner)]} if owner else {})}, {
-            **_spec(name, requests, limits, probe, restart, grace, command), "nodeName": node, **self._priority(priority), **(spec or {})})
+        body = _pod(
+            name,
+            {
+                "labels": dict(labels or {}),
+                "annotations": dict(annotations or {}),
+                **({"ownerReferences": [_owner(*owner)]} if owner else {}),
+            },
+            {
+                **_spec(name, requests, limits, probe, restart, grace, command),
+                "nodeName": node,
+                **self._priority(priority),
+                **(spec or {}),
+            },
+        )
         self._bound[name, self.namespace] = node
         self._api.call("POST", self._path(""), body)
         return name
 
-    def static(self, name: str, node: str, *, labels: t.Mapping[str, str] | None = None, namespace: str | None = None, priority_class: str | None = None,
-               requests: t.Mapping[str, str] | None = None, probe: bool = False, command: t.Sequence[str] = FOREVER) -> str:
-        """Put a manifest where the node's kubelet looks for static pods and return the name of the mirror pod, `<name>-<node>`; it does not wait."""
+    def static(
+        self,
+        name: str,
+        node: str,
+        *,
+        labels: t.Mapping[str, str] | None = None,
+        namespace: str | None = None,
+        priority_class: str | None = None,
+        requests: t.Mapping[str, str] | None = None,
+        probe: bool = False,
+        command: t.Sequence[str] = FOREVER,
+    ) -> str:
+        """Put a manifest where the node's kubelet looks for static pods and return the name of the mirror pod,
+        `<name>-<node>`; it does not wait.
+        """
         machine = self._lab.node(node)
         machine.enable_pods()
         mirror, place = f"{name}-{node}", namespace or self.namespace
-        body = _pod(name, {"namespace": place, "labels": dict(labels or {})}, {
-            **_spec(mirror, requests, None, probe, "Always", 1, command), **({"priorityClassName": priority_class} if priority_class else {})})
+        body = _pod(
+            name,
+            {"namespace": place, "labels": dict(labels or {})},
+            {
+                **_spec(mirror, requests, None, probe, "Always", 1, command),
+                **({"priorityClassName": priority_class} if priority_class else {}),
+            },
+        )
         self._static[node, name] = (mirror, place)
         # Renamed, so that the kubelet never reads half of it; it skips files that begin with a dot.
-        machine.run(f"cat > {MANIFESTS}/.{name} && mv {MANIFESTS}/.{name} {MANIFESTS}/{name}.yaml", stdin=json.dumps(body))
+        machine.run(
+            f"cat > {MANIFESTS}/.{name} && mv {MANIFESTS}/.{name} {MANIFESTS}/{name}.yaml", stdin=json.dumps(body)
+        )
         return mirror
 
     def set_ready(self, name: str, node: str, ready: bool) -> None:
-        """Switch the readiness of a pod with a probe; `name` is the pod's (a static pod's: the mirror's). The kubelet looks every second."""
+        """Switch the readiness of a pod with a probe; `name` is the pod's (a static pod's: the mirror's). The kubelet
+        looks every second.
+        """
         switch = f"{SWITCHES}/{name}.unready"
         self._lab.node(node).run(f"rm -f {switch}" if ready else f"mkdir -p {SWITCHES} && touch {switch}")
 
@@ -104,11 +160,13 @@ class Pods:
         """Wait until pods are Ready and return them by name; raises LabError that says how the first late one is."""
         found: dict[str, Seen] = {}
         for name in names:
+
             def ready(name: str = name) -> bool:
                 now = self.see(name, namespace)
                 if now and now.ready:
                     found[name] = now
                 return name in found
+
             try:
                 wait_for(f"readiness of pod {name}", ready, seconds)
             except LabError as error:
@@ -117,9 +175,11 @@ class Pods:
 
     def wait_unready(self, name: str, seconds: float = 30, namespace: str | None = None) -> None:
         """Wait until a pod is there and not Ready."""
+
         def unready() -> bool:
             now = self.see(name, namespace)
             return now is not None and not now.ready
+
         wait_for(f"pod {name} not Ready", unready, seconds)
 
     def wait_gone(self, *names: str, seconds: float = 30, namespace: str | None = None) -> None:
@@ -136,24 +196,49 @@ class Pods:
         for name in names:
             self._bound.pop((name, self.namespace), None)
 
-    # -- budgets ---------------------------------------------------------------------------------------------------------
+    # -- budgets
+    # ---------------------------------------------------------------------------------------------------------
 
     def budget(self, name: str, labels: t.Mapping[str, str], allowed: int = 0) -> str:
-        """Create a PodDisruptionBudget for pods of these labels that allows so many evictions from now on; return its name. Each eviction counts it down."""
+        """Create a PodDisruptionBudget for pods of these labels that allows so many evictions from now on; return its
+        name. Each eviction counts it down.
+        """
         path = BUDGETS.format(self.namespace)
         self._made.append(f"{path}/{name}")
-        self._api.call("POST", path, {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": name},
-                                      "spec": {"minAvailable": 1, "selector": {"matchLabels": dict(labels)}}})
+        self._api.call(
+            "POST",
+            path,
+            {
+                "apiVersion": "policy/v1beta1",
+                "kind": "PodDisruptionBudget",
+                "metadata": {"name": name},
+                "spec": {"minAvailable": 1, "selector": {"matchLabels": dict(labels)}},
+            },
+        )
         self.allow(name, allowed)
         return name
 
     def allow(self, name: str, allowed: int, known: bool = True) -> None:
-        """Say what the disruption controller would: so many evictions may happen. `known=False`: it has not looked at the budget's newest form yet."""
+        """Say what the disruption controller would: so many evictions may happen. `known=False`: it has not looked at
+        the budget's newest form yet.
+        """
         path = f"{BUDGETS.format(self.namespace)}/{name}"
         generation = self._api.call("GET", path)["metadata"].get("generation", 1)
-        self._api.call("PATCH", f"{path}/status", {"status": {
-            "observedGeneration": generation if known else generation - 1, "disruptionsAllowed": allowed, "currentHealthy": allowed + 1, "desiredHealthy": 1,
-            "expectedPods": allowed + 1, "disruptedPods": None}}, "application/merge-patch+json")
+        self._api.call(
+            "PATCH",
+            f"{path}/status",
+            {
+                "status": {
+                    "observedGeneration": generation if known else generation - 1,
+                    "disruptionsAllowed": allowed,
+                    "currentHealthy": allowed + 1,
+                    "desiredHealthy": 1,
+                    "expectedPods": allowed + 1,
+                    "disruptedPods": None,
+                }
+            },
+            "application/merge-patch+json",
+        )
 
     def allowed(self, name: str) -> int:
         """How many evictions a budget allows now."""
@@ -161,17 +246,27 @@ class Pods:
 
     def evict(self, name: str) -> int:
         """Ask the API server for an eviction, as a drain does; return the HTTP status: 201 granted, 429 not now."""
-        return self._api.request("POST", f"{self._path(name)}/eviction", {
-            "apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": name, "namespace": self.namespace}})[0]
+        return self._api.request(
+            "POST",
+            f"{self._path(name)}/eviction",
+            {
+                "apiVersion": "policy/v1beta1",
+                "kind": "Eviction",
+                "metadata": {"name": name, "namespace": self.namespace},
+            },
+        )[0]
 
-    # -- the end ---------------------------------------------------------------------------------------------------------
+    # -- the end
+    # ---------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Remove everything, also what a test has deleted in part; a node whose kubelet does not answer loses its pods in the API server only."""
+        """Remove everything, also what a test has deleted in part; a node whose kubelet does not answer loses its pods
+        in the API server only.
+        """
         failed = []
         for path in self._made:
             self._delete(path, None)
-        for (node, name) in self._static:
+        for node, name in self._static:
             with contextlib.suppress(LabError):
                 self._lab.node(node).run(f"rm -f {MANIFESTS}/{name}.yaml {MANIFESTS}/.{name}")
         everything = [*self._bound, *self._static.values()]
@@ -182,7 +277,9 @@ class Pods:
                 self.wait_gone(name, seconds=20, namespace=namespace)
             except LabError:
                 failed.append(name)
-                self._delete(self._path(name, namespace), {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0})
+                self._delete(
+                    self._path(name, namespace), {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
+                )
         for node in {*self._bound.values(), *(node for node, _name in self._static)}:
             with contextlib.suppress(LabError):
                 self._lab.node(node).run(f"rm -rf {SWITCHES}")
@@ -196,8 +293,11 @@ class Pods:
         # The controller that empties a namespace and takes its finalizer away is missing here.
         path = f"/api/v1/namespaces/{self.namespace}"
         self._delete(path, None)
-        self._api.request("PUT", f"{path}/finalize", {
-            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}, "spec": {"finalizers": []}})
+        self._api.request(
+            "PUT",
+            f"{path}/finalize",
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}, "spec": {"finalizers": []}},
+        )
 
     def _path(self, name: str, namespace: str | None = None) -> str:
         return f"/api/v1/namespaces/{namespace or self.namespace}/pods" + (f"/{name}" if name else "")
@@ -212,7 +312,15 @@ class Pods:
             return {"priorityClassName": priority} if priority else {}
         name = f"lab-{priority}" if priority >= 0 else f"lab-minus{-priority}"
         self._made.append(f"{CLASSES}/{name}")
-        self._api.ensure(CLASSES, {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": priority})
+        self._api.ensure(
+            CLASSES,
+            {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+                "value": priority,
+            },
+        )
         return {"priorityClassName": name}
 
 
@@ -221,31 +329,64 @@ def seen(pod: t.Mapping[str, t.Any]) -> Seen:
     status = pod.get("status", {})
     containers = status.get("containerStatuses") or ()
     return Seen(
-        uid=pod["metadata"]["uid"], phase=status.get("phase", ""), deleted="deletionTimestamp" in pod["metadata"],
+        uid=pod["metadata"]["uid"],
+        phase=status.get("phase", ""),
+        deleted="deletionTimestamp" in pod["metadata"],
         ready=any(item["type"] == "Ready" and item["status"] == "True" for item in status.get("conditions") or ()),
         containers={item["name"]: item.get("containerID", "") for item in containers},
-        restarts={item["name"]: item.get("restartCount", 0) for item in containers})
+        restarts={item["name"]: item.get("restartCount", 0) for item in containers},
+    )
 
 
 def _owner(kind: str, name: str) -> dict[str, t.Any]:
-    return {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{kind}/{name}")), "controller": True}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "name": name,
+        "uid": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{kind}/{name}")),
+        "controller": True,
+    }
 
 
 def _pod(name: str, metadata: dict[str, t.Any], spec: dict[str, t.Any]) -> dict[str, t.Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata}, "spec": spec}
 
 
-def _spec(name: str, requests: t.Mapping[str, str] | None, limits: t.Mapping[str, str] | None, probe: bool, restart: str, grace: int,
-          command: t.Sequence[str]) -> dict[str, t.Any]:
+def _spec(
+    name: str,
+    requests: t.Mapping[str, str] | None,
+    limits: t.Mapping[str, str] | None,
+    probe: bool,
+    restart: str,
+    grace: int,
+    command: t.Sequence[str],
+) -> dict[str, t.Any]:
     resources = {key: dict(value) for key, value in (("requests", requests), ("limits", limits)) if value}
-    container: dict[str, t.Any] = {"name": "main", "image": IMAGE, "imagePullPolicy": "Never", "command": list(command), "resources": resources}
+    container: dict[str, t.Any] = {
+        "name": "main",
+        "image": IMAGE,
+        "imagePullPolicy": "Never",
+        "command": list(command),
+        "resources": resources,
+    }
     volumes = []
     if probe:
-        # In a folder of the node: it can be switched without going into the container, and for all its containers to come.
+        # In a folder of the node: it can be switched without going into the container, and for all its containers to
+        # come.
         volumes.append({"name": "switches", "hostPath": {"path": SWITCHES, "type": "DirectoryOrCreate"}})
         container["volumeMounts"] = [{"name": "switches", "mountPath": "/switches"}]
-        container["readinessProbe"] = {"exec": {"command": ["test", "!", "-e", f"/switches/{name}.unready"]}, "periodSeconds": 1, "failureThreshold": 1,
-                                       "timeoutSeconds": 5}
+        container["readinessProbe"] = {
+            "exec": {"command": ["test", "!", "-e", f"/switches/{name}.unready"]},
+            "periodSeconds": 1,
+            "failureThreshold": 1,
+            "timeoutSeconds": 5,
+        }
     # The node's own network: the lab has no CNI plugin.
-    return {"hostNetwork": True, "automountServiceAccountToken": False, "restartPolicy": restart, "terminationGracePeriodSeconds": grace,
-            "containers": [container], **({"volumes": volumes} if volumes else {})}
+    return {
+        "hostNetwork": True,
+        "automountServiceAccountToken": False,
+        "restartPolicy": restart,
+        "terminationGracePeriodSeconds": grace,
+        "containers": [container],
+        **({"volumes": volumes} if volumes else {}),
+    }

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A proxy on the loopback interface between us and a real API server: counts requests, and makes faults on demand."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -108,7 +109,15 @@ class Proxy:
             try:
                 client.upstream.request(client.command, client.path, body, headers)
                 answer = client.upstream.getresponse()
-                return answer.status, answer.read(), {name: value for name, value in answer.getheaders() if name in ("Content-Type", "Warning", "Retry-After")}
+                return (
+                    answer.status,
+                    answer.read(),
+                    {
+                        name: value
+                        for name, value in answer.getheaders()
+                        if name in ("Content-Type", "Warning", "Retry-After")
+                    },
+                )
             except (http.client.HTTPException, OSError):
                 client.upstream.close()
                 client.upstream = None

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plays of the role `checkpoint` on nodes of the lab."""
+
 from __future__ import annotations
 
 import json
@@ -35,21 +36,47 @@ class Role:
 
     def play(self, source: Source, config: t.Any, *arguments: str, tasks_from: str = "main", **variables: t.Any) -> Run:
         """Run tasks of the role with the same source and configuration (a mapping, or its text) for each node."""
-        return self.ansible.playbook(str(self.write(dict.fromkeys(self.benches, (source, config)), tasks_from, **variables)), *arguments)
+        return self.ansible.playbook(
+            str(self.write(dict.fromkeys(self.benches, (source, config)), tasks_from, **variables)), *arguments
+        )
 
     def write(self, wanted: t.Mapping[str, tuple[Source, t.Any]], tasks_from: str = "main", **variables: t.Any) -> Path:
         """Write the play that gives each node its own source and configuration; return its path."""
-        texts = {name: config if isinstance(config, str) else json.dumps(config, indent=2, sort_keys=True) + "\n" for name, (_source, config) in wanted.items()}
-        given = {"sources": {name: source for name, (source, _config) in wanted.items()}, "data": {name: {"kubelet": text} for name, text in texts.items()}}
-        role = {"name": "include_role", "ansible.builtin.include_role": {"name": "livenodes.kubelet.checkpoint", "tasks_from": tasks_from}, "vars": {
-            "kubelet_config_source": "{{ sources[inventory_hostname] }}", "kubelet_config_data": "{{ data[inventory_hostname] }}", **variables}}
+        texts = {
+            name: config if isinstance(config, str) else json.dumps(config, indent=2, sort_keys=True) + "\n"
+            for name, (_source, config) in wanted.items()
+        }
+        given = {
+            "sources": {name: source for name, (source, _config) in wanted.items()},
+            "data": {name: {"kubelet": text} for name, text in texts.items()},
+        }
+        role = {
+            "name": "include_role",
+            "ansible.builtin.include_role": {"name": "livenodes.kubelet.checkpoint", "tasks_from": tasks_from},
+            "vars": {
+                "kubelet_config_source": "{{ sources[inventory_hostname] }}",
+                "kubelet_config_data": "{{ data[inventory_hostname] }}",
+                **variables,
+            },
+        }
         path = self.home / "play.yml"
-        path.write_text(json.dumps([{
-            "hosts": ",".join(wanted), "gather_facts": False, "vars": given,
-            "tasks": [role, {"name": AFTER, "ansible.builtin.debug": {"msg": "the end"}}]}]))
+        path.write_text(
+            json.dumps(
+                [
+                    {
+                        "hosts": ",".join(wanted),
+                        "gather_facts": False,
+                        "vars": given,
+                        "tasks": [role, {"name": AFTER, "ansible.builtin.debug": {"msg": "the end"}}],
+                    }
+                ]
+            )
+        )
         return path
 
     def layout(self, name: str = "") -> str:
-        """Every file of a node that the role could touch, with its type, mode, size and link, and the bytes of those that are small."""
+        """Every file of a node that the role could touch, with its type, mode, size and link, and the bytes of those
+        that are small.
+        """
         node = self.benches[name].node if name else self.node
         return node.run(f"{FILES} {PRINT}") + node.run("systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs as AWX runs them: ansible-runner, a private data dir, an inventory script, answers to a survey, and the end of all that the job's container held."""
+"""Jobs as AWX runs them: ansible-runner, a private data dir, an inventory script, answers to a survey, and the end of
+all that the job's container held.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -35,11 +38,22 @@ class Job:
     @property
     def artifacts(self) -> dict[str, t.Any]:
         """Of the event with which a playbook ends; nothing when it did not get there."""
-        return next((event["event_data"].get("artifact_data", {}) for event in self.events if event["event"] == "playbook_on_stats"), {})
+        return next(
+            (
+                event["event_data"].get("artifact_data", {})
+                for event in self.events
+                if event["event"] == "playbook_on_stats"
+            ),
+            {},
+        )
 
     def result(self, task: str) -> dict[str, t.Any]:
         """What the first host got of a task."""
-        return next(event["event_data"]["res"] for event in self.events if event["event"] == "runner_on_ok" and event["event_data"]["task"] == task)
+        return next(
+            event["event_data"]["res"]
+            for event in self.events
+            if event["event"] == "runner_on_ok" and event["event_data"]["task"] == task
+        )
 
 
 class Controller:
@@ -49,15 +63,25 @@ class Controller:
         self._ansible = ansible
         self._count = 0
 
-    def launch(self, playbook: str, answers: dict[str, t.Any], stop: signal.Signals | None = None, at: str = "", **more: t.Any) -> Job:
-        """Run a playbook of the project. With `stop`, that signal goes to the runner as soon as a task whose name has `at` in it begins; its children live in
-        a container, so they end with it. `more` are variables that AWX adds."""
+    def launch(
+        self, playbook: str, answers: dict[str, t.Any], stop: signal.Signals | None = None, at: str = "", **more: t.Any
+    ) -> Job:
+        """Run a playbook of the project. With `stop`, that signal goes to the runner as soon as a task whose name has
+        `at` in it begins; its children live in a container, so they end with it. `more` are variables that AWX adds.
+        """
         self._count += 1
         place = self._ansible.home / f"job-{self._count}"
         self._prepare(place, {**answers, "awx_job_id": self._count, "awx_user_name": "admin", **more})
         command = [sys.executable, "-m", "ansible_runner", "run", str(place), "-p", playbook, "-i", "job"]
-        with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-                              env={**self._ansible.environment, MARK: str(place), "PATH": PATH, "PYTHONUNBUFFERED": "1"}) as process:
+        with subprocess.Popen(
+            command,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**self._ansible.environment, MARK: str(place), "PATH": PATH, "PYTHONUNBUFFERED": "1"},
+        ) as process:
             try:
                 output = self._follow(process, stop, at)
                 process.wait(timeout=600)
@@ -102,7 +126,9 @@ class Controller:
 
 
 def end(place: Path) -> None:
-    """End what is left of a job, as the end of its container does: Ansible's workers have sessions of their own and outlive the runner."""
+    """End what is left of a job, as the end of its container does: Ansible's workers have sessions of their own and
+    outlive the runner.
+    """
     word = f"{MARK}={place}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster behind a real HTTP server, whose kubelets do at once as they are told: for plays that need an API server but no kubelet."""
+"""A cluster behind a real HTTP server, whose kubelets do at once as they are told: for plays that need an API server
+but no kubelet.
+"""
+
 from __future__ import annotations
 
 import datetime
@@ -25,7 +28,8 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 
 
 class ServedCluster(PodCluster):
-    """`with ServedCluster("n1", ...) as fleet`. `refusing` kubelets go back to their local config, `deaf` ones do nothing.
+    """`with ServedCluster("n1", ...) as fleet`. `refusing` kubelets go back to their local config, `deaf` ones do
+    nothing.
 
     All nodes run `BEFORE` but those that are `local`. `assigned` has all that were told.
     """
@@ -39,8 +43,15 @@ class ServedCluster(PodCluster):
         before = {**self.local, "maxPods": 90}
         place, told = objects.place(self.BEFORE), objects.reference(self.BEFORE)
         super().__init__(
-            *(objects.node(name, config={}) if name in local else objects.node(name, place, objects.status(told, told)) for name in names),
-            configmaps=[objects.configmap(self.BEFORE, json.dumps(before))], live={name: self.local if name in local else before for name in names})
+            *(
+                objects.node(name, config={})
+                if name in local
+                else objects.node(name, place, objects.status(told, told))
+                for name in names
+            ),
+            configmaps=[objects.configmap(self.BEFORE, json.dumps(before))],
+            live={name: self.local if name in local else before for name in names},
+        )
         self.refusing: set[str] = set()
         self.deaf: set[str] = set()
         self.assigned: set[str] = set()
@@ -94,7 +105,13 @@ class ServedCluster(PodCluster):
                     return 200, self.text(path)
                 answer = self.request(method, path, list(words.items()), body)
             except ApiError as error:
-                return error.status or 500, {"kind": "Status", "status": "Failure", "reason": error.reason, "message": error.message, "code": error.status}
+                return error.status or 500, {
+                    "kind": "Status",
+                    "status": "Failure",
+                    "reason": error.reason,
+                    "message": error.message,
+                    "code": error.status,
+                }
             if method == "PATCH" and path.startswith(NODES) and "dryRun" not in words:
                 self._kubelet(path.split("/")[-1])
             return 201 if method == "POST" else 200, answer
@@ -124,5 +141,9 @@ class ServedCluster(PodCluster):
             return
         refuses = told is not None and name in self.refusing
         node["status"]["config"] = objects.status(told, None if refuses else told, error=INVALID if refuses else "")
-        self.live[name] = self.local if told is None or refuses else json.loads(self.configmaps[told["name"]]["data"][told["kubeletConfigKey"]])
+        self.live[name] = (
+            self.local
+            if told is None or refuses
+            else json.loads(self.configmaps[told["name"]]["data"][told["kubeletConfigKey"]])
+        )
         self.births[name] = time.time()

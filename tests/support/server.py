@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A real HTTP server on the loopback interface that answers each request with the next of its answers."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -14,7 +15,9 @@ import typing as t
 
 @dataclasses.dataclass
 class Answer:
-    """What the server says. With `cut` it announces the whole text, sends so many bytes of it and closes; -1 closes without a word."""
+    """What the server says. With `cut` it announces the whole text, sends so many bytes of it and closes; -1 closes
+    without a word.
+    """
 
     status: int = 200
     body: t.Any = dataclasses.field(default_factory=dict)
@@ -77,7 +80,9 @@ class Server:
     def _serve(self, client: http.server.BaseHTTPRequestHandler) -> None:
         body = client.rfile.read(int(client.headers.get("Content-Length") or 0))
         with self._lock:
-            self.seen.append(Seen(client.command, client.path, {name.lower(): value for name, value in client.headers.items()}, body))
+            self.seen.append(
+                Seen(client.command, client.path, {name.lower(): value for name, value in client.headers.items()}, body)
+            )
             answer = self._answers[0] if len(self._answers) == 1 else self._answers.pop(0)
         text = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
         client.close_connection = answer.cut is not None
@@ -87,4 +92,4 @@ class Server:
         for name, value in [*answer.headers, ("Content-Length", str(len(text)))]:
             client.send_header(name, value)
         client.end_headers()
-        client.wfile.write(text[:answer.cut])
+        client.wfile.write(text[: answer.cut])

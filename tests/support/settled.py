@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is to be true of a node whatever was interrupted on it: its kubelet runs a whole configuration, and all who tell of it tell the same."""
+"""What is to be true of a node whatever was interrupted on it: its kubelet runs a whole configuration, and all who tell
+of it tell the same.
+"""
+
 from __future__ import annotations
 
 import json
@@ -12,7 +15,8 @@ from tests.lab.console import LabError
 from tests.support.node_bench import STORE, Bench
 
 OLD, NEW = 5, 77
-"""Values of `kubeAPIQPS`, which no flag of the lab's nodes hides: the default, and that of the configuration on trial."""
+"""Values of `kubeAPIQPS`, which no flag of the lab's nodes hides: the default, and that of the configuration on trial.
+"""
 GUARD = "livenodes-kubelet-guard.service"
 LOCAL = "/var/lib/kubelet/config.yaml"
 DROPIN = "/etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf"
@@ -40,7 +44,10 @@ with open("/root/witness.json", "w") as stream:
 
 def watch(bench: Bench) -> None:
     """From now on look again and again whether a kubelet that started now would find a whole configuration."""
-    bench.node.run("cat > /root/witness.py && rm -f /root/witness.json && systemd-run --quiet --collect --unit=witness python3 /root/witness.py", stdin=WITNESS)
+    bench.node.run(
+        "cat > /root/witness.py && rm -f /root/witness.json && systemd-run --quiet --collect --unit=witness python3 /root/witness.py",
+        stdin=WITNESS,
+    )
 
 
 def unwatch(bench: Bench) -> None:
@@ -78,11 +85,18 @@ def confirmed(bench: Bench, source: dict[str, str]) -> bool:
 
 def runs(bench: Bench, value: int, seconds: float) -> float:
     """The kubelet is well by itself and runs the configuration with this value; returns after how many seconds."""
-    return bench.wait(lambda: bench.healthy() and qps(bench) == value, seconds, f"kubelet that is well with kubeAPIQPS {value}", every=1)
+    return bench.wait(
+        lambda: bench.healthy() and qps(bench) == value,
+        seconds,
+        f"kubelet that is well with kubeAPIQPS {value}",
+        every=1,
+    )
 
 
 def settled(bench: Bench, value: int, seconds: float) -> float:
-    """The kubelet is well by itself and runs the configuration with this value, and what is told of it agrees; returns the seconds until the first of these."""
+    """The kubelet is well by itself and runs the configuration with this value, and what is told of it agrees; returns
+    the seconds until the first of these.
+    """
     took = runs(bench, value, seconds)
     bench.wait(lambda: quiet(bench) and qps(bench) == value, seconds, "end of the guard's work", every=1)
     assert bench.healthy()
@@ -91,15 +105,22 @@ def settled(bench: Bench, value: int, seconds: float) -> float:
 
 
 def agree(bench: Bench) -> None:
-    """Running kubelet, `active`, the node's records and the Node's annotation name the same configuration, and nothing is half written."""
+    """Running kubelet, `active`, the node's records and the Node's annotation name the same configuration, and nothing
+    is half written.
+    """
     node = bench.node
     if node.run(f"test -e {DROPIN} && echo yes", check=False).strip():
         text = node.run(f"cat {STORE}/active/kubelet")
-        assert (f'"kubeAPIQPS": {NEW}' in text) == (qps(bench) == NEW), f"{node.name}: the kubelet runs something else than {bench.active()}"
+        assert (f'"kubeAPIQPS": {NEW}' in text) == (qps(bench) == NEW), (
+            f"{node.name}: the kubelet runs something else than {bench.active()}"
+        )
         own = json.loads(node.run(f"python3 -I {STORE}/guard status"))
         told = bench.status()
         parts = ("assigned", "active", "lastKnownGood", "error")
-        assert {part: told.get(part) for part in parts} == {part: own.get(part) for part in parts} and own["told"], (told, own)
+        assert {part: told.get(part) for part in parts} == {part: own.get(part) for part in parts} and own["told"], (
+            told,
+            own,
+        )
     else:
         assert qps(bench) == OLD and bench.status() == {}
     whole(bench)
@@ -113,7 +134,9 @@ for sums in $(find . -name '*.sha256' ! -name 'tmp_*'); do folder=${{sums%.sha25
     test ! -d $folder || (cd $folder && sha256sum --quiet --strict -c ../$(basename $sums)) || exit 1
 done
 for folder in $(find . -mindepth 2 -maxdepth 2 -type d ! -name 'tmp_*'); do test -s $folder.sha256 || exit 1; done""")
-    for path in bench.node.run(f"find {STORE}/store -maxdepth 1 -type f; find {STORE}/store/meta -type f", check=False).split():
+    for path in bench.node.run(
+        f"find {STORE}/store -maxdepth 1 -type f; find {STORE}/store/meta -type f", check=False
+    ).split():
         if path.startswith(STORE):
             found = yaml.safe_load(bench.node.run(f"cat {path}", check=False))
             assert found is None or isinstance(found, dict), f"{bench.node.name}: {path} holds {found!r}"

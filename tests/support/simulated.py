@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubelets that are played, for tests of scale: what they answer is what a real one answers, which tests/e2e/test_simulated.py compares."""
+"""Kubelets that are played, for tests of scale: what they answer is what a real one answers, which
+tests/e2e/test_simulated.py compares.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -27,7 +30,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A kubelet has looked at a new source. Times are seconds since 1970: when it saw the source, when the API server had its report."""
+    """A kubelet has looked at a new source. Times are seconds since 1970: when it saw the source, when the API server
+    had its report.
+    """
 
     node: str
     seen: float
@@ -39,16 +44,26 @@ class Change:
 
 
 class Simulated:
-    """`with Simulated(lab, 100) as fleet:` - that many bare Nodes with a kubelet each, played by one process; both are gone afterwards.
+    """`with Simulated(lab, 100) as fleet:` - that many bare Nodes with a kubelet each, played by one process; both are
+    gone afterwards.
 
-    Each follows `spec.configSource` as a 1.20 kubelet does: `delay` seconds after it saw a change it has the ConfigMap, has restarted, and reports
-    `status.config` and a Ready heartbeat; `graduation` seconds later the source is last-known-good. It renews its Lease every 10 s, and serves /configz,
-    /healthz, /metrics and /stats/summary, to be asked through the API server. `local` is the /configz of their local configuration, that of n1 by default.
-    Other than a real one it does not notice a ConfigMap that changes in place, it sends no Events, and it runs no pods.
+    Each follows `spec.configSource` as a 1.20 kubelet does: `delay` seconds after it saw a change it has the ConfigMap,
+    has restarted, and reports `status.config` and a Ready heartbeat; `graduation` seconds later the source is
+    last-known-good. It renews its Lease every 10 s, and serves /configz, /healthz, /metrics and /stats/summary, to be
+    asked through the API server. `local` is the /configz of their local configuration, that of n1 by default. Other
+    than a real one it does not notice a ConfigMap that changes in place, it sends no Events, and it runs no pods.
     """
 
-    def __init__(self, lab: Lab, count: int, *, prefix: str = "scale-", delay: float = 1.0, graduation: float = 600.0,
-                 local: dict[str, t.Any] | None = None) -> None:
+    def __init__(
+        self,
+        lab: Lab,
+        count: int,
+        *,
+        prefix: str = "scale-",
+        delay: float = 1.0,
+        graduation: float = 600.0,
+        local: dict[str, t.Any] | None = None,
+    ) -> None:
         self._lab = lab
         self._count = count
         self._prefix = prefix
@@ -102,19 +117,44 @@ class Simulated:
         control, address = self._lab.apiserver, self._lab.settings.gateway
         local = self._local or control.api().call("GET", "/api/v1/nodes/n1/proxy/configz")["kubeletconfig"]
         # The API server takes any certificate of a kubelet, and shows its own to it.
-        certificate, key = control.ca.issue("simulated-kubelet", "system:node:simulated", ["system:nodes"], addresses=[address])
+        certificate, key = control.ca.issue(
+            "simulated-kubelet", "system:node:simulated", ["system:nodes"], addresses=[address]
+        )
         admin = control.ca.folder / "admin.crt"
         self.names = self._lab.add_node_objects(self._count, self._prefix)
-        order = {"host": address, "port": PORT, "authority": str(control.ca.certificate), "certificate": str(admin), "key": str(admin.with_suffix(".key")),
-                 "serving_certificate": str(certificate), "serving_key": str(key), "address": address, "names": self.names, "local": local,
-                 "selector": objects.selector(self._prefix), "labels": objects.labels(self._prefix), "delay": self._delay, "graduation": self._graduation}
+        order = {
+            "host": address,
+            "port": PORT,
+            "authority": str(control.ca.certificate),
+            "certificate": str(admin),
+            "key": str(admin.with_suffix(".key")),
+            "serving_certificate": str(certificate),
+            "serving_key": str(key),
+            "address": address,
+            "names": self.names,
+            "local": local,
+            "selector": objects.selector(self._prefix),
+            "labels": objects.labels(self._prefix),
+            "delay": self._delay,
+            "graduation": self._graduation,
+        }
         log = self._lab.folder / "logs/simulated.log"
         with log.open("a") as errors:
             # With the lab's mark, so that `down` ends it too.
-            self._process = subprocess.Popen([sys.executable, "-m", "tests.support.simulated_process"], cwd=ROOT, text=True, stdin=subprocess.PIPE,
-                                             stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
-                                             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-                                                  VARIABLE: f"{self._lab.settings.mark} simulated"})
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.simulated_process"],
+                cwd=ROOT,
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+                    VARIABLE: f"{self._lab.settings.mark} simulated",
+                },
+            )
         threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
         self._send(order)
         self._receive(60 + self._count / 10)
@@ -147,4 +187,7 @@ class Simulated:
             said = {"ended": True}
         if "ended" in said:
             log = self._lab.folder / "logs/simulated.log"
-            raise LabError(f"the simulated kubelets have ended or hang; {log} says:\n" + "\n".join(log.read_text().splitlines()[-12:]))
+            raise LabError(
+                f"the simulated kubelets have ended or hang; {log} says:\n"
+                + "\n".join(log.read_text().splitlines()[-12:])
+            )

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a 1.20 kubelet makes of a source and of a configuration, without a clock, a socket or an API server (pkg/kubelet/kubeletconfig)."""
+"""What a 1.20 kubelet makes of a source and of a configuration, without a clock, a socket or an API server
+(pkg/kubelet/kubeletconfig).
+"""
+
 from __future__ import annotations
 
 import copy
@@ -17,7 +20,9 @@ Config = dict[str, t.Any]
 
 
 def shown(config: t.Mapping[str, t.Any], own: t.Mapping[str, t.Any]) -> Config:
-    """What /configz says when a kubelet runs this configuration. `own`: /configz of the kubelet's local one, for the paths of its serving certificate."""
+    """What /configz says when a kubelet runs this configuration. `own`: /configz of the kubelet's local one, for the
+    paths of its serving certificate.
+    """
     result = compare.with_defaults({key: value for key, value in config.items() if key not in compare.HEADER})
     # Filled in before /configz is registered (cmd/kubelet/app/server.go).
     for path in ("tlsCertFile", "tlsPrivateKeyFile"):
@@ -27,7 +32,9 @@ def shown(config: t.Mapping[str, t.Any], own: t.Mapping[str, t.Any]) -> Config:
 
 
 def refusal(text: str | None) -> tuple[str, Config | None]:
-    """What a kubelet that starts with this text reports as its error, "" for none, and the configuration when it runs it. None: no such key."""
+    """What a kubelet that starts with this text reports as its error, "" for none, and the configuration when it runs
+    it. None: no such key.
+    """
     try:
         config = document.parse(text or "", "the ConfigMap", complete=True)
     except document.DocumentError:
@@ -97,7 +104,10 @@ class Kubelet:
     def status(self) -> dict[str, t.Any]:
         """Its `status.config` as a merge patch; a part that is local is null."""
         parts = {"assigned": self.assigned, "active": self.active, "lastKnownGood": self.good}
-        return {**{name: {"configMap": part} if part else None for name, part in parts.items()}, "error": self.override or self.error or None}
+        return {
+            **{name: {"configMap": part} if part else None for name, part in parts.items()},
+            "error": self.override or self.error or None,
+        }
 
 
 def _identity(reference: Reference) -> str:
@@ -112,7 +122,8 @@ def _written(value: t.Mapping[str, t.Any], above: str) -> Config:
         if inner is None:
             continue
         if field is None:
-            # The kubelet drops what it does not know; inside a map, or an object of another package, everything is known.
+            # The kubelet drops what it does not know; inside a map, or an object of another package, everything is
+            # known.
             if above:
                 result[name] = copy.deepcopy(inner)
         elif field.type == "object" and isinstance(inner, t.Mapping):

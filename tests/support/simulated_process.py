@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process that plays kubelets for bare Node objects; `simulated.py` starts it, talks to it line by line, and its end of input is the end of it."""
+"""The process that plays kubelets for bare Node objects; `simulated.py` starts it, talks to it line by line, and its
+end of input is the end of it.
+"""
+
 from __future__ import annotations
 
 import asyncio
@@ -58,7 +61,11 @@ class Process:
     def api(self) -> Api:
         """This thread's connection to the API server."""
         if not hasattr(self._own, "api"):
-            self._own.api = Api(self.order["host"], self.order["port"], *(Path(self.order[part]) for part in ("authority", "certificate", "key")))
+            self._own.api = Api(
+                self.order["host"],
+                self.order["port"],
+                *(Path(self.order[part]) for part in ("authority", "certificate", "key")),
+            )
         found: Api = self._own.api
         return found
 
@@ -75,38 +82,71 @@ class Process:
         context.load_verify_locations(self.order["authority"])
         context.verify_mode = ssl.CERT_REQUIRED
         for node in self.nodes.values():
-            server = await asyncio.start_server(lambda reader, writer, node=node: self._serve(node, reader, writer), self.order["address"], 0, ssl=context)
+            server = await asyncio.start_server(
+                lambda reader, writer, node=node: self._serve(node, reader, writer),
+                self.order["address"],
+                0,
+                ssl=context,
+            )
             node.port = server.sockets[0].getsockname()[1]
         await asyncio.gather(*(self._write(self._introduce, node) for node in self.nodes.values()))
         threading.Thread(target=self._watch, daemon=True).start()
         self.say(ready=True)
         while True:
             await asyncio.sleep(RENEW)
-            await asyncio.gather(*(self._write(self._renew, node) for node in self.nodes.values()), return_exceptions=True)
+            await asyncio.gather(
+                *(self._write(self._renew, node) for node in self.nodes.values()), return_exceptions=True
+            )
 
     def _write(self, work: t.Callable[..., t.Any], *arguments: t.Any) -> asyncio.Future[t.Any]:
         return self.loop.run_in_executor(self._pool, work, *arguments)
 
-    # -- towards the API server ------------------------------------------------------------------------------------------
+    # -- towards the API server
+    # ------------------------------------------------------------------------------------------
 
     def _introduce(self, node: Node) -> None:
-        addresses = [{"type": "InternalIP", "address": self.order["address"]}, {"type": "Hostname", "address": node.name}]
+        addresses = [
+            {"type": "InternalIP", "address": self.order["address"]},
+            {"type": "Hostname", "address": node.name},
+        ]
         self._patch(node, {"addresses": addresses, "daemonEndpoints": {"kubeletEndpoint": {"Port": node.port}}})
-        self.api().ensure(LEASES, {
-            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": node.name, "labels": self.order["labels"]},
-            "spec": {"holderIdentity": node.name, "leaseDurationSeconds": 40, "renewTime": _moment(True)}})
+        self.api().ensure(
+            LEASES,
+            {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": node.name, "labels": self.order["labels"]},
+                "spec": {"holderIdentity": node.name, "leaseDurationSeconds": 40, "renewTime": _moment(True)},
+            },
+        )
 
     def _renew(self, node: Node) -> None:
         if not node.deaf:
-            self.api().request("PATCH", f"{LEASES}/{node.name}", {"spec": {"renewTime": _moment(True)}}, "application/merge-patch+json")
+            self.api().request(
+                "PATCH", f"{LEASES}/{node.name}", {"spec": {"renewTime": _moment(True)}}, "application/merge-patch+json"
+            )
 
     def _patch(self, node: Node, more: dict[str, t.Any] | None = None) -> None:
         """Report as a kubelet does: its configuration and a heartbeat."""
-        reason, message = ("KubeletReady", "kubelet is posting ready status") if node.ready else ("KubeletNotReady", "container runtime is down")
-        ready = {"type": "Ready", "status": "True" if node.ready else "False", "reason": reason, "message": message, "lastHeartbeatTime": _moment(),
-                 "lastTransitionTime": node.turned}
-        self.api().call("PATCH", f"/api/v1/nodes/{node.name}/status", {"status": {"config": node.kubelet.status(), "conditions": [ready], **(more or {})}},
-                        "application/strategic-merge-patch+json")
+        reason, message = (
+            ("KubeletReady", "kubelet is posting ready status")
+            if node.ready
+            else ("KubeletNotReady", "container runtime is down")
+        )
+        ready = {
+            "type": "Ready",
+            "status": "True" if node.ready else "False",
+            "reason": reason,
+            "message": message,
+            "lastHeartbeatTime": _moment(),
+            "lastTransitionTime": node.turned,
+        }
+        self.api().call(
+            "PATCH",
+            f"/api/v1/nodes/{node.name}/status",
+            {"status": {"config": node.kubelet.status(), "conditions": [ready], **(more or {})}},
+            "application/strategic-merge-patch+json",
+        )
 
     def _watch(self) -> None:
         """List and watch the nodes for ever."""
@@ -123,7 +163,10 @@ class Process:
         context = ssl.create_default_context(cafile=self.order["authority"])
         context.load_cert_chain(self.order["certificate"], self.order["key"])
         connection = http.client.HTTPSConnection(self.order["host"], self.order["port"], context=context, timeout=400)
-        connection.request("GET", f"/api/v1/nodes?watch=1&timeoutSeconds=300&labelSelector={self.order['selector']}&resourceVersion={revision}")
+        connection.request(
+            "GET",
+            f"/api/v1/nodes?watch=1&timeoutSeconds=300&labelSelector={self.order['selector']}&resourceVersion={revision}",
+        )
         answer = connection.getresponse()
         while line := answer.readline():
             event = json.loads(line)
@@ -144,7 +187,9 @@ class Process:
         self.loop.call_later(self.delay, self._write, self._sync, node, source)
 
     def _sync(self, node: Node, source: dict[str, str] | None) -> None:
-        """One look at the source that the Node had a delay ago; what cannot be done now is tried again, as a kubelet's loop does."""
+        """One look at the source that the Node had a delay ago; what cannot be done now is tried again, as a kubelet's
+        loop does.
+        """
         with node.lock:
             if node.deaf or source != node.source:
                 return
@@ -152,18 +197,33 @@ class Process:
                 restarted = node.kubelet.reset() if source is None else self._fetch(node, source)
                 if restarted:
                     node.started = time.time()
-                    self.loop.call_soon_threadsafe(self.loop.call_later, self.order["graduation"], self._write, self._graduate, node, node.kubelet.starts)
+                    self.loop.call_soon_threadsafe(
+                        self.loop.call_later,
+                        self.order["graduation"],
+                        self._write,
+                        self._graduate,
+                        node,
+                        node.kubelet.starts,
+                    )
                 self._patch(node)
             except (OSError, http.client.HTTPException, LabError):
                 self.loop.call_soon_threadsafe(self._later, node, source)
                 return
-        self.say(node=node.name, seen=node.seen, reported=time.time(), restarted=restarted, active=(node.kubelet.active or {}).get("name"),
-                 error=node.kubelet.override or node.kubelet.error)
+        self.say(
+            node=node.name,
+            seen=node.seen,
+            reported=time.time(),
+            restarted=restarted,
+            active=(node.kubelet.active or {}).get("name"),
+            error=node.kubelet.override or node.kubelet.error,
+        )
         if node.kubelet.override:
             self.loop.call_soon_threadsafe(self._later, node, source)
 
     def _fetch(self, node: Node, source: dict[str, str]) -> bool:
-        status, found = self.api().request("GET", f"/api/v1/namespaces/{source['namespace']}/configmaps/{source['name']}")
+        status, found = self.api().request(
+            "GET", f"/api/v1/namespaces/{source['namespace']}/configmaps/{source['name']}"
+        )
         if status in (403, 404):
             node.kubelet.missing()
             return False
@@ -177,19 +237,23 @@ class Process:
             if node.kubelet.starts == starts and node.kubelet.graduate():
                 self._patch(node)
 
-    # -- towards those who ask -------------------------------------------------------------------------------------------
+    # -- towards those who ask
+    # -------------------------------------------------------------------------------------------
 
     async def _serve(self, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 status, kind, body = answer(node, head.split(" ", 2)[1].partition("?")[0])
-                writer.write(f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+                writer.write(
+                    f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+                )
                 await writer.drain()
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
             writer.close()
 
-    # -- orders ----------------------------------------------------------------------------------------------------------
+    # -- orders
+    # ----------------------------------------------------------------------------------------------------------
 
     def orders(self) -> None:
         """Do what the lines of the input say; end with the input."""
@@ -215,9 +279,14 @@ def answer(node: Node, path: str) -> tuple[str, str, bytes]:
     if path in ("/healthz", "/healthz/"):
         return "200 OK", "text/plain; charset=utf-8", b"ok"
     if path == "/metrics":
-        return "200 OK", "text/plain; version=0.0.4; charset=utf-8", (
-            "# HELP process_start_time_seconds [ALPHA] Start time of the process since unix epoch in seconds.\n"
-            f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {node.started:.2f}\n").encode()
+        return (
+            "200 OK",
+            "text/plain; version=0.0.4; charset=utf-8",
+            (
+                "# HELP process_start_time_seconds [ALPHA] Start time of the process since unix epoch in seconds.\n"
+                f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {node.started:.2f}\n"
+            ).encode(),
+        )
     if path in ("/stats/summary", "/stats/summary/"):
         return "200 OK", "application/json", json.dumps(summary(node.name)).encode()
     return "404 Not Found", "text/plain; charset=utf-8", b"404 page not found\n"
@@ -226,13 +295,35 @@ def answer(node: Node, path: str) -> tuple[str, str, bytes]:
 def summary(name: str) -> dict[str, t.Any]:
     """A node at rest with no pods: half of its memory, two thirds of its disk are free."""
     moment, gib = _moment(), 2**30
-    disk = {"time": moment, "availableBytes": 160 * gib, "capacityBytes": 240 * gib, "usedBytes": 80 * gib, "inodesFree": 14000000, "inodes": 16000000,
-            "inodesUsed": 2000000}
-    return {"node": {
-        "nodeName": name, "startTime": "2026-01-01T00:00:00Z", "cpu": {"time": moment, "usageNanoCores": 400000000, "usageCoreNanoSeconds": 25000000000},
-        "memory": {"time": moment, "availableBytes": 31 * gib, "usageBytes": 33 * gib, "workingSetBytes": 31 * gib, "rssBytes": 20 * gib, "pageFaults": 1000,
-                   "majorPageFaults": 1},
-        "fs": disk, "runtime": {"imageFs": disk}, "rlimit": {"time": moment, "maxpid": 4194304, "curproc": 500}}, "pods": []}
+    disk = {
+        "time": moment,
+        "availableBytes": 160 * gib,
+        "capacityBytes": 240 * gib,
+        "usedBytes": 80 * gib,
+        "inodesFree": 14000000,
+        "inodes": 16000000,
+        "inodesUsed": 2000000,
+    }
+    return {
+        "node": {
+            "nodeName": name,
+            "startTime": "2026-01-01T00:00:00Z",
+            "cpu": {"time": moment, "usageNanoCores": 400000000, "usageCoreNanoSeconds": 25000000000},
+            "memory": {
+                "time": moment,
+                "availableBytes": 31 * gib,
+                "usageBytes": 33 * gib,
+                "workingSetBytes": 31 * gib,
+                "rssBytes": 20 * gib,
+                "pageFaults": 1000,
+                "majorPageFaults": 1,
+            },
+            "fs": disk,
+            "runtime": {"imageFs": disk},
+            "rlimit": {"time": moment, "maxpid": 4194304, "curproc": 500},
+        },
+        "pods": [],
+    }
 
 
 def _moment(micro: bool = False) -> str:

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real file system of its own for the store of a lab node: small, so that it can be filled, and apart, so that it can be made read-only."""
+"""A real file system of its own for the store of a lab node: small, so that it can be filled, and apart, so that it can
+be made read-only.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -30,11 +33,15 @@ class SmallDisk:
         run("mkfs.ext4", "-q", "-F", "-m", "0", "-b", "1024", "-N", "512", self.image)
         self.device = run("losetup", "--show", "--find", self.image).stdout.strip()
         number = self.device.removeprefix("/dev/loop")
-        self.node.run(f"rm -f {DEVICE}; mknod {DEVICE} b 7 {number} && mkdir -p {STORE} && mount {DEVICE} {STORE} && rmdir {STORE}/lost+found")
+        self.node.run(
+            f"rm -f {DEVICE}; mknod {DEVICE} b 7 {number} && mkdir -p {STORE} && mount {DEVICE} {STORE} && rmdir {STORE}/lost+found"
+        )
 
     def fill(self) -> None:
         """Leave no block free."""
-        self.node.run(f"mountpoint -q {STORE} && dd if=/dev/zero of={STORE}/filler bs=1k count={MEGABYTES}k", check=False)
+        self.node.run(
+            f"mountpoint -q {STORE} && dd if=/dev/zero of={STORE}/filler bs=1k count={MEGABYTES}k", check=False
+        )
         free = self.node.run(f"df --output=avail {STORE} | tail -1; mountpoint {STORE}").split()
         assert free[0] == "0" and f"{STORE} is a mountpoint" in " ".join(free), free
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Soaks on a cluster in memory, for the tests of what they see."""
+
 from __future__ import annotations
 
 import typing as t
@@ -35,7 +36,9 @@ def done(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
 def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = ()) -> PodCluster:
     """Nodes that run config-a, with heartbeats every 10 s."""
     names = [item["metadata"]["name"] for item in nodes]
-    api = PodCluster(*nodes, pods=pods, configmaps=[configmap("config-a", text(maxPods=50))], live=dict.fromkeys(names, LIVE))
+    api = PodCluster(
+        *nodes, pods=pods, configmaps=[configmap("config-a", text(maxPods=50))], live=dict.fromkeys(names, LIVE)
+    )
 
     def beat(second: int) -> None:
         api.renewed = dict.fromkeys(names, f"2026-01-01T00:{second // 60:02}:{second % 60:02}.000000Z")
@@ -48,13 +51,27 @@ def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t
 
 def snapshot(api: PodCluster) -> dict[str, t.Any]:
     """The pods of each node as they are now."""
-    return {name: {item["metadata"]["uid"]: pods.row(item) for item in api.pods.values() if item["spec"]["nodeName"] == name} for name in api.nodes}
+    return {
+        name: {
+            item["metadata"]["uid"]: pods.row(item) for item in api.pods.values() if item["spec"]["nodeName"] == name
+        }
+        for name in api.nodes
+    }
 
 
 def run(api: PodCluster, **options: t.Any) -> dict[str, t.Any]:
     """A minute's soak, unless the options say otherwise."""
-    given = {"nodes": list(api.nodes), "source": None, "sources": None, "delivery": "auto", "seconds": 60, "pods": None, "allow_pod_loss": "0",
-             "pods_timeout": 120, "lease": None}
+    given = {
+        "nodes": list(api.nodes),
+        "source": None,
+        "sources": None,
+        "delivery": "auto",
+        "seconds": 60,
+        "pods": None,
+        "allow_pod_loss": "0",
+        "pods_timeout": 120,
+        "lease": None,
+    }
     return soak.soak(api, {**given, **options}, False)
 
 

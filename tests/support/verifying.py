@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Verifications on a cluster in memory, for the tests of what they say."""
+
 from __future__ import annotations
 
 import typing as t
@@ -38,8 +39,11 @@ def done(name: str = "n1") -> dict[str, t.Any]:
 
 def cluster(*nodes: dict[str, t.Any], content: str | None = None) -> Cluster:
     """Nodes whose kubelets have the content of config-a live."""
-    return Cluster(*nodes, configmaps=[configmap("config-a", text(**PODS) if content is None else content)],
-                   live={item["metadata"]["name"]: LIVE for item in nodes})
+    return Cluster(
+        *nodes,
+        configmaps=[configmap("config-a", text(**PODS) if content is None else content)],
+        live={item["metadata"]["name"]: LIVE for item in nodes},
+    )
 
 
 def turn(api: Cluster, *nodes: dict[str, t.Any]) -> t.Callable[[], None]:
@@ -56,7 +60,9 @@ def noticed(clock: Clock, second: float) -> bool:
 def run(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> dict[str, t.Any]:
     """Verify within a minute, unless the options say otherwise."""
     given = {name: sources.Wanted(source) for name, source in wanted.items()} if wanted is not None else None
-    return verify.verify(api, {"nodes": None, "delivery": "auto", "wait_timeout": 60, "wait_sleep": WAIT_SLEEP, **options}, given)
+    return verify.verify(
+        api, {"nodes": None, "delivery": "auto", "wait_timeout": 60, "wait_sleep": WAIT_SLEEP, **options}, given
+    )
 
 
 def fail(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> NodesFailed:
@@ -64,5 +70,7 @@ def fail(api: Cluster, wanted: dict[str, Reference | None] | None = None, **opti
     with pytest.raises(NodesFailed) as caught:
         run(api, wanted, **options)
     assert caught.value.message.startswith(f"verifying: {len(caught.value.failures)} node")
-    assert caught.value.failures == {name: row["message"] for name, row in caught.value.result["nodes"].items() if not row["ok"]}
+    assert caught.value.failures == {
+        name: row["message"] for name, row in caught.value.result["nodes"].items() if not row["ok"]
+    }
     return caught.value

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The four views of a node that every step is judged by: spec, status, live configuration, kubelet process."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -37,11 +38,17 @@ def look(lab: Lab, name: str) -> View:
     configz = lab.get(f"/api/v1/nodes/{name}/proxy/configz")
     machine = lab.node(name)
     return View(
-        spec=(node["spec"].get("configSource") or {}).get("configMap"), status=node["status"].get("config") or {}, configz=configz["kubeletconfig"],
-        invocation=machine.invocation_id(), restarts=machine.restarts())
+        spec=(node["spec"].get("configSource") or {}).get("configMap"),
+        status=node["status"].get("config") or {},
+        configz=configz["kubeletconfig"],
+        invocation=machine.invocation_id(),
+        restarts=machine.restarts(),
+    )
 
 
-def eventually(check: t.Callable[[], bool], seconds: float, what: str, now: t.Callable[[], t.Any] = str, every: float = 1.0) -> None:
+def eventually(
+    check: t.Callable[[], bool], seconds: float, what: str, now: t.Callable[[], t.Any] = str, every: float = 1.0
+) -> None:
     """Wait until `check` holds; an AssertionError names `what`, and what is the case `now`, when it does not in time."""
     end = time.monotonic() + seconds
     while True:

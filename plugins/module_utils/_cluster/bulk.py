@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The same work for many nodes at once, with a result for each."""
+
 from __future__ import annotations
 
 import concurrent.futures
@@ -15,7 +16,8 @@ Value = t.TypeVar("Value")
 
 # An answer that every other request would get as well.
 HOPELESS = frozenset({401})
-# A worker has a connection of its own, and to open one takes as long as some requests that the API server answers by itself, for both ends.
+# A worker has a connection of its own, and to open one takes as long as some requests that the API server answers by
+# itself, for both ends.
 SHORT = 4
 
 
@@ -28,12 +30,15 @@ class Outcome(t.Generic[Item, Value]):
     error: ClusterError | None = None
 
 
-def each(items: t.Sequence[Item], work: t.Callable[[Item], Value], concurrency: int, share: int = 1) -> list[Outcome[Item, Value]]:
+def each(
+    items: t.Sequence[Item], work: t.Callable[[Item], Value], concurrency: int, share: int = 1
+) -> list[Outcome[Item, Value]]:
     """Do `work` for every item, at most `concurrency` at a time, and return the outcomes in the order of the items.
 
-    With a `share` (SHORT, where no item waits for a node) there are fewer workers, so that each has about so many items to do.
-    A ClusterError of one item does not stop the others, unless it says that the API server does not know us (401): then
-    nothing more is sent and the error is raised. Anything else raised by `work` is a defect and is raised at once.
+    With a `share` (SHORT, where no item waits for a node) there are fewer workers, so that each has about so many items
+    to do. A ClusterError of one item does not stop the others, unless it says that the API server does not know us
+    (401): then nothing more is sent and the error is raised. Anything else raised by `work` is a defect and is raised
+    at once.
     """
     if not items:
         return []

@@ -1,10 +1,13 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lease objects (coordination.k8s.io/v1, Kubernetes 1.14 and later) by which rollouts keep off each other's nodes: one a rollout.
+"""Lease objects (coordination.k8s.io/v1, Kubernetes 1.14 and later) by which rollouts keep off each other's nodes: one
+a rollout.
 
-What a Lease has no field for stands in its annotations: the group, for people, the names of the nodes, and whether it is only claimed yet.
+What a Lease has no field for stands in its annotations: the group, for people, the names of the nodes, and whether it
+is only claimed yet.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -25,7 +28,8 @@ STATE = "kubelet-config.livenodes.io/state"
 CLAIMING, HELD = "claiming", "held"
 NAME = "livenodes-kubelet-rollout-"
 JSON_PATCH = "application/json-patch+json"
-# Clocks of two controllers may differ by this much, in seconds, before a live holder could be taken for a dead one at the end of its time.
+# Clocks of two controllers may differ by this much, in seconds, before a live holder could be taken for a dead one at
+# the end of its time.
 SKEW = 5.0
 # All annotations of an object together (validation.ValidateAnnotations: 256 KiB), less what the others need.
 NAMES_FIT = 250 * 1024
@@ -33,7 +37,9 @@ NAMES_FIT = 250 * 1024
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """What one Lease says. Moments in seconds since 1970; `nodes` None: somebody made the list unreadable, so it may be any."""
+    """What one Lease says. Moments in seconds since 1970; `nodes` None: somebody made the list unreadable, so it may be
+    any.
+    """
 
     namespace: str
     name: str
@@ -56,7 +62,8 @@ class Claim:
     def older(self, other: Claim) -> bool:
         """Whether it was created before another one, while neither has been written again.
 
-        Numbers without leading zeros, compared without reading them as such (API concepts, "resourceVersion comparability").
+        Numbers without leading zeros, compared without reading them as such (API concepts, "resourceVersion
+        comparability").
         """
         return (len(self.revision), self.revision) < (len(other.revision), other.revision)
 
@@ -66,7 +73,14 @@ class Claim:
 
     def lease(self) -> dict[str, t.Any]:
         """Return what is handed from module to module for as long as the rollout lasts."""
-        return {"name": self.name, "namespace": self.namespace, "uid": self.uid, "holder": self.holder, "group": self.group, "duration": self.duration}
+        return {
+            "name": self.name,
+            "namespace": self.namespace,
+            "uid": self.uid,
+            "holder": self.holder,
+            "group": self.group,
+            "duration": self.duration,
+        }
 
 
 def path(namespace: str, name: str = "") -> str:
@@ -76,7 +90,9 @@ def path(namespace: str, name: str = "") -> str:
 
 
 def trim(item: dict[str, t.Any]) -> Claim:
-    """Reduce a Lease object as the API returns it. Anybody can write one: what cannot be read stands in nobody's favour but the holder's."""
+    """Reduce a Lease object as the API returns it. Anybody can write one: what cannot be read stands in nobody's favour
+    but the holder's.
+    """
     meta, spec = item["metadata"], item.get("spec") or {}
     notes = meta.get("annotations") or {}
     created = moment.parse(meta.get("creationTimestamp")) or 0.0
@@ -85,10 +101,19 @@ def trim(item: dict[str, t.Any]) -> Claim:
     except ValueError:
         names = None
     return Claim(
-        namespace=meta["namespace"], name=meta["name"], uid=meta["uid"], revision=meta["resourceVersion"], holder=spec.get("holderIdentity") or "nobody",
-        group=notes.get(GROUP) or "", held=notes.get(STATE) != CLAIMING, nodes=frozenset(map(str, names)) if isinstance(names, list) else None,
-        created=created, acquired=moment.parse(spec.get("acquireTime")) or created, renewed=moment.parse(spec.get("renewTime")) or created,
-        duration=spec.get("leaseDurationSeconds") or 0)
+        namespace=meta["namespace"],
+        name=meta["name"],
+        uid=meta["uid"],
+        revision=meta["resourceVersion"],
+        holder=spec.get("holderIdentity") or "nobody",
+        group=notes.get(GROUP) or "",
+        held=notes.get(STATE) != CLAIMING,
+        nodes=frozenset(map(str, names)) if isinstance(names, list) else None,
+        created=created,
+        acquired=moment.parse(spec.get("acquireTime")) or created,
+        renewed=moment.parse(spec.get("renewTime")) or created,
+        duration=spec.get("leaseDurationSeconds") or 0,
+    )
 
 
 def read(session: Session, namespace: str, names: t.Collection[str]) -> list[Claim]:
@@ -105,14 +130,21 @@ def create(session: Session, namespace: str, holder: str, group: str, names: t.C
     """Create a claim that is not held yet. Raises ClusterError when there are more nodes than a Lease can name."""
     text = json.dumps(sorted(names), separators=(",", ":"))
     if len(text.encode()) > NAMES_FIT:
-        raise ClusterError(f"the names of {len(names)} nodes take {len(text.encode())} bytes and a Lease can keep {NAMES_FIT}: roll out to fewer at a time")
+        raise ClusterError(
+            f"the names of {len(names)} nodes take {len(text.encode())} bytes and a Lease can keep {NAMES_FIT}: roll out to fewer at a time"
+        )
     name, now = NAME + secrets.token_hex(5), moment.text(time.time())
     body = {
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
         "metadata": {
-            "namespace": namespace, "name": name, "labels": {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY, LABEL: ROLLOUT},
-            "annotations": {GROUP: group, STATE: CLAIMING, NODES: text}},
-        "spec": {"holderIdentity": holder, "leaseDurationSeconds": duration, "acquireTime": now, "renewTime": now}}
+            "namespace": namespace,
+            "name": name,
+            "labels": {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY, LABEL: ROLLOUT},
+            "annotations": {GROUP: group, STATE: CLAIMING, NODES: text},
+        },
+        "spec": {"holderIdentity": holder, "leaseDurationSeconds": duration, "acquireTime": now, "renewTime": now},
+    }
     try:
         return trim(session.request("POST", path(namespace), body=body))
     except ApiError as error:
@@ -123,13 +155,17 @@ def create(session: Session, namespace: str, holder: str, group: str, names: t.C
 
 
 def renew(session: Session, lease: dict[str, t.Any], held: bool = False) -> None:
-    """Write the present moment to a Lease, if it still is the one that was created, and mark it `held` on request (one PATCH).
+    """Write the present moment to a Lease, if it still is the one that was created, and mark it `held` on request (one
+    PATCH).
 
-    May be repeated when an answer was lost. A patch, as PUT would create a Lease that somebody deleted. Raises ClusterError when it is not ours any more.
+    May be repeated when an answer was lost. A patch, as PUT would create a Lease that somebody deleted. Raises
+    ClusterError when it is not ours any more.
     """
     patch = [
-        {"op": "test", "path": "/metadata/uid", "value": lease["uid"]}, {"op": "test", "path": "/spec/holderIdentity", "value": lease["holder"]},
-        {"op": "replace", "path": "/spec/renewTime", "value": moment.text(time.time())}]
+        {"op": "test", "path": "/metadata/uid", "value": lease["uid"]},
+        {"op": "test", "path": "/spec/holderIdentity", "value": lease["holder"]},
+        {"op": "replace", "path": "/spec/renewTime", "value": moment.text(time.time())},
+    ]
     if held:
         patch.append({"op": "replace", "path": f"/metadata/annotations/{STATE.replace('/', '~1')}", "value": HELD})
     try:
@@ -140,7 +176,8 @@ def renew(session: Session, lease: dict[str, t.Any], held: bool = False) -> None
             raise
         raise ClusterError(
             f"this rollout lost its Lease {lease['namespace']}/{lease['name']}, held by {lease['holder']}: it was not renewed for {lease['duration']} s and "
-            "another rollout of the same nodes took over, or somebody deleted it. Nothing more is begun; look for the other rollout, then run again") from error
+            "another rollout of the same nodes took over, or somebody deleted it. Nothing more is begun; look for the other rollout, then run again"
+        ) from error
 
 
 def delete(session: Session, namespace: str, name: str, uid: str, revision: str | None = None) -> bool:

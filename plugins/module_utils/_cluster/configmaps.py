@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """ConfigMap objects that hold kubelet configurations."""
+
 from __future__ import annotations
 
 import typing as t
@@ -34,14 +35,18 @@ def read(session: Session, namespace: str, name: str) -> dict[str, t.Any] | None
 
 def read_managed(session: Session, namespace: str) -> list[dict[str, t.Any]]:
     """List the ConfigMaps of this collection in a namespace."""
-    return list(session.request("GET", path(namespace), [("labelSelector", f"{MANAGED_LABEL}={MANAGED_BY}")]).get("items") or [])
+    return list(
+        session.request("GET", path(namespace), [("labelSelector", f"{MANAGED_LABEL}={MANAGED_BY}")]).get("items") or []
+    )
 
 
 def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str, t.Any]:
     """Create a ConfigMap; an object of that name that appeared meanwhile is returned as it is."""
     namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
     try:
-        return t.cast("dict[str, t.Any]", session.request("POST", path(namespace), [("dryRun", "All")] if dry_run else [], body))
+        return t.cast(
+            "dict[str, t.Any]", session.request("POST", path(namespace), [("dryRun", "All")] if dry_run else [], body)
+        )
     except ApiError as error:
         there = read(session, namespace, name) if error.status == 409 else None
         if there is None:
@@ -52,19 +57,26 @@ def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str,
 def write_key(session: Session, configmap: dict[str, t.Any], key: str, text: str, dry_run: bool) -> dict[str, t.Any]:
     """Replace the text under one key of a ConfigMap and nothing else of it.
 
-    The patch carries the resourceVersion that was read: raises ApiError 409 when somebody else changed the object since.
+    The patch carries the resourceVersion that was read: raises ApiError 409 when somebody else changed the object
+    since.
     """
     meta = configmap["metadata"]
     body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "data": {key: text}}
     query = [("dryRun", "All")] if dry_run else []
-    return t.cast("dict[str, t.Any]", session.request("PATCH", path(meta["namespace"], meta["name"]), query, body, "application/merge-patch+json"))
+    return t.cast(
+        "dict[str, t.Any]",
+        session.request("PATCH", path(meta["namespace"], meta["name"]), query, body, "application/merge-patch+json"),
+    )
 
 
 def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None:
     """Remove exactly the object that was read; it is no error when it is gone already."""
     meta = configmap["metadata"]
     body: dict[str, t.Any] = {
-        "kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}}
+        "kind": "DeleteOptions",
+        "apiVersion": "v1",
+        "preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]},
+    }
     if dry_run:
         # In the body: with one, the API server ignores the query parameter and deletes for real.
         body["dryRun"] = ["All"]
@@ -79,6 +91,9 @@ def reference(configmap: dict[str, t.Any], key: str) -> dict[str, str]:
     """Return the full reference (five fields) to a key of a ConfigMap, as a kubelet reports it in its status."""
     meta = configmap["metadata"]
     return {
-        "namespace": meta["namespace"], "name": meta["name"], "uid": meta.get("uid") or "", "resourceVersion": meta.get("resourceVersion") or "",
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "uid": meta.get("uid") or "",
+        "resourceVersion": meta.get("resourceVersion") or "",
         "kubeletConfigKey": key,
     }

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Our own cordon: set with a mark, and undone only where the mark is. A node that somebody else cordoned stays so."""
+
 from __future__ import annotations
 
 import time
@@ -37,7 +38,9 @@ def _patch(mark: str | None, unschedulable: bool | None) -> dict[str, t.Any]:
     return {"metadata": {"annotations": {annotation.CORDONED: mark}}, "spec": {"unschedulable": unschedulable}}
 
 
-def _write(session: Session, node: nodes.Node, decide: t.Callable[[nodes.Node], dict[str, t.Any] | None], dry_run: bool) -> nodes.Node:
+def _write(
+    session: Session, node: nodes.Node, decide: t.Callable[[nodes.Node], dict[str, t.Any] | None], dry_run: bool
+) -> nodes.Node:
     """Patch a node as it was read, and decide anew on each conflict: what somebody else did in between counts."""
     path = f"/api/v1/nodes/{urllib.parse.quote(node.name)}"
     query = [("dryRun", "All")] if dry_run else []

@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a module of the controller is: its options, what goes with what, and its one call.
 
-It runs as an Ansible module, in a Python of its own, or in Ansible's own process (see plugin_utils). Both do the same around the call.
+It runs as an Ansible module, in a Python of its own, or in Ansible's own process (see plugin_utils). Both do the same
+around the call.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -23,18 +25,21 @@ Call = t.Callable[["dict[str, t.Any]", bool], "dict[str, t.Any]"]
 class Definition:
     """`call(options, check_mode)` returns a module's result or raises ClusterError.
 
-    A `diff` in the result is kept only where the user asked for one, `warnings` are shown. `limits` are AnsibleModule's own
-    (required_one_of, mutually_exclusive, required_if, required_by).
+    A `diff` in the result is kept only where the user asked for one, `warnings` are shown. `limits` are AnsibleModule's
+    own (required_one_of, mutually_exclusive, required_if, required_by).
     """
 
     spec: dict[str, t.Any]
     call: Call
     limits: dict[str, t.Any] = dataclasses.field(default_factory=dict)
 
-    def outcome(self, options: dict[str, t.Any], check_mode: bool, diff: bool, verbosity: int) -> tuple[dict[str, t.Any], list[str]]:
+    def outcome(
+        self, options: dict[str, t.Any], check_mode: bool, diff: bool, verbosity: int
+    ) -> tuple[dict[str, t.Any], list[str]]:
         """Turn validated options into a result, with `failed` and `msg` when it failed, and warnings.
 
-        Failures carry the result so far, so that it is known where every node stands. Raises MissingLibrary, and what is a defect.
+        Failures carry the result so far, so that it is known where every node stands. Raises MissingLibrary, and what
+        is a defect.
         """
         try:
             result = dict(self.call(options, check_mode))

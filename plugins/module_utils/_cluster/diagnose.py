@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Causes and remedies the kubelet's status does not name, found by asking the API or by looking at the config."""
+
 from __future__ import annotations
 
 import time
@@ -18,8 +19,12 @@ ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
     """The ConfigMap is not there: no kubelet can ever fetch it."""
-    return Verdict("sync_error", f"the ConfigMap {nodes.describe(source)} does not exist; its kubelet runs {nodes.describe(node.part('active'))} meanwhile. "
-                                 "Push it again or assign another", True)
+    return Verdict(
+        "sync_error",
+        f"the ConfigMap {nodes.describe(source)} does not exist; its kubelet runs {nodes.describe(node.part('active'))} meanwhile. "
+        "Push it again or assign another",
+        True,
+    )
 
 
 def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> Verdict:
@@ -29,17 +34,23 @@ def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> V
     causes = "; ".join(f"{problem.path}: {problem.message} ({problem.remedy})" for problem in problems)
     if causes:
         return _final(found, f"Likely cause: {causes} Correct it and run again")
-    return _final(found, "The cause is in the kubelet's log on the node: journalctl -u kubelet | grep 'kubelet config controller'")
+    return _final(
+        found, "The cause is in the kubelet's log on the node: journalctl -u kubelet | grep 'kubelet config controller'"
+    )
 
 
 def differs(differences: t.Sequence[dict[str, t.Any]]) -> Verdict:
-    """The source is active and yet the kubelet runs other values: only its command line is stronger than a dynamic config."""
+    """The source is active and yet the kubelet runs other values: only its command line is stronger than a dynamic
+    config.
+    """
     said = []
     for item in differences:
         flags = " or ".join(f"--{name}" for name in item["flags"])
         if flags:
-            why = (f"overridden by the kubelet's command line, flag {flags}: remove the flag (look in /var/lib/kubelet/kubeadm-flags.env, "
-                   "/etc/default/kubelet and the unit's drop-ins) or the field")
+            why = (
+                f"overridden by the kubelet's command line, flag {flags}: remove the flag (look in /var/lib/kubelet/kubeadm-flags.env, "
+                "/etc/default/kubelet and the unit's drop-ins) or the field"
+            )
         else:
             why = "this kubelet gives the field another value and no flag sets it; is the field known to its version?"
         said.append(f"{item['path']} is {item['live']!r}, not {item['expected']!r}: {why}")
@@ -48,19 +59,41 @@ def differs(differences: t.Sequence[dict[str, t.Any]]) -> Verdict:
 
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:
     """Tell apart why a kubelet cannot get an existing ConfigMap (two requests): missing, forbidden, unreachable."""
-    attributes = {"namespace": source["namespace"], "verb": "get", "version": "v1", "resource": "configmaps", "name": source["name"]}
+    attributes = {
+        "namespace": source["namespace"],
+        "verb": "get",
+        "version": "v1",
+        "resource": "configmaps",
+        "name": source["name"],
+    }
     try:
-        review = session.request("POST", ACCESS_REVIEWS, body={
-            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-            "spec": {"user": f"system:node:{node}", "groups": ["system:nodes", "system:authenticated"], "resourceAttributes": attributes}})
+        review = session.request(
+            "POST",
+            ACCESS_REVIEWS,
+            body={
+                "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SubjectAccessReview",
+                "spec": {
+                    "user": f"system:node:{node}",
+                    "groups": ["system:nodes", "system:authenticated"],
+                    "resourceAttributes": attributes,
+                },
+            },
+        )
     except ApiError as error:
         return _final(found, f"The ConfigMap exists; whether the node may read it could not be asked: {error.message}")
     status = review.get("status") or {}
     if status.get("allowed"):
-        return _final(found, "The ConfigMap exists and the node may read it: the kubelet cannot reach the API server, or will succeed soon; "
-                             "look at `journalctl -u kubelet` on the node")
-    return _final(found, f"The ConfigMap exists but system:node:{node} is forbidden to read it ({status.get('reason') or 'no reason given'}): turn on the "
-                         "Node authorizer and the gate DynamicKubeletConfig at kube-apiserver, or grant it")
+        return _final(
+            found,
+            "The ConfigMap exists and the node may read it: the kubelet cannot reach the API server, or will succeed soon; "
+            "look at `journalctl -u kubelet` on the node",
+        )
+    return _final(
+        found,
+        f"The ConfigMap exists but system:node:{node} is forbidden to read it ({status.get('reason') or 'no reason given'}): turn on the "
+        "Node authorizer and the gate DynamicKubeletConfig at kube-apiserver, or grant it",
+    )
 
 
 def _final(found: Verdict, more: str) -> Verdict:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Cordon and drain nodes, all at once, and undo what of that was ours."""
+
 from __future__ import annotations
 
 import socket
@@ -22,14 +23,19 @@ UNTOUCHED = "draining (no node was cordoned, no pod evicted)"
 
 
 class _Drain:
-    """Where each node stands: `left` are the pods that have to go, by uid, `said` what the API answered last for one of them."""
+    """Where each node stands: `left` are the pods that have to go, by uid, `said` what the API answered last for one of
+    them.
+    """
 
-    def __init__(self, session: Session, options: dict[str, t.Any], listed: dict[str, pods.Rows], check_mode: bool) -> None:
+    def __init__(
+        self, session: Session, options: dict[str, t.Any], listed: dict[str, pods.Rows], check_mode: bool
+    ) -> None:
         self.session = session
         self.options = options
         self.check_mode = check_mode
         self.rows: dict[str, dict[str, t.Any]] = {
-            name: {"changed": False, "cordoned": False, "evicted": [], "skipped": [], "message": ""} for name in listed}
+            name: {"changed": False, "cordoned": False, "evicted": [], "skipped": [], "message": ""} for name in listed
+        }
         self.failures: dict[str, str] = {}
         self.left: dict[str, pods.Rows] = {}
         self.said: dict[str, evict.Answer] = {}
@@ -38,30 +44,60 @@ class _Drain:
 
     def _sort(self, name: str, found: pods.Rows) -> str:
         """Note what is to go from a node and what stays; return why some pods cannot go, empty when all can."""
-        choices = {uid: pod_choice.choose(pod, self.options["force"], self.options["delete_emptydir_data"]) for uid, pod in found.items()}
-        self.left[name] = {uid: found[uid] for uid, choice in choices.items() if choice.action in (pod_choice.EVICT, pod_choice.WAIT)}
-        self.rows[name]["skipped"] = [{**_place(found[uid]), "reason": choice.reason} for uid, choice in choices.items() if choice.action == pod_choice.SKIP]
-        return "; ".join(f"{_title(found[uid])} {choice.reason}" for uid, choice in choices.items() if choice.action == pod_choice.REFUSE)
+        choices = {
+            uid: pod_choice.choose(pod, self.options["force"], self.options["delete_emptydir_data"])
+            for uid, pod in found.items()
+        }
+        self.left[name] = {
+            uid: found[uid] for uid, choice in choices.items() if choice.action in (pod_choice.EVICT, pod_choice.WAIT)
+        }
+        self.rows[name]["skipped"] = [
+            {**_place(found[uid]), "reason": choice.reason}
+            for uid, choice in choices.items()
+            if choice.action == pod_choice.SKIP
+        ]
+        return "; ".join(
+            f"{_title(found[uid])} {choice.reason}"
+            for uid, choice in choices.items()
+            if choice.action == pod_choice.REFUSE
+        )
 
     def cordon(self, found: dict[str, nodes.Node]) -> None:
         """Cordon what is not cordoned yet."""
         holder = (self.options["lease"] or {}).get("holder") or socket.gethostname()
-        for outcome in bulk.each(list(found.values()), lambda node: cordon.cordon(self.session, node, holder, self.check_mode), self.session.concurrency):
+        for outcome in bulk.each(
+            list(found.values()),
+            lambda node: cordon.cordon(self.session, node, holder, self.check_mode),
+            self.session.concurrency,
+        ):
             name, after = outcome.item.name, outcome.value
             if after is None:
-                self.fail(name, f"it was not cordoned, and no pod of it evicted: {outcome.error.message if outcome.error else 'no answer'}")
+                self.fail(
+                    name,
+                    f"it was not cordoned, and no pod of it evicted: {outcome.error.message if outcome.error else 'no answer'}",
+                )
             elif not after.unschedulable:
-                self.fail(name, f"it was cordoned, and the API server did not store that: {WEBHOOK} No pod of it was evicted")
+                self.fail(
+                    name, f"it was cordoned, and the API server did not store that: {WEBHOOK} No pod of it was evicted"
+                )
             else:
                 self.rows[name].update(changed=cordon.ours(after) and not cordon.ours(outcome.item), cordoned=True)
 
     def evict(self, api_version: str) -> None:
         """Ask for the eviction of every pod that is not going yet and may be asked for again."""
         now = time.monotonic()
-        asked = [(name, uid) for name, left in self.left.items() for uid, pod in left.items() if self._askable(uid, pod, now)]
+        asked = [
+            (name, uid) for name, left in self.left.items() for uid, pod in left.items() if self._askable(uid, pod, now)
+        ]
 
         def ask(item: tuple[str, str]) -> None:
-            evict.evict(self.session, api_version, (item[1], self.left[item[0]][item[1]]), self.options["grace_period"], self.check_mode)
+            evict.evict(
+                self.session,
+                api_version,
+                (item[1], self.left[item[0]][item[1]]),
+                self.options["grace_period"],
+                self.check_mode,
+            )
 
         for outcome in bulk.each(asked, ask, self.session.concurrency):
             name, uid = outcome.item
@@ -72,14 +108,23 @@ class _Drain:
 
     def _askable(self, uid: str, pod: dict[str, t.Any], now: float) -> bool:
         said = self.said.get(uid)
-        return pod["reason"] != TERMINATING and (said is None or (not said.accepted and said.again is not None and now >= self._due[uid]))
+        return pod["reason"] != TERMINATING and (
+            said is None or (not said.accepted and said.again is not None and now >= self._due[uid])
+        )
 
     def look(self) -> None:
-        """List the pods of every node that has some left (one LIST each); close the nodes that are done, or where nothing is left to wait for."""
-        for outcome in bulk.each(list(self.left), lambda name: pods.of_node(self.session, name), self.session.concurrency):
+        """List the pods of every node that has some left (one LIST each); close the nodes that are done, or where
+        nothing is left to wait for.
+        """
+        for outcome in bulk.each(
+            list(self.left), lambda name: pods.of_node(self.session, name), self.session.concurrency
+        ):
             if outcome.value is None:
                 if not isinstance(outcome.error, ApiError) or not outcome.error.transient:
-                    self.fail(outcome.item, f"its pods could not be listed: {outcome.error.message if outcome.error else 'no answer'}. {STAYS}")
+                    self.fail(
+                        outcome.item,
+                        f"its pods could not be listed: {outcome.error.message if outcome.error else 'no answer'}. {STAYS}",
+                    )
                 continue
             self._note_lost(outcome.item, outcome.value)
             # Also what was bound to the node in the moment it was cordoned.
@@ -91,7 +136,11 @@ class _Drain:
     def _note_lost(self, name: str, found: pods.Rows) -> None:
         """Count among the evicted the pods that go, and of whose eviction the answer was lost."""
         for uid, pod in self.left[name].items():
-            if uid in self.said and self.said[uid].lost and found.get(uid, {"reason": TERMINATING})["reason"] == TERMINATING:
+            if (
+                uid in self.said
+                and self.said[uid].lost
+                and found.get(uid, {"reason": TERMINATING})["reason"] == TERMINATING
+            ):
                 self._evicted(name, uid, pod)
 
     def _evicted(self, name: str, uid: str, pod: dict[str, t.Any]) -> None:
@@ -122,7 +171,11 @@ class _Drain:
         """Say of a dry run what would be waited for; return that as warnings."""
         warnings = []
         for name, left in list(self.left.items()):
-            wait = {uid: pod for uid, pod in left.items() if uid in self.said and not self.said[uid].accepted and self.said[uid].again is not None}
+            wait = {
+                uid: pod
+                for uid, pod in left.items()
+                if uid in self.said and not self.said[uid].accepted and self.said[uid].again is not None
+            }
             hopeless = {uid: pod for uid, pod in left.items() if uid in self.said and self.said[uid].again is None}
             if hopeless:
                 self.fail(name, self._account(hopeless))
@@ -149,17 +202,27 @@ class _Drain:
 
 
 def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Drain nodes, or undo that; return a row a node. Raises NodesFailed naming every node that is not drained or restored, and why."""
+    """Drain nodes, or undo that; return a row a node. Raises NodesFailed naming every node that is not drained or
+    restored, and why.
+    """
     if not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
     keeper = Keeper(session, None if check_mode else options["lease"])
     keeper.keep()
     found = nodes.read(session, options["nodes"])
-    return _drained(session, options, check_mode, found, keeper) if options["state"] == "drained" else _restored(session, check_mode, found)
+    return (
+        _drained(session, options, check_mode, found, keeper)
+        if options["state"] == "drained"
+        else _restored(session, check_mode, found)
+    )
 
 
-def _drained(session: Session, options: dict[str, t.Any], check_mode: bool, found: dict[str, nodes.Node], keeper: Keeper) -> dict[str, t.Any]:
-    """Requests: a LIST of nodes, a GET, two LISTs and at most a PATCH a node, a POST a pod; waiting, a LIST a node, and a POST a pod that was not let go."""
+def _drained(
+    session: Session, options: dict[str, t.Any], check_mode: bool, found: dict[str, nodes.Node], keeper: Keeper
+) -> dict[str, t.Any]:
+    """Requests: a LIST of nodes, a GET, two LISTs and at most a PATCH a node, a POST a pod; waiting, a LIST a node, and
+    a POST a pod that was not let go.
+    """
     deadline = time.monotonic() + options["timeout"]
     try:
         run = _Drain(session, options, pods.snapshot(session, list(found)), check_mode)
@@ -199,33 +262,63 @@ def _restored(session: Session, check_mode: bool, found: dict[str, nodes.Node]) 
     """Requests: a LIST of nodes, at most a PATCH a node."""
     rows: dict[str, dict[str, t.Any]] = {}
     failures = {}
-    for outcome in bulk.each(list(found.values()), lambda node: cordon.uncordon(session, node, check_mode), session.concurrency):
+    for outcome in bulk.each(
+        list(found.values()), lambda node: cordon.uncordon(session, node, check_mode), session.concurrency
+    ):
         before, after = outcome.item, outcome.value
-        row = rows[before.name] = {"changed": False, "cordoned": before.unschedulable, "evicted": [], "skipped": [], "message": "not cordoned"}
+        row = rows[before.name] = {
+            "changed": False,
+            "cordoned": before.unschedulable,
+            "evicted": [],
+            "skipped": [],
+            "message": "not cordoned",
+        }
         if after is None:
-            failures[before.name] = row["message"] = f"it was not uncordoned: {outcome.error.message if outcome.error else 'no answer'}; run again"
+            failures[before.name] = row["message"] = (
+                f"it was not uncordoned: {outcome.error.message if outcome.error else 'no answer'}; run again"
+            )
         elif after.cordoned is not None or (after.unschedulable and cordon.ours(before)):
-            failures[before.name] = row["message"] = f"it was uncordoned, and the API server did not store that: {WEBHOOK}"
+            failures[before.name] = row["message"] = (
+                f"it was uncordoned, and the API server did not store that: {WEBHOOK}"
+            )
         else:
             row.update(changed=before.cordoned is not None, cordoned=after.unschedulable)
             if after.unschedulable:
                 row["message"] = "cordoned by somebody else: it stays so"
             elif before.cordoned is not None:
-                row["message"] = "uncordoned" if before.unschedulable else "uncordoned by somebody else already; our mark was taken away"
+                row["message"] = (
+                    "uncordoned"
+                    if before.unschedulable
+                    else "uncordoned by somebody else already; our mark was taken away"
+                )
     result = _result(rows, found, failures)
     if failures:
         raise NodesFailed("restoring", failures, result)
     return result
 
 
-def _result(rows: dict[str, dict[str, t.Any]], found: dict[str, nodes.Node], failures: t.Collection[str]) -> dict[str, t.Any]:
+def _result(
+    rows: dict[str, dict[str, t.Any]], found: dict[str, nodes.Node], failures: t.Collection[str]
+) -> dict[str, t.Any]:
     changed = [name for name, row in rows.items() if row["changed"]]
     return {
         "changed": bool(changed),
         "nodes": rows,
-        "summary": {"nodes": len(rows), "changed": len(changed), "failed": len(failures), "evicted": sum(len(row["evicted"]) for row in rows.values())},
-        "diff": [{"before_header": f"Node {name}", "after_header": f"Node {name}", "after": _shown(rows[name]["cordoned"], ()),
-                  "before": _shown(found[name].unschedulable, rows[name]["evicted"])} for name in changed],
+        "summary": {
+            "nodes": len(rows),
+            "changed": len(changed),
+            "failed": len(failures),
+            "evicted": sum(len(row["evicted"]) for row in rows.values()),
+        },
+        "diff": [
+            {
+                "before_header": f"Node {name}",
+                "after_header": f"Node {name}",
+                "after": _shown(rows[name]["cordoned"], ()),
+                "before": _shown(found[name].unschedulable, rows[name]["evicted"]),
+            }
+            for name in changed
+        ],
     }
 
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage dump: the live configuration of many kubelets, lossless."""
+
 from __future__ import annotations
 
 import typing as t
@@ -14,7 +15,8 @@ from .session import Session
 
 
 def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Return the table `{variants, nodes}` of the chosen nodes under `ansible_facts.kubelet_configz`, or, as no facts, under `kubelet_configz`.
+    """Return the table `{variants, nodes}` of the chosen nodes under `ansible_facts.kubelet_configz`, or, as no facts,
+    under `kubelet_configz`.
 
     One LIST and one configz GET a node. Raises NodesFailed naming every node whose configuration cannot be read.
     """

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The stage edit. Talks to nobody."""
+
 from __future__ import annotations
 
 import typing as t
@@ -13,7 +14,8 @@ from .errors import ClusterError
 def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     """Plan which configuration each kubelet is to have.
 
-    Raises ClusterError for options that say nothing sensible and, with the plan in its result, for a plan that holds a refusal.
+    Raises ClusterError for options that say nothing sensible and, with the plan in its result, for a plan that holds a
+    refusal.
     """
     given = dict(options)
     try:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What can go wrong between us and the API server, in words for people."""
+
 from __future__ import annotations
 
 import typing as t
@@ -24,10 +25,19 @@ class MissingLibrary(ClusterError):
 
 
 class ApiError(ClusterError):
-    """An answer of the API server other than success, or no answer at all (`status` 0). `causes` are messages by reason (metav1.StatusCause)."""
+    """An answer of the API server other than success, or no answer at all (`status` 0). `causes` are messages by reason
+    (metav1.StatusCause).
+    """
 
-    def __init__(self, status: int, message: str, reason: str = "", retry_after: float | None = None, transient: bool = False,
-                 causes: t.Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        reason: str = "",
+        retry_after: float | None = None,
+        transient: bool = False,
+        causes: t.Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.reason = reason

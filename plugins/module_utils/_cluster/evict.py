@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One pod evicted through the API, which asks its disruption budget, and what the answer means."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -18,7 +19,8 @@ TWO_BUDGETS = "more than one PodDisruptionBudget"
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """`accepted`: the pod goes. Else why not: `again` in so many seconds at the earliest, None when asking again is of no use.
+    """`accepted`: the pod goes. Else why not: `again` in so many seconds at the earliest, None when asking again is of
+    no use.
 
     `lost`: there was no answer, and the pod may go.
     """
@@ -31,14 +33,25 @@ class Answer:
 
 def version(session: Session) -> str:
     """Return the API version of Eviction that the server takes: policy/v1 from 1.22 on (one GET). Raises ApiError."""
-    found = next((item for item in session.request("GET", DISCOVERY).get("resources") or [] if item.get("name") == "pods/eviction"), None)
+    found = next(
+        (
+            item
+            for item in session.request("GET", DISCOVERY).get("resources") or []
+            if item.get("name") == "pods/eviction"
+        ),
+        None,
+    )
     if found is None:
         raise ApiError(404, f"the API server {session.host} has no resource pods/eviction, which a drain needs")
     return f"{found.get('group') or 'policy'}/{found.get('version') or 'v1beta1'}"
 
 
-def evict(session: Session, api_version: str, pod: tuple[str, dict[str, t.Any]], grace_period: int | None, dry_run: bool) -> None:
-    """Ask for the eviction of exactly this pod, by uid, not of its successor of the same name (one POST, not repeated). Raises ApiError."""
+def evict(
+    session: Session, api_version: str, pod: tuple[str, dict[str, t.Any]], grace_period: int | None, dry_run: bool
+) -> None:
+    """Ask for the eviction of exactly this pod, by uid, not of its successor of the same name (one POST, not repeated).
+    Raises ApiError.
+    """
     uid, row = pod
     options: dict[str, t.Any] = {"preconditions": {"uid": uid}}
     if grace_period is not None:
@@ -46,7 +59,12 @@ def evict(session: Session, api_version: str, pod: tuple[str, dict[str, t.Any]],
     if dry_run:
         options["dryRun"] = ["All"]
     path = f"/api/v1/namespaces/{urllib.parse.quote(row['namespace'])}/pods/{urllib.parse.quote(row['name'])}/eviction"
-    body = {"apiVersion": api_version, "kind": "Eviction", "metadata": {"namespace": row["namespace"], "name": row["name"]}, "deleteOptions": options}
+    body = {
+        "apiVersion": api_version,
+        "kind": "Eviction",
+        "metadata": {"namespace": row["namespace"], "name": row["name"]},
+        "deleteOptions": options,
+    }
     session.request("POST", path, body=body, budget=0.0)
 
 
@@ -60,5 +78,7 @@ def meaning(error: ClusterError | None) -> Answer:
         # Gone, another one by now, or going with its namespace; the next list shows.
         return Answer(False, error.message)
     if isinstance(error, ApiError) and error.transient and TWO_BUDGETS not in error.message:
-        return Answer(False, causes.get("DisruptionBudget") or error.message, error.retry_after or 0.0, status in (0, 504))
+        return Answer(
+            False, causes.get("DisruptionBudget") or error.message, error.retry_after or 0.0, status in (0, 504)
+        )
     return Answer(False, error.message, None)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which pods a plan would cost, from the live cluster."""
+
 from __future__ import annotations
 
 import typing as t
@@ -20,8 +21,9 @@ Rows = t.Dict[str, t.Dict[str, t.List[t.Any]]]
 def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return what becomes of the pods of every node that the plan assigns something to.
 
-    Costs one LIST of nodes, and a LIST of pods and a GET for each node whose change decides who runs; nothing at all where no node has such a change.
-    Raises NodesFailed naming every node whose pods cannot be listed, ClusterError when more pods are lost than allowed; the result is kept.
+    Costs one LIST of nodes, and a LIST of pods and a GET for each node whose change decides who runs; nothing at all
+    where no node has such a change. Raises NodesFailed naming every node whose pods cannot be listed, ClusterError when
+    more pods are lost than allowed; the result is kept.
     """
     plan, current = options["plan"], options["current"]
     changes = _changes(plan, current)
@@ -49,13 +51,21 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Cha
         for name, row in plan["nodes"].items():
             if row["action"] == "none":
                 continue
-            alike = row["live_variant"], row["variant"], tuple(change["path"] for change in row["changes"] if change["shadowed_by"])
+            alike = (
+                row["live_variant"],
+                row["variant"],
+                tuple(change["path"] for change in row["changes"] if change["shadowed_by"]),
+            )
             if alike not in known:
-                known[alike] = Change(current["variants"][row["live_variant"]], plan["variants"][row["variant"]], row["changes"])
+                known[alike] = Change(
+                    current["variants"][row["live_variant"]], plan["variants"][row["variant"]], row["changes"]
+                )
             found[name] = known[alike]
     except (KeyError, TypeError) as error:
-        raise ClusterError(f"plan and current do not belong together, or are not what kubelet_config_plan and kubelet_configz_facts return ({error!r}): "
-                           "plan again from a new dump") from error
+        raise ClusterError(
+            f"plan and current do not belong together, or are not what kubelet_config_plan and kubelet_configz_facts return ({error!r}): "
+            "plan again from a new dump"
+        ) from error
     return found
 
 

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether a batch of nodes may begin, by what the live cluster says now: pause, budget, control plane, in this order.
 
-Each look is one PATCH (Lease), one GET (pause), one LIST of nodes; one LIST of heartbeats where a Node has not been written for long, and one of pods where
-a control-plane node is to begin.
+Each look is one PATCH (Lease), one GET (pause), one LIST of nodes; one LIST of heartbeats where a Node has not been
+written for long, and one of pods where a control-plane node is to begin.
 """
+
 from __future__ import annotations
 
 import time
@@ -18,8 +19,8 @@ from .session import Session
 
 # Seconds between two looks.
 POLL = 2.0
-# A kubelet writes its Node every 5 minutes at least and renews its heartbeat Lease every 10 s. Without a node controller, or in the 40 s before that one
-# notices, the Node of a dead one still says Ready.
+# A kubelet writes its Node every 5 minutes at least and renews its heartbeat Lease every 10 s. Without a node
+# controller, or in the 40 s before that one notices, the Node of a dead one still says Ready.
 SILENT = 60.0
 
 
@@ -45,23 +46,36 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
             result["pods"] = pods.snapshot(session, batch) if options["pods"] else {}
             return result
         if now >= end:
-            raise ClusterError("\n".join([f"{', '.join(batch)}: must not begin, also after {moment.span(now - started)}; nothing was changed there.",
-                                          *obstacles]), result)
+            raise ClusterError(
+                "\n".join(
+                    [
+                        f"{', '.join(batch)}: must not begin, also after {moment.span(now - started)}; nothing was changed there.",
+                        *obstacles,
+                    ]
+                ),
+                result,
+            )
         time.sleep(min(max(POLL, 2 * (now - began)), end - now))
 
 
 def _limit(wanted: t.Any, batch: list[str], group: list[str]) -> int:
-    """Return how many nodes of the group may be unavailable. Raises ClusterError for nonsense, and for a batch that could never begin."""
+    """Return how many nodes of the group may be unavailable. Raises ClusterError for nonsense, and for a batch that
+    could never begin.
+    """
     strangers = sorted(set(batch) - set(group))
     if strangers:
-        raise ClusterError(f"{', '.join(strangers)}: in nodes, but not in group_nodes, which has to name the whole group that the budget is counted on")
+        raise ClusterError(
+            f"{', '.join(strangers)}: in nodes, but not in group_nodes, which has to name the whole group that the budget is counted on"
+        )
     try:
         allowed = budget.limit(wanted, len(group))
     except ValueError as error:
         raise ClusterError(f"max_unavailable: {error}") from error
     if len(batch) > allowed:
-        raise ClusterError(f"the batch has {len(batch)} nodes ({', '.join(batch)}) and {_counted(wanted, allowed, group)}: make batches (serial) of {allowed} "
-                           "at most, or raise max_unavailable")
+        raise ClusterError(
+            f"the batch has {len(batch)} nodes ({', '.join(batch)}) and {_counted(wanted, allowed, group)}: make batches (serial) of {allowed} "
+            "at most, or raise max_unavailable"
+        )
     return allowed
 
 
@@ -74,8 +88,11 @@ def _check_pause(session: Session, options: dict[str, t.Any], result: dict[str, 
     """Raise ClusterError when rollouts are paused, or this one is after what it has done."""
     if options["pause"] and options["started"]:
         result["paused"] = {"since": moment.text(time.time()), "by": "the option pause", "reason": ""}
-        raise ClusterError("paused by the option pause after the batch before; nothing was changed on the nodes after it. Run again without it: "
-                           "the rollout goes on where it stopped", result)
+        raise ClusterError(
+            "paused by the option pause after the batch before; nothing was changed on the nodes after it. Run again without it: "
+            "the rollout goes on where it stopped",
+            result,
+        )
     namespace, name = options["namespace"], options["pause_configmap"]
     result["paused"] = pause.read(session, namespace, name) if name else None
     if result["paused"]:
@@ -83,16 +100,30 @@ def _check_pause(session: Session, options: dict[str, t.Any], result: dict[str, 
         raise ClusterError(
             f"rollouts are paused since {result['paused']['since']}{f' by {by}' if by else ''}{f': {why}' if why else ', without a reason given'} (key "
             f"{pause.KEY} of the ConfigMap {namespace}/{name}). Nothing was begun. End the pause with `{pause.remedy(namespace, name)}`, then run again: "
-            "the rollout goes on where it stopped", result)
+            "the rollout goes on where it stopped",
+            result,
+        )
 
 
-def _obstacles(session: Session, options: dict[str, t.Any], batch: list[str], group: list[str], allowed: int, result: dict[str, t.Any]) -> list[str]:
-    """Return in words what stands in the way and may pass; note the budget in the result. Raises ClusterError for what cannot pass."""
+def _obstacles(
+    session: Session,
+    options: dict[str, t.Any],
+    batch: list[str],
+    group: list[str],
+    allowed: int,
+    result: dict[str, t.Any],
+) -> list[str]:
+    """Return in words what stands in the way and may pass; note the budget in the result. Raises ClusterError for what
+    cannot pass.
+    """
     found = nodes.read(session, group)
     masters = [name for name in batch if found[name].control_plane]
     if masters and len(batch) > 1:
-        raise ClusterError(f"{', '.join(masters)}: of the control plane, whose nodes are changed one at a time, and the batch is {', '.join(batch)}. "
-                           "Give each of them a batch of its own (serial 1)", result)
+        raise ClusterError(
+            f"{', '.join(masters)}: of the control plane, whose nodes are changed one at a time, and the batch is {', '.join(batch)}. "
+            "Give each of them a batch of its own (serial 1)",
+            result,
+        )
     down = unavailable(session, found)
     # Ours is the cordon of a node that was drained to be changed, and of a run that was cut off after that.
     under_way = {name for name in batch if found[name].cordoned is not None and set(down.get(name, ())) == {"cordoned"}}
@@ -103,17 +134,25 @@ def _obstacles(session: Session, options: dict[str, t.Any], batch: list[str], gr
     if len(batch) > left:
         others = {name: why for name, why in shown.items() if name not in batch}
         verb = "is" if len(others) == 1 else "are"
-        obstacles.append(f"{_counted(options['max_unavailable'], allowed, group)}, and {len(others)} outside the batch {verb}, whoever caused it: {left} may "
-                         f"begin, not {len(batch)}. Bring them back, or raise max_unavailable, then run again:")
+        obstacles.append(
+            f"{_counted(options['max_unavailable'], allowed, group)}, and {len(others)} outside the batch {verb}, whoever caused it: {left} may "
+            f"begin, not {len(batch)}. Bring them back, or raise max_unavailable, then run again:"
+        )
         obstacles += [f"{name}: {why}" for name, why in others.items()]
     if not options["allow_unready"]:
-        obstacles += [f"{name}: in the batch and {down[name]['ready']}, so it could not be proven that it bears the change. Bring it back first, or set "
-                      "allow_unready" for name in batch if "ready" in down.get(name, ())]
+        obstacles += [
+            f"{name}: in the batch and {down[name]['ready']}, so it could not be proven that it bears the change. Bring it back first, or set "
+            "allow_unready"
+            for name in batch
+            if "ready" in down.get(name, ())
+        ]
     return obstacles or (_control_plane(session, masters) if masters else [])
 
 
 def unavailable(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, dict[str, str]]:
-    """Return for each node that is unavailable the reasons in words, under `ready`, `cordoned` and `failed`, whoever caused them."""
+    """Return for each node that is unavailable the reasons in words, under `ready`, `cordoned` and `failed`, whoever
+    caused them.
+    """
     ages = _ages(session, found)
     down: dict[str, dict[str, str]] = {}
     for name, node in found.items():
@@ -121,10 +160,17 @@ def unavailable(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str
         if node.ready != "True":
             reasons["ready"] = f"not Ready ({node.ready_reason or node.ready})"
         elif ages.get(name, 0) > SILENT:
-            reasons["ready"] = f"silent: its kubelet has sent no heartbeat for {moment.span(ages[name])}, by this machine's clock, while its Node says Ready"
+            reasons["ready"] = (
+                f"silent: its kubelet has sent no heartbeat for {moment.span(ages[name])}, by this machine's clock, while its Node says Ready"
+            )
         if node.unschedulable:
-            reasons["cordoned"] = "cordoned" if node.cordoned is None else (
-                f"cordoned by this collection for {node.cordoned.get('holder') or 'nobody known'} since {node.cordoned.get('time') or 'some time'}")
+            reasons["cordoned"] = (
+                "cordoned"
+                if node.cordoned is None
+                else (
+                    f"cordoned by this collection for {node.cordoned.get('holder') or 'nobody known'} since {node.cordoned.get('time') or 'some time'}"
+                )
+            )
         if node.error:
             reasons["failed"] = f"its configuration failed: {node.error}"
         if reasons:
@@ -133,7 +179,8 @@ def unavailable(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str
 
 
 def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, float]:
-    """Return the seconds since the last sign of life, from heartbeat Leases, of the nodes that were not written for long.
+    """Return the seconds since the last sign of life, from heartbeat Leases, of the nodes that were not written for
+    long.
 
     A Node without a heartbeat, or without a Lease, is not judged by it.
     """
@@ -144,6 +191,9 @@ def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, floa
 
 def _control_plane(session: Session, masters: list[str]) -> list[str]:
     """Return which API servers and etcd members on other nodes are not Ready, so that this one must not go as well."""
-    return [f"{row['namespace']}/{row['name']} on {node or 'no node'} is not Ready ({row['reason'] or row['phase'] or 'unknown'}): {', '.join(masters)} of the "
-            "control plane waits until the others are whole. Look at `kubectl -n kube-system describe pod`, then run again"
-            for node, row in pods.control_plane(session) if node not in masters and not row["ready"]]
+    return [
+        f"{row['namespace']}/{row['name']} on {node or 'no node'} is not Ready ({row['reason'] or row['phase'] or 'unknown'}): {', '.join(masters)} of the "
+        "control plane waits until the others are whole. Look at `kubectl -n kube-system describe pod`, then run again"
+        for node, row in pods.control_plane(session)
+        if node not in masters and not row["ready"]
+    ]

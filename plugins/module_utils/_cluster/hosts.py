@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Nodes as inventory hosts: their variables, their address, and the names of the groups they are in."""
+
 from __future__ import annotations
 
 import typing as t
@@ -15,12 +16,16 @@ ALL_LABELS = "*"
 
 
 def read(session: Session, selectors: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
-    """Return the variables of all nodes that match the label selectors, by node name, as JSON can hold them. One LIST. Raises ClusterError."""
+    """Return the variables of all nodes that match the label selectors, by node name, as JSON can hold them. One LIST.
+    Raises ClusterError.
+    """
     return {name: variables(node) for name, node in nodes.read(session, None, selectors).items()}
 
 
 def variables(node: nodes.Node) -> dict[str, t.Any]:
-    """Return what a host knows of its node. All have a prefix: `roles` and `tags` are Ansible's own words, `labels` anybody's."""
+    """Return what a host knows of its node. All have a prefix: `roles` and `tags` are Ansible's own words, `labels`
+    anybody's.
+    """
     active = node.part("active")
     settled = info.settled(node)
     return {
@@ -72,5 +77,7 @@ GROUPS: dict[str, t.Callable[[t.Mapping[str, t.Any]], list[str]]] = {
 
 
 def groups(host: t.Mapping[str, t.Any], kinds: t.Collection[str], labels: t.Sequence[str]) -> list[str]:
-    """Return the names of the groups that a host is in, by kind (a key of GROUPS) and by labels (keys, or `*` for all of them)."""
+    """Return the names of the groups that a host is in, by kind (a key of GROUPS) and by labels (keys, or `*` for all
+    of them).
+    """
     return [name for kind in kinds for name in GROUPS[kind](host)] + _labels(host, labels)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The config status of many nodes from one LIST."""
+
 from __future__ import annotations
 
 import typing as t
@@ -19,7 +20,9 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 
 def row(node: nodes.Node) -> dict[str, t.Any]:
-    """Return what users see of a node; the four parts have the names and shape of Node.status.config, whatever the delivery."""
+    """Return what users see of a node; the four parts have the names and shape of Node.status.config, whatever the
+    delivery.
+    """
     return {
         "delivery": node.delivery,
         "listening": node.listening,
@@ -43,11 +46,17 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
 
 def settled(node: nodes.Node) -> bool:
     """Tell whether the kubelet runs what it should, without an error."""
-    return not node.error and same_place(node.source, node.part("assigned")) and node.part("assigned") == node.part("active")
+    return (
+        not node.error
+        and same_place(node.source, node.part("assigned"))
+        and node.part("assigned") == node.part("active")
+    )
 
 
 def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
-    """Count what budgets and reports need; a node is unavailable when it is not Ready or not schedulable, whatever the cause."""
+    """Count what budgets and reports need; a node is unavailable when it is not Ready or not schedulable, whatever the
+    cause.
+    """
     values = list(rows.values())
     return {
         "nodes": len(values),

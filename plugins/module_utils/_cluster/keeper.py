@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A rollout's Lease, kept while something else takes long."""
+
 from __future__ import annotations
 
 import time
@@ -12,7 +13,8 @@ from .session import Session
 
 
 class Keeper:
-    """Renews a lease (without a name: there is none, as in check mode) whenever a third of its duration is over, the first time at once.
+    """Renews a lease (without a name: there is none, as in check mode) whenever a third of its duration is over, the
+    first time at once.
 
     One that was renewed a moment ago is `fresh`: its turn comes after a third of the duration.
     """

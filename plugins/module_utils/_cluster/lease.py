@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One rollout at a time on a node: who may begin, who has to wait, and who is dead.
 
-Two rollouts whose nodes overlap exclude each other, others do not know of each other. The order of the steps is the proof: each creates its claim, then
-lists all claims, then goes on or withdraws. Of two claims the one created second is listed with the first, and gives way; so both can never be held, and the
-first is never stopped by the second. A dead holder's Lease is deleted, only as it was read, before a new one is held.
+Two rollouts whose nodes overlap exclude each other, others do not know of each other. The order of the steps is the
+proof: each creates its claim, then lists all claims, then goes on or withdraws. Of two claims the one created second is
+listed with the first, and gives way; so both can never be held, and the first is never stopped by the second. A dead
+holder's Lease is deleted, only as it was read, before a new one is held.
 """
+
 from __future__ import annotations
 
 import time
@@ -29,7 +31,9 @@ def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     if not options["nodes"]:
         raise ClusterError("nodes is an empty list: name the nodes of the rollout")
     if options["duration"] < 1:
-        raise ClusterError(f"duration is {options['duration']}: give the seconds after which a holder that does not renew counts as dead, such as 300")
+        raise ClusterError(
+            f"duration is {options['duration']}: give the seconds after which a holder that does not renew counts as dead, such as 300"
+        )
     if options["wait"] is None:
         options = {**options, "wait": options["duration"] + 10}
     if check_mode:
@@ -38,7 +42,8 @@ def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
 
 
 def renew(session: Session, lease: dict[str, t.Any] | None) -> None:
-    """Tell the others that the rollout is alive (one PATCH); nothing without a lease, or with that of check mode, which has no name.
+    """Tell the others that the rollout is alive (one PATCH); nothing without a lease, or with that of check mode, which
+    has no name.
 
     Raises ClusterError when the lease is not ours any more.
     """
@@ -58,10 +63,14 @@ def _hold(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
         _outlast(session, options, obstacles, end)
 
 
-def _claim(session: Session, options: dict[str, t.Any], taken_over: list[dict[str, t.Any]]) -> tuple[claims.Claim | None, list[claims.Claim]]:
+def _claim(
+    session: Session, options: dict[str, t.Any], taken_over: list[dict[str, t.Any]]
+) -> tuple[claims.Claim | None, list[claims.Claim]]:
     """Return our claim, held, or what stands in its way; note in `taken_over` whose Lease was deleted for it."""
     before = time.time()
-    own = claims.create(session, options["namespace"], options["holder"], options["group"], options["nodes"], options["duration"])
+    own = claims.create(
+        session, options["namespace"], options["holder"], options["group"], options["nodes"], options["duration"]
+    )
     try:
         _check_clock(session, own, before, time.time())
         others = [claim for claim in claims.read(session, own.namespace, options["nodes"]) if claim.uid != own.uid]
@@ -93,14 +102,18 @@ def _withdraw(session: Session, own: claims.Claim) -> None:
 
 
 def _outlast(session: Session, options: dict[str, t.Any], obstacles: list[claims.Claim], end: float) -> None:
-    """Wait until nothing is in the way any more. Raises ClusterError as soon as a holder shows that it is alive, or cannot expire in time."""
+    """Wait until nothing is in the way any more. Raises ClusterError as soon as a holder shows that it is alive, or
+    cannot expire in time.
+    """
     first = {claim.uid: claim.renewed for claim in obstacles}
     while obstacles:
         now, left = time.time(), end - time.monotonic()
         holders = [claim for claim in obstacles if claim.held]
         alive = any(first.get(claim.uid) != claim.renewed for claim in holders)
         if alive or left <= 0 or any(claim.expires - now > left for claim in holders):
-            raise ClusterError(_refusal(options, obstacles, now), {"changed": False, "obstacles": [_row(claim) for claim in obstacles]})
+            raise ClusterError(
+                _refusal(options, obstacles, now), {"changed": False, "obstacles": [_row(claim) for claim in obstacles]}
+            )
         time.sleep(min(POLL, left))
         obstacles = _standing(session, options)
 
@@ -113,21 +126,29 @@ def _standing(session: Session, options: dict[str, t.Any]) -> list[claims.Claim]
 
 
 def _check_clock(session: Session, own: claims.Claim, before: float, after: float) -> None:
-    """Refuse to judge others by a clock that is wrong: a live holder would be taken for a dead one, or we for dead. The API server's is what all share."""
+    """Refuse to judge others by a clock that is wrong: a live holder would be taken for a dead one, or we for dead. The
+    API server's is what all share.
+    """
     tolerated = own.duration / 4
     # creationTimestamp has whole seconds.
     off = max(before - tolerated - own.created - 1, own.created - after - tolerated)
     if off > 0:
-        raise ClusterError(f"this machine's clock and that of {session.host} differ by {moment.span(off + tolerated)}: whether another rollout is alive cannot "
-                           "be told. Set the clocks (NTP), then run again; nothing was changed")
+        raise ClusterError(
+            f"this machine's clock and that of {session.host} differ by {moment.span(off + tolerated)}: whether another rollout is alive cannot "
+            "be told. Set the clocks (NTP), then run again; nothing was changed"
+        )
 
 
 def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
     """Tell what would stand in the way, and create nothing (one LIST)."""
     obstacles = _standing(session, options)
     return {
-        "changed": True, "lease": {}, "taken_over": [], "obstacles": [_row(claim) for claim in obstacles],
-        "warnings": [_refusal(options, obstacles, time.time())] if obstacles else []}
+        "changed": True,
+        "lease": {},
+        "taken_over": [],
+        "obstacles": [_row(claim) for claim in obstacles],
+        "warnings": [_refusal(options, obstacles, time.time())] if obstacles else [],
+    }
 
 
 def _release(session: Session, lease: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -135,14 +156,20 @@ def _release(session: Session, lease: dict[str, t.Any], check_mode: bool) -> dic
     changed = False
     if lease.get("name"):
         _check(lease)
-        changed = claims.exists(session, lease) if check_mode else claims.delete(session, lease["namespace"], lease["name"], lease["uid"])
+        changed = (
+            claims.exists(session, lease)
+            if check_mode
+            else claims.delete(session, lease["namespace"], lease["name"], lease["uid"])
+        )
     return {"changed": changed, "lease": lease, "taken_over": [], "obstacles": []}
 
 
 def _check(lease: dict[str, t.Any]) -> None:
     absent = {"namespace", "uid", "holder", "duration"} - set(lease)
     if absent:
-        raise ClusterError(f"lease has no {', '.join(sorted(absent))}: give what kubelet_rollout_lease returned as lease, unchanged")
+        raise ClusterError(
+            f"lease has no {', '.join(sorted(absent))}: give what kubelet_rollout_lease returned as lease, unchanged"
+        )
 
 
 def _row(claim: claims.Claim) -> dict[str, t.Any]:
@@ -157,7 +184,10 @@ def _refusal(options: dict[str, t.Any], obstacles: t.Sequence[claims.Claim], now
         did = "rolls out to" if claim.held else "is about to roll out to"
         lines.append(
             f"{claim.holder} {did} {claim.group or 'an unnamed group'} since {moment.text(claim.acquired)}, renewed its Lease {claim.namespace}/{claim.name} "
-            f"{moment.span(now - claim.renewed)} ago and counts as dead when it has not for {claim.duration} s; nodes in both: {names}.")
-    lines.append("Wait until it is done and run again. If you know that it is dead: run again, which waits until its Lease expires, or "
-                 f"`kubectl -n {obstacles[0].namespace} delete lease {' '.join(claim.name for claim in obstacles)}`.")
+            f"{moment.span(now - claim.renewed)} ago and counts as dead when it has not for {claim.duration} s; nodes in both: {names}."
+        )
+    lines.append(
+        "Wait until it is done and run again. If you know that it is dead: run again, which waits until its Lease expires, or "
+        f"`kubectl -n {obstacles[0].namespace} delete lease {' '.join(claim.name for claim in obstacles)}`."
+    )
     return "\n".join(lines)

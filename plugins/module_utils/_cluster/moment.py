@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Moments as the API writes them (metav1.Time, metav1.MicroTime), in seconds since 1970."""
+
 from __future__ import annotations
 
 import datetime

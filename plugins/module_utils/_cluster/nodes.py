@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Node objects: read in one LIST, or again by name, trimmed to what we need, and their config source written."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -22,13 +23,18 @@ AUTO, NATIVE, CHECKPOINT, NONE = "auto", "native", "checkpoint", "none"
 DELIVERIES = (AUTO, NATIVE, CHECKPOINT)
 # Where the source of a node stands, by delivery.
 WHERE = {NATIVE: "spec.configSource", CHECKPOINT: f"the annotation {annotation.SOURCE}", NONE: "spec.configSource"}
-# Where a LIST had more nodes than so many times those that are read again, a GET each costs less, here and in the API server.
+# Where a LIST had more nodes than so many times those that are read again, a GET each costs less, here and in the API
+# server.
 MANY = 4
 # Large enough for few requests, small enough that a page of full Node objects (20 KB each) stays cheap to parse.
 PAGE = 250
 # Argument spec of the modules that choose nodes by name or label.
-SELECTION: dict[str, dict[str, t.Any]] = {"nodes": {"type": "list", "elements": "str"}, "label_selectors": {"type": "list", "elements": "str"}}
-# The first and last minor whose kubelet follows Node.spec.configSource.configMap (kubernetes PR 63221; removed by PR 106932).
+SELECTION: dict[str, dict[str, t.Any]] = {
+    "nodes": {"type": "list", "elements": "str"},
+    "label_selectors": {"type": "list", "elements": "str"},
+}
+# The first and last minor whose kubelet follows Node.spec.configSource.configMap (kubernetes PR 63221; removed by PR
+# 106932).
 NATIVE_MINORS = range(11, 24)
 # Labels that say what a node is for, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
 ROLE_PREFIX, ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
@@ -36,7 +42,8 @@ ROLE_PREFIX, ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
 
 @dataclasses.dataclass(frozen=True)
 class Side:
-    """One delivery's view of a node: the reference it should run (None: its local config), and its status in the shape of Node.status.config.
+    """One delivery's view of a node: the reference it should run (None: its local config), and its status in the shape
+    of Node.status.config.
 
     A status of None was never reported.
     """
@@ -47,10 +54,11 @@ class Side:
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """What we need of a Node object. `native` is spec.configSource and status.config, `checkpoint` the annotations of the other delivery.
+    """What we need of a Node object. `native` is spec.configSource and status.config, `checkpoint` the annotations of
+    the other delivery.
 
-    `delivery` says which of the two counts: `native`, `checkpoint`, or `none` when nothing delivers a config to the node yet.
-    `cordoned` is our own mark on a node that we cordoned, None without it.
+    `delivery` says which of the two counts: `native`, `checkpoint`, or `none` when nothing delivers a config to the
+    node yet. `cordoned` is our own mark on a node that we cordoned, None without it.
     """
 
     name: str
@@ -78,7 +86,7 @@ class Node:
     @property
     def roles(self) -> list[str]:
         """What `kubectl get nodes` shows as roles, none where that shows <none>."""
-        marked = {key[len(ROLE_PREFIX):] for key in self.labels if key.startswith(ROLE_PREFIX)}
+        marked = {key[len(ROLE_PREFIX) :] for key in self.labels if key.startswith(ROLE_PREFIX)}
         return sorted(filter(None, marked | {self.labels.get(ROLE, "")}))
 
     @property
@@ -125,8 +133,14 @@ class Node:
     @property
     def references(self) -> list[dict[str, str]]:
         """Every ConfigMap reference the node has, in either delivery."""
-        found = [reference for side in (self.native, self.checkpoint)
-                 for reference in (side.source, *(_part(side.status, name) for name in ("assigned", "active", "lastKnownGood")))]
+        found = [
+            reference
+            for side in (self.native, self.checkpoint)
+            for reference in (
+                side.source,
+                *(_part(side.status, name) for name in ("assigned", "active", "lastKnownGood")),
+            )
+        ]
         return [reference for reference in (*found, _reference(self.previous)) if reference]
 
     def seen_as(self, delivery: str) -> Node:
@@ -178,10 +192,13 @@ def trim(node: dict[str, t.Any]) -> Node:
 def read(session: Session, names: t.Collection[str] | None = None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
     """List nodes, by name where names are given, in the order of the names; else all that match the label selectors.
 
-    One LIST (a page for each 250 nodes), whatever the number of names. Raises ClusterError naming every node that does not exist.
+    One LIST (a page for each 250 nodes), whatever the number of names. Raises ClusterError naming every node that does
+    not exist.
     """
     if names is not None and not names:
-        raise ClusterError("nodes is an empty list: name at least one node, or leave it out for all nodes of the cluster")
+        raise ClusterError(
+            "nodes is an empty list: name at least one node, or leave it out for all nodes of the cluster"
+        )
     query: list[tuple[str, t.Any]] = [("labelSelector", ",".join(selectors))] if selectors else []
     if names is not None and len(names) == 1:
         query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
@@ -193,14 +210,17 @@ def read(session: Session, names: t.Collection[str] | None = None, selectors: t.
 
 
 def again(session: Session, names: t.Collection[str]) -> dict[str, Node]:
-    """Read nodes by name that this session has read before, in the order of the names: a GET a node where they are few of those listed, else as `read`.
+    """Read nodes by name that this session has read before, in the order of the names: a GET a node where they are few
+    of those listed, else as `read`.
 
     Raises ClusterError naming every node that is gone.
     """
     if len(names) * MANY > session.nodes_listed:
         return read(session, names)
     found = {}
-    for outcome in bulk.each(list(names), lambda name: session.request("GET", _path(name)), session.concurrency, bulk.SHORT):
+    for outcome in bulk.each(
+        list(names), lambda name: session.request("GET", _path(name)), session.concurrency, bulk.SHORT
+    ):
         if outcome.value is not None:
             found[outcome.item] = trim(outcome.value)
         elif outcome.error and not (isinstance(outcome.error, ApiError) and outcome.error.status == 404):
@@ -208,7 +228,9 @@ def again(session: Session, names: t.Collection[str]) -> dict[str, Node]:
     return _in_order(session, names, found)
 
 
-def _in_order(session: Session, names: t.Collection[str], found: dict[str, Node], selectors: t.Sequence[str] = ()) -> dict[str, Node]:
+def _in_order(
+    session: Session, names: t.Collection[str], found: dict[str, Node], selectors: t.Sequence[str] = ()
+) -> dict[str, Node]:
     absent = [name for name in names if name not in found]
     if absent:
         raise ClusterError(
@@ -229,7 +251,9 @@ def _pages(session: Session, query: list[tuple[str, t.Any]]) -> list[Node]:
         more = ""
         try:
             while True:
-                page = session.request("GET", "/api/v1/nodes", [*query, ("limit", PAGE), *([("continue", more)] if more else [])])
+                page = session.request(
+                    "GET", "/api/v1/nodes", [*query, ("limit", PAGE), *([("continue", more)] if more else [])]
+                )
                 nodes.extend(trim(item) for item in page.get("items") or [])
                 more = (page.get("metadata") or {}).get("continue") or ""
                 if not more:
@@ -241,13 +265,20 @@ def _pages(session: Session, query: list[tuple[str, t.Any]]) -> list[Node]:
     raise AssertionError("the last try returns or raises")
 
 
-def write_source(session: Session, node: Node, source: dict[str, str] | None, dry_run: bool, sides: t.Collection[str] = (),
-                 notes: t.Mapping[str, str | None] | None = None) -> Node:
+def write_source(
+    session: Session,
+    node: Node,
+    source: dict[str, str] | None,
+    dry_run: bool,
+    sides: t.Collection[str] = (),
+    notes: t.Mapping[str, str | None] | None = None,
+) -> Node:
     """Set or remove (None) what a node should run with a merge patch; return the node as the API server stored it.
 
-    `sides` are the deliveries to write it for, by default the one that counts; `notes` are annotations to set or remove (None) beside. The patch
-    carries the resourceVersion that was read, so a change by somebody else in between is never overwritten unseen: on a conflict the node is read
-    again, and the patch is repeated only while the sources are still those we decided upon.
+    `sides` are the deliveries to write it for, by default the one that counts; `notes` are annotations to set or remove
+    (None) beside. The patch carries the resourceVersion that was read, so a change by somebody else in between is never
+    overwritten unseen: on a conflict the node is read again, and the patch is repeated only while the sources are still
+    those we decided upon.
     """
     sides = sides or (node.delivery,)
     path = _path(node.name)
@@ -256,7 +287,9 @@ def write_source(session: Session, node: Node, source: dict[str, str] | None, dr
     for _attempt in range(5):
         try:
             patch = _patch(current.resource_version, source, sides, notes or {})
-            return trim(session.request("PATCH", path, query, patch, "application/merge-patch+json")).seen_as(node.delivery)
+            return trim(session.request("PATCH", path, query, patch, "application/merge-patch+json")).seen_as(
+                node.delivery
+            )
         except ApiError as error:
             if error.status != 409:
                 raise
@@ -267,14 +300,23 @@ def write_source(session: Session, node: Node, source: dict[str, str] | None, dr
         for side in sides:
             now = current.side(side).source
             if now != node.side(side).source:
-                raise ApiError(409, f"somebody else changed {WHERE[side]} to {describe(now)} meanwhile; run again to decide anew", "Conflict")
+                raise ApiError(
+                    409,
+                    f"somebody else changed {WHERE[side]} to {describe(now)} meanwhile; run again to decide anew",
+                    "Conflict",
+                )
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
 
 
-def _patch(resource_version: str, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]) -> dict[str, t.Any]:
+def _patch(
+    resource_version: str, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]
+) -> dict[str, t.Any]:
     whole = {"configMap": source} if source else None
     body: dict[str, t.Any] = {"metadata": {"resourceVersion": resource_version}}
-    annotations = {**notes, **({annotation.SOURCE: annotation.text(whole) if whole else None} if CHECKPOINT in sides else {})}
+    annotations = {
+        **notes,
+        **({annotation.SOURCE: annotation.text(whole) if whole else None} if CHECKPOINT in sides else {}),
+    }
     if annotations:
         body["metadata"]["annotations"] = annotations
     if set(sides) - {CHECKPOINT}:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether somebody asked rollouts to stop, by a key of a ConfigMap that anybody can set with kubectl."""
+
 from __future__ import annotations
 
 import typing as t
@@ -20,7 +21,11 @@ def read(session: Session, namespace: str, name: str) -> dict[str, str] | None:
     data = found.get("data") or {}
     if data.get(KEY, "").strip().lower() in GOES_ON:
         return None
-    writers = [entry for entry in found["metadata"].get("managedFields") or [] if f"f:{KEY}" in ((entry.get("fieldsV1") or {}).get("f:data") or {})]
+    writers = [
+        entry
+        for entry in found["metadata"].get("managedFields") or []
+        if f"f:{KEY}" in ((entry.get("fieldsV1") or {}).get("f:data") or {})
+    ]
     last: dict[str, t.Any] = max(writers, key=lambda entry: str(entry.get("time") or ""), default={})
     since = last.get("time") or found["metadata"].get("creationTimestamp") or ""
     return {"since": since, "by": last.get("manager") or "", "reason": (data.get(REASON) or "").strip()}

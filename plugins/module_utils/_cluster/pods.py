@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pods of nodes, trimmed to what tells whether a change cost one of them."""
+
 from __future__ import annotations
 
 import typing as t
@@ -44,7 +45,8 @@ def of_node(session: Session, name: str) -> Rows:
 def row(pod: dict[str, t.Any]) -> dict[str, t.Any]:
     """Reduce a Pod object as the API returns it.
 
-    Init containers count among the containers: they run again with a new sandbox, and from 1.28 on some of them stay (names are unique in both).
+    Init containers count among the containers: they run again with a new sandbox, and from 1.28 on some of them stay
+    (names are unique in both).
     """
     meta, status = pod["metadata"], pod.get("status") or {}
     containers = [item for kind in ("initContainerStatuses", "containerStatuses") for item in status.get(kind) or []]
@@ -53,11 +55,18 @@ def row(pod: dict[str, t.Any]) -> dict[str, t.Any]:
     return {
         "namespace": meta["namespace"],
         "name": meta["name"],
-        "ready": any(item.get("type") == "Ready" and item.get("status") == "True" for item in status.get("conditions") or []),
+        "ready": any(
+            item.get("type") == "Ready" and item.get("status") == "True" for item in status.get("conditions") or []
+        ),
         "restarts": sum(restarts.values()),
         "containers": restarts,
-        # A container that was removed by hand counts its restarts from 0 again. Init containers that are done may be cleaned away.
-        "ids": {item["name"]: item["containerID"] for item in status.get("containerStatuses") or [] if item.get("containerID")},
+        # A container that was removed by hand counts its restarts from 0 again. Init containers that are done may be
+        # cleaned away.
+        "ids": {
+            item["name"]: item["containerID"]
+            for item in status.get("containerStatuses") or []
+            if item.get("containerID")
+        },
         "emptydir": any("emptyDir" in volume for volume in (pod.get("spec") or {}).get("volumes") or []),
         "static": MIRROR in (meta.get("annotations") or {}),
         "owner": f"{owner['kind']}/{owner['name']}" if owner else "",
@@ -75,7 +84,9 @@ def _reason(meta: dict[str, t.Any], status: dict[str, t.Any], containers: list[d
 
 
 def control_plane(session: Session) -> list[tuple[str, dict[str, t.Any]]]:
-    """Return node and row of every API server and etcd that runs as a pod, by the labels kubeadm gives its static pods (one LIST)."""
+    """Return node and row of every API server and etcd that runs as a pod, by the labels kubeadm gives its static pods
+    (one LIST).
+    """
     query = [("labelSelector", "tier=control-plane,component in (kube-apiserver,etcd)")]
     found = session.request("GET", "/api/v1/namespaces/kube-system/pods", query).get("items") or []
     return [((item.get("spec") or {}).get("nodeName") or "", row(item)) for item in found]

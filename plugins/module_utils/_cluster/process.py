@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The kubelet's process, seen through the API server's proxy."""
+
 from __future__ import annotations
 
 import re
@@ -10,9 +11,11 @@ import urllib.parse
 from .errors import ApiError
 from .session import Session
 
-# Of the kubelet's endpoints only this one has it in 1.20: 80 to 100 KB, 8 KB on the way; /metrics/resource has it from later versions on.
+# Of the kubelet's endpoints only this one has it in 1.20: 80 to 100 KB, 8 KB on the way; /metrics/resource has it from
+# later versions on.
 METRICS = "metrics"
-# Both ways to tell a process's start go by the node's clock as it is now, and clocks are set (procfs: btime; the guard: time.time()).
+# Both ways to tell a process's start go by the node's clock as it is now, and clocks are set (procfs: btime; the guard:
+# time.time()).
 TOLERANCE = 2.0
 
 

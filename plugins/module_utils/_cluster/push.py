@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage push: one content-addressed ConfigMap for each variant; and its end, prune."""
+
 from __future__ import annotations
 
 import re
@@ -14,34 +15,56 @@ from .session import Session
 
 
 def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Make sure that every variant exists as a ConfigMap; with state `pruned` that only those in use do, with `kubeadm` that its own is in step."""
+    """Make sure that every variant exists as a ConfigMap; with state `pruned` that only those in use do, with `kubeadm`
+    that its own is in step.
+    """
     if options["state"] == "pruned":
         return _prune(session, options, check_mode)
     if options["state"] == "kubeadm":
         return kubeadm.keep_in_step(session, options, check_mode)
     wanted = _wanted(options)
-    names = {label: identity.configmap_name(options["name"], text, options["key"]) for label, (_variant, text) in wanted.items()}
-    outcomes = bulk.each(list(wanted), lambda label: _ensure(session, options, names[label], *wanted[label], check_mode), session.concurrency)
+    names = {
+        label: identity.configmap_name(options["name"], text, options["key"])
+        for label, (_variant, text) in wanted.items()
+    }
+    outcomes = bulk.each(
+        list(wanted),
+        lambda label: _ensure(session, options, names[label], *wanted[label], check_mode),
+        session.concurrency,
+    )
     rows = {outcome.item: outcome.value for outcome in outcomes if outcome.value is not None}
     result = {
         "changed": any(row["changed"] for row in rows.values()),
         "configmaps": rows,
         "summary": {"configmaps": len(rows), "created": sum(row["changed"] for row in rows.values())},
-        "diff": [_diff(row["namespace"], row["name"], "", wanted[label][1]) for label, row in rows.items() if row["changed"]],
+        "diff": [
+            _diff(row["namespace"], row["name"], "", wanted[label][1]) for label, row in rows.items() if row["changed"]
+        ],
     }
-    failed = [f"{options['namespace']}/{names[outcome.item]}: {outcome.error.message}" for outcome in outcomes if outcome.error]
+    failed = [
+        f"{options['namespace']}/{names[outcome.item]}: {outcome.error.message}"
+        for outcome in outcomes
+        if outcome.error
+    ]
     if failed:
-        raise ClusterError("\n".join([f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be made.", *failed]), result)
+        raise ClusterError(
+            "\n".join([f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be made.", *failed]),
+            result,
+        )
     return result
 
 
 def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
-    """Return (variant, text) of all that is to be pushed, by variant or file; everything is checked before anything is written."""
+    """Return (variant, text) of all that is to be pushed, by variant or file; everything is checked before anything is
+    written.
+    """
     wanted: dict[str, tuple[str, str]] = {}
     for variant, config in (options["variants"] or {}).items():
         if identity.variant(config) != variant:
-            raise ClusterError(f"variants: the configuration under {variant} has the hash {identity.variant(config)}; it was changed on the way here. "
-                               "Pass the plan on as it is, or give files with src")
+            raise ClusterError(
+                f"variants: the configuration under {variant} has the hash {identity.variant(config)}; it was changed on the way here. "
+                "Pass the plan on as it is, or give files with src"
+            )
         wanted[variant] = (variant, document.render(config))
     for path in options["src"] or []:
         try:
@@ -62,15 +85,19 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
     return wanted
 
 
-def _ensure(session: Session, options: dict[str, t.Any], name: str, variant: str, text: str, check_mode: bool) -> dict[str, t.Any]:
+def _ensure(
+    session: Session, options: dict[str, t.Any], name: str, variant: str, text: str, check_mode: bool
+) -> dict[str, t.Any]:
     namespace, key = options["namespace"], options["key"]
     there = configmaps.read(session, namespace, name)
     changed = there is None
     if there is None:
         there = configmaps.create(session, _body(options, variant, name, text), check_mode)
     if (there.get("data") or {}).get(key) != text or len(there["data"]) > 1 or there.get("binaryData"):
-        raise ClusterError("it exists with other content than its name stands for: somebody edited it in place. Kubelets that follow it run the edited "
-                           "content; look at it with kubectl, delete it once no node uses it, and run again")
+        raise ClusterError(
+            "it exists with other content than its name stands for: somebody edited it in place. Kubelets that follow it run the edited "
+            "content; look at it with kubectl, delete it once no node uses it, and run again"
+        )
     return {"changed": changed, "variant": variant, **configmaps.reference(there, key)}
 
 
@@ -98,7 +125,11 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     used = _used(nodes.read(session).values())
     # The hash and nothing more: `NAME-gpu` is another name, whose ConfigMaps begin like ours.
     made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
-    idle = [item for item in ours if made.fullmatch(item["metadata"]["name"]) and (options["namespace"], item["metadata"]["name"]) not in used]
+    idle = [
+        item
+        for item in ours
+        if made.fullmatch(item["metadata"]["name"]) and (options["namespace"], item["metadata"]["name"]) not in used
+    ]
     outcomes = bulk.each(idle, lambda item: configmaps.delete(session, item, check_mode), session.concurrency)
     gone = [outcome.item for outcome in outcomes if outcome.error is None]
     key = options["key"]
@@ -108,7 +139,10 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         "pruned": sorted(item["metadata"]["name"] for item in gone),
         "kept": sorted(item["metadata"]["name"] for item in ours if item not in idle),
         "summary": {"pruned": len(gone), "kept": len(ours) - len(idle)},
-        "diff": [_diff(options["namespace"], item["metadata"]["name"], (item.get("data") or {}).get(key, ""), "") for item in gone],
+        "diff": [
+            _diff(options["namespace"], item["metadata"]["name"], (item.get("data") or {}).get(key, ""), "")
+            for item in gone
+        ],
     }
     failed = [f"{outcome.item['metadata']['name']}: {outcome.error.message}" for outcome in outcomes if outcome.error]
     if failed:

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one place that imports the Python package `kubernetes`.
 
-Only fixed paths are asked for, through the dynamic client's `request`: no discovery, and none of the typed models, which
-refuse objects they do not know and change with every release of the package.
+Only fixed paths are asked for, through the dynamic client's `request`: no discovery, and none of the typed models,
+which refuse objects they do not know and change with every release of the package.
 """
+
 from __future__ import annotations
 
 import copy
@@ -35,8 +36,8 @@ except ImportError:
 LOWEST = (28, 1, 0)
 # These two send no Authorization header when given a token (kubernetes-client/python issue 2591).
 BROKEN = ((36, 0, 0), (36, 0, 1))
-# How long a request is repeated, in seconds: short while we do not know whether the address is right at all, long enough
-# afterwards to sit out the restart of an API server.
+# How long a request is repeated, in seconds: short while we do not know whether the address is right at all, long
+# enough afterwards to sit out the restart of an API server.
 FIRST_CONTACT = 10.0
 # The same for what runs in the middle of a rollout, where the address has been right a moment ago.
 PATIENT_CONTACT = 40.0
@@ -58,8 +59,8 @@ def check_library() -> None:
 class Session:
     """A connection to one API server that repeats what may be repeated.
 
-    `sent` counts the requests that left, repeats included; `nodes_listed` is how many nodes its last LIST of them had. `warnings` collects the API
-    server's own warnings (RFC 9111 Warning headers), each once.
+    `sent` counts the requests that left, repeats included; `nodes_listed` is how many nodes its last LIST of them had.
+    `warnings` collects the API server's own warnings (RFC 9111 Warning headers), each once.
     """
 
     def __init__(self, options: dict[str, t.Any], outage: float = OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
@@ -97,31 +98,59 @@ class Session:
         try:
             return json.loads(content)
         except ValueError as error:
-            raise ApiError(200, f"{self.host} answered {method} {path} with something that is not JSON; is it a Kubernetes API server?") from error
+            raise ApiError(
+                200,
+                f"{self.host} answered {method} {path} with something that is not JSON; is it a Kubernetes API server?",
+            ) from error
 
     def text(self, path: str, budget: float | None = None) -> str:
         """GET what a kubelet serves as plain text, compressed on its way; `budget` as in `request`. Raises ApiError."""
-        return self._send("GET", path, (), None, {"headers": {"Accept-Encoding": "gzip"}}, budget).decode("utf-8", "replace")
+        return self._send("GET", path, (), None, {"headers": {"Accept-Encoding": "gzip"}}, budget).decode(
+            "utf-8", "replace"
+        )
 
-    def _send(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]], body: t.Any, more: dict[str, t.Any], budget: float | None) -> bytes:
+    def _send(
+        self,
+        method: str,
+        path: str,
+        query: t.Sequence[tuple[str, t.Any]],
+        body: t.Any,
+        more: dict[str, t.Any],
+        budget: float | None,
+    ) -> bytes:
         limit = self._outage if self._answered else self._first_contact
         if self._lost:
             # One request has waited in vain already; the many behind it must not each wait as long.
             limit = 0.0
         try:
-            return persist(lambda: self._once(method, path, query, body, **more), limit if budget is None else min(budget, limit))
+            return persist(
+                lambda: self._once(method, path, query, body, **more), limit if budget is None else min(budget, limit)
+            )
         except ApiError as error:
             self._lost = error.status == 0
             raise
 
-    def _once(self, method: str, path: str, query: t.Sequence[tuple[str, t.Any]], body: t.Any, content_type: str = "application/json",
-              headers: t.Mapping[str, str] = MappingProxyType({})) -> bytes:
+    def _once(
+        self,
+        method: str,
+        path: str,
+        query: t.Sequence[tuple[str, t.Any]],
+        body: t.Any,
+        content_type: str = "application/json",
+        headers: t.Mapping[str, str] = MappingProxyType({}),
+    ) -> bytes:
         with self._lock:
             self.sent += 1
         try:
             answer = self._client.request(
-                method, path, body=body, query_params=list(query), header_params={**self._headers, **headers}, content_type=content_type,
-                serialize=False, _request_timeout=self._timeout,
+                method,
+                path,
+                body=body,
+                query_params=list(query),
+                header_params={**self._headers, **headers},
+                content_type=content_type,
+                serialize=False,
+                _request_timeout=self._timeout,
             )
             # Only now is the answer read, and the connection may be lost in the midst of it.
             content: bytes = answer.data
@@ -148,12 +177,22 @@ class Session:
 def _configuration(options: dict[str, t.Any]) -> t.Any:
     configuration = kubernetes.client.Configuration()
     if options.get("in_cluster"):
-        _guard("in-cluster credentials", lambda: kubernetes.config.load_incluster_config(client_configuration=configuration))
+        _guard(
+            "in-cluster credentials",
+            lambda: kubernetes.config.load_incluster_config(client_configuration=configuration),
+        )
     elif not options.get("host") or options.get("kubeconfig"):
         _load_kubeconfig(options, configuration)
     for option, attribute in (
-        ("host", "host"), ("username", "username"), ("password", "password"), ("validate_certs", "verify_ssl"), ("ca_cert", "ssl_ca_cert"),
-        ("client_cert", "cert_file"), ("client_key", "key_file"), ("proxy", "proxy"), ("no_proxy", "no_proxy"),
+        ("host", "host"),
+        ("username", "username"),
+        ("password", "password"),
+        ("validate_certs", "verify_ssl"),
+        ("ca_cert", "ssl_ca_cert"),
+        ("client_cert", "cert_file"),
+        ("client_key", "key_file"),
+        ("proxy", "proxy"),
+        ("no_proxy", "no_proxy"),
     ):
         if options.get(option) is not None:
             setattr(configuration, attribute, options[option])
@@ -162,7 +201,9 @@ def _configuration(options: dict[str, t.Any]) -> t.Any:
         if options.get(option) and not os.path.isfile(options[option]):
             raise ClusterError(f"{option}: there is no file {options[option]}")
     if options.get("proxy_headers"):
-        configuration.proxy_headers = urllib3.util.make_headers(**{name: value for name, value in options["proxy_headers"].items() if value})
+        configuration.proxy_headers = urllib3.util.make_headers(
+            **{name: value for name, value in options["proxy_headers"].items() if value}
+        )
     configuration.connection_pool_maxsize = options.get("concurrency") or 8
     # We repeat requests ourselves, knowing which failures pass.
     configuration.retries = False
@@ -196,16 +237,29 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
     given = options.get("kubeconfig")
     context = options.get("context")
     if isinstance(given, dict):
-        _guard("kubeconfig (given as a mapping)", lambda: kubernetes.config.load_kube_config_from_dict(
-            given, context=context, client_configuration=configuration))
+        _guard(
+            "kubeconfig (given as a mapping)",
+            lambda: kubernetes.config.load_kube_config_from_dict(
+                given, context=context, client_configuration=configuration
+            ),
+        )
         return
     if given and not isinstance(given, str):
         raise ClusterError(f"kubeconfig: give the path of a file or a mapping, not {type(given).__name__}")
     path = os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
     if not any(os.path.isfile(part) for part in path.split(os.pathsep)):
-        raise ClusterError(f"no kubeconfig at {path}: name one with the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, or give host and api_key")
-    _guard(f"kubeconfig {path}", lambda: kubernetes.config.load_kube_config(
-        config_file=path, context=context, client_configuration=configuration, persist_config=bool(options.get("persist_config"))))
+        raise ClusterError(
+            f"no kubeconfig at {path}: name one with the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, or give host and api_key"
+        )
+    _guard(
+        f"kubeconfig {path}",
+        lambda: kubernetes.config.load_kube_config(
+            config_file=path,
+            context=context,
+            client_configuration=configuration,
+            persist_config=bool(options.get("persist_config")),
+        ),
+    )
 
 
 def _guard(what: str, load: t.Callable[[], t.Any]) -> None:
@@ -222,7 +276,9 @@ def _headers(options: dict[str, t.Any]) -> dict[str, t.Any]:
     groups = options.get("impersonate_groups") or []
     if len(groups) > 1:
         # Kubernetes wants the header once a group; the library keeps one value a header.
-        raise ClusterError(f"impersonate_groups: the Python package kubernetes can send one group only, {len(groups)} were given")
+        raise ClusterError(
+            f"impersonate_groups: the Python package kubernetes can send one group only, {len(groups)} were given"
+        )
     if groups:
         headers["Impersonate-Group"] = groups[0]
     return headers
@@ -236,15 +292,22 @@ def _refusal(host: str, error: t.Any) -> ApiError:
         status = json.loads(body)
         message = status.get("message") or body
         reason = status.get("reason") or ""
-        causes = {item.get("reason") or "": item.get("message") or "" for item in (status.get("details") or {}).get("causes") or []}
+        causes = {
+            item.get("reason") or "": item.get("message") or ""
+            for item in (status.get("details") or {}).get("causes") or []
+        }
     except (ValueError, AttributeError):
         message = body.strip()
     message = message or str(error.reason)
     if error.status == 401:
-        message = (f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, expired or "
-                   "belongs to another cluster; renew it and run again")
+        message = (
+            f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, expired or "
+            "belongs to another cluster; renew it and run again"
+        )
     elif error.status == 403:
-        message = f"{message} (the user in use lacks this permission; docs/rbac.yaml of the collection grants what is needed)"
+        message = (
+            f"{message} (the user in use lacks this permission; docs/rbac.yaml of the collection grants what is needed)"
+        )
     after = (error.headers or {}).get("Retry-After")
     seconds = float(after) if after and re.fullmatch(r"\d+", after) else None
     return ApiError(error.status, f"{message}", reason, seconds, error.status in TRANSIENT, causes)
@@ -252,7 +315,9 @@ def _refusal(host: str, error: t.Any) -> ApiError:
 
 def _no_answer(host: str, error: Exception) -> ApiError:
     text = _short(error)
-    lasting = isinstance(error, urllib3.exceptions.SSLError) or "CERTIFICATE_VERIFY_FAILED" in text or "SSLError" in text
+    lasting = (
+        isinstance(error, urllib3.exceptions.SSLError) or "CERTIFICATE_VERIFY_FAILED" in text or "SSLError" in text
+    )
     lasting = lasting or "Name or service not known" in text or "Failed to resolve" in text
     return ApiError(0, f"no usable answer from the API server {host}: {text}", "NoAnswer", transient=not lasting)
 

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage soak: stay with nodes that were verified, prove them once more at the end, and see that the change cost no pod.
 
-Each poll is one LIST for all nodes, or a GET each where they are few of many. Processes and pods are looked at every LOOK seconds and at the end, live
-configurations, healthz and heartbeats at the end alone.
+Each poll is one LIST for all nodes, or a GET each where they are few of many. Processes and pods are looked at every
+LOOK seconds and at the end, live configurations, healthz and heartbeats at the end alone.
 """
+
 from __future__ import annotations
 
 import time
@@ -21,7 +22,8 @@ from .verdict import Verdict
 POLL, LOOK = 5.0, 30.0
 # At the end all is as it should be, or comes soon.
 END_POLL = 1.0
-# A Node that is not Ready, or a kubelet that does not answer, for so long does not come back by itself (node-monitor-grace-period is 40 s).
+# A Node that is not Ready, or a kubelet that does not answer, for so long does not come back by itself
+# (node-monitor-grace-period is 40 s).
 UNWELL = 60.0
 # healthz has to answer so often in a row.
 ROUNDS, BETWEEN = 3, 0.5
@@ -43,14 +45,16 @@ class Soak:
         self.end = started + options["seconds"]
         self.pods_end = started + max(options["seconds"], options["pods_timeout"])
         self.losses = {name: pod_loss.Losses([], [], []) for name in watch.nodes}
-        # What each node lacks and since when, by what told so; what it lacked, and what it showed, when it was last seen.
+        # What each node lacks and since when, by what told so; what it lacked, and what it showed, when it was last
+        # seen.
         self._unwell: dict[tuple[str, str], float] = {}
         self._missing: dict[str, str] = {}
         self._seen: dict[str, str] = {}
         self._said = {name: _told(node) for name, node in watch.nodes.items()}
         self._heartbeats = {name: node.heartbeat for name, node in watch.nodes.items()}
         self._births: dict[str, float] = {}
-        # Without a soak nothing lies between the verification and now: no heartbeat, no restart, no other configuration, no second thoughts of healthz.
+        # Without a soak nothing lies between the verification and now: no heartbeat, no restart, no other
+        # configuration, no second thoughts of healthz.
         self._stays = options["seconds"] > 0
         self._verified = not self._stays
         self._leases = diagnose.heartbeats(session, self.open) if self._stays else {}
@@ -61,7 +65,11 @@ class Soak:
         """Note when each kubelet was started. Whoever does not answer is closed."""
         for outcome in bulk.each(self.open, lambda name: process.birth(self.session, name), self.session.concurrency):
             if outcome.value is None:
-                self._fail(outcome.item, "not_ready", f"its kubelet did not answer when the soak began: {outcome.error.message if outcome.error else ''}")
+                self._fail(
+                    outcome.item,
+                    "not_ready",
+                    f"its kubelet did not answer when the soak began: {outcome.error.message if outcome.error else ''}",
+                )
             else:
                 self._births[outcome.item] = outcome.value
 
@@ -89,7 +97,9 @@ class Soak:
         for name in list(self.open):
             missing = self._missing.get(name) or self._seen.get(name) or "what was verified"
             if lost:
-                self._fail(name, "pending", f"{lost.message}; last seen: {missing}. Whether it held is not known: {AGAIN}")
+                self._fail(
+                    name, "pending", f"{lost.message}; last seen: {missing}. Whether it held is not known: {AGAIN}"
+                )
             else:
                 self._fail(name, "not_ready", f"its soak is over, and {missing}: {AGAIN}")
 
@@ -126,7 +136,11 @@ class Soak:
         self._missing[name] = message
         since = self._unwell.setdefault((name, teller), time.monotonic())
         if time.monotonic() - since >= UNWELL:
-            self._fail(name, state, f"{message}, for {time.monotonic() - since:.0f} s by now; look at `journalctl -u kubelet` on the node")
+            self._fail(
+                name,
+                state,
+                f"{message}, for {time.monotonic() - since:.0f} s by now; look at `journalctl -u kubelet` on the node",
+            )
 
     def _processes(self) -> None:
         names = [name for name in self.open if name not in self._missing and name in self._births]
@@ -141,7 +155,9 @@ class Soak:
     def _unanswered(self, outcome: bulk.Outcome[str, t.Any]) -> None:
         if isinstance(outcome.error, ApiError) and outcome.error.status == 0:
             raise outcome.error
-        message = f"its kubelet does not answer the API server ({outcome.error.message if outcome.error else 'no answer'})"
+        message = (
+            f"its kubelet does not answer the API server ({outcome.error.message if outcome.error else 'no answer'})"
+        )
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
             self._not_now(outcome.item, "kubelet", "not_ready", message)
         else:
@@ -149,7 +165,9 @@ class Soak:
 
     def _pods(self) -> None:
         names = [name for name in self.open if self.before[name]]
-        for outcome in bulk.each(names, lambda name: pods.of_node(self.session, name), self.session.concurrency, bulk.SHORT):
+        for outcome in bulk.each(
+            names, lambda name: pods.of_node(self.session, name), self.session.concurrency, bulk.SHORT
+        ):
             if outcome.value is None:
                 raise outcome.error or ClusterError("no answer")
             self._weigh(outcome.item, pod_loss.compare(self.before[outcome.item], outcome.value))
@@ -158,11 +176,17 @@ class Soak:
         self.losses[name] = found
         late = f"pods that were Ready before the change are not Ready again: {_named(found.unready)}"
         if self.allowed is not None and len(found.final) > self.allowed:
-            self._fail(name, "pods_lost", f"pods were lost or restarted during the batch: {_named(found.final)}. Its kubelet runs what it should; {LIMIT}")
+            self._fail(
+                name,
+                "pods_lost",
+                f"pods were lost or restarted during the batch: {_named(found.final)}. Its kubelet runs what it should; {LIMIT}",
+            )
         elif found.unready and time.monotonic() < self.pods_end:
             self._missing.setdefault(name, late)
         elif self.allowed is not None and len(found.final) + len(found.unready) > self.allowed:
-            self._fail(name, "pods_unready", f"{late}. Its kubelet runs what it should; {LIMIT}, pods_timeout how long to wait")
+            self._fail(
+                name, "pods_unready", f"{late}. Its kubelet runs what it should; {LIMIT}, pods_timeout how long to wait"
+            )
 
     def _health(self) -> None:
         for turn in range(ROUNDS if self._stays else 1):
@@ -182,16 +206,20 @@ class Soak:
         now = diagnose.heartbeats(self.session, names)
         for name in names:
             # Compared with what was seen before, by the node's own clock in both cases.
-            if now.get(name, 0.0) <= self._leases.get(name, 0.0) and self.watch.nodes[name].heartbeat <= self._heartbeats[name]:
+            if (
+                now.get(name, 0.0) <= self._leases.get(name, 0.0)
+                and self.watch.nodes[name].heartbeat <= self._heartbeats[name]
+            ):
                 self._missing[name] = "its kubelet has sent no heartbeat since the soak began"
 
 
 def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return a row a node when all are as they were verified; raises NodesFailed naming every node that is not, and why.
 
-    Begins now and takes `seconds`, more until every pod that was Ready is Ready again (`pods_timeout` seconds from the beginning), and less when all
-    nodes have failed before. Requests: a poll one LIST; at the beginning, every LOOK seconds and at the end a GET and, where the node had pods, a LIST a
-    node; at the end a GET for its configuration and ROUNDS for healthz, and a LIST of Leases.
+    Begins now and takes `seconds`, more until every pod that was Ready is Ready again (`pods_timeout` seconds from the
+    beginning), and less when all nodes have failed before. Requests: a poll one LIST; at the beginning, every LOOK
+    seconds and at the end a GET and, where the node had pods, a LIST a node; at the end a GET for its configuration and
+    ROUNDS for healthz, and a LIST of Leases.
     """
     started = time.monotonic()
     keeper = Keeper(session, None if check_mode else options["lease"])
@@ -210,9 +238,11 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 
 def at_once(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.Wanted] | None) -> dict[str, t.Any]:
-    """Wait as `verify` does, then look once at healthz and the pods of the nodes that run what they should, until those are Ready again.
+    """Wait as `verify` does, then look once at healthz and the pods of the nodes that run what they should, until those
+    are Ready again.
 
-    What a verification and a soak of 0 seconds after it come to, without reading all again between the two. Raises NodesFailed like both.
+    What a verification and a soak of 0 seconds after it come to, without reading all again between the two. Raises
+    NodesFailed like both.
     """
     started = time.monotonic()
     keeper = Keeper(session, options["lease"], fresh=True)
@@ -231,7 +261,9 @@ def _result(what: str, run: Soak, keeper: Keeper, started: float) -> dict[str, t
 
 
 def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
-    """Look until nothing is open or the time is over; return why the API server could not be asked, if it could not in the end."""
+    """Look until nothing is open or the time is over; return why the API server could not be asked, if it could not in
+    the end.
+    """
     lost: ClusterError | None = None
     looked = started
     while run.open:
@@ -246,8 +278,11 @@ def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError 
             # The API server may be away for longer than one request is repeated; the nodes go on without it.
             if not isinstance(error, ApiError) or not error.transient:
                 run.give_up(error)
-                raise NodesFailed(what, {name: row["message"] for name, row in run.rows(started)["nodes"].items() if not row["ok"]},
-                                  run.rows(started)) from error
+                raise NodesFailed(
+                    what,
+                    {name: row["message"] for name, row in run.rows(started)["nodes"].items() if not row["ok"]},
+                    run.rows(started),
+                ) from error
             run.look_away()
             lost = error
         now = time.monotonic()
@@ -277,14 +312,20 @@ def _told(node: nodes.Node) -> float:
 
 def _snapshot(given: dict[str, t.Any], name: str) -> pods.Rows:
     rows = given.get(name) or {}
-    if not isinstance(rows, dict) or not all(isinstance(row, dict) and row.keys() >= pod_loss.FIELDS for row in rows.values()):
-        raise ClusterError(f"pods: what there is for node {name} is no snapshot; give what kubelet_rollout_gate returned as pods, unchanged")
+    if not isinstance(rows, dict) or not all(
+        isinstance(row, dict) and row.keys() >= pod_loss.FIELDS for row in rows.values()
+    ):
+        raise ClusterError(
+            f"pods: what there is for node {name} is no snapshot; give what kubelet_rollout_gate returned as pods, unchanged"
+        )
     return rows
 
 
 def _restarted(later: float) -> str:
-    return (f"its kubelet restarted during the soak: the process that runs now started {abs(later):.0f} s {'after' if later > 0 else 'before'} the one that "
-            f"was verified. Look at `journalctl -u kubelet` on the node; where its clock was set meanwhile, {AGAIN}")
+    return (
+        f"its kubelet restarted during the soak: the process that runs now started {abs(later):.0f} s {'after' if later > 0 else 'before'} the one that "
+        f"was verified. Look at `journalctl -u kubelet` on the node; where its clock was set meanwhile, {AGAIN}"
+    )
 
 
 def _named(found: t.Sequence[dict[str, str]]) -> str:

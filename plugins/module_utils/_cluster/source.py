@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the module node_config_source does: assign or reset, and wait where asked."""
+
 from __future__ import annotations
 
 import typing as t
@@ -16,7 +17,11 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
     if options["state"] == "verified":
         given = options["sources"] is not None or options["source"] is not None
         wanted = sources.wanted(options) if given else None
-        return verify.verify(session, options, wanted) if options["pods"] is None else soak.at_once(session, options, wanted)
+        return (
+            verify.verify(session, options, wanted)
+            if options["pods"] is None
+            else soak.at_once(session, options, wanted)
+        )
     result = assign.assign(session, options, check_mode)
     if not options["wait"] or check_mode:
         return result
@@ -29,6 +34,8 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
 
 
 def _joined(assigned: dict[str, t.Any], waited: dict[str, t.Any]) -> dict[str, t.Any]:
-    rows = {name: {**waited.get("nodes", {}).get(name, {}), **row, "state": waited.get("nodes", {}).get(name, row)["state"]}
-            for name, row in assigned["nodes"].items()}
+    rows = {
+        name: {**waited.get("nodes", {}).get(name, {}), **row, "state": waited.get("nodes", {}).get(name, row)["state"]}
+        for name, row in assigned["nodes"].items()
+    }
     return {**assigned, "nodes": rows, "summary": {**assigned["summary"], **waited.get("summary", {})}}

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The config sources that nodes are to have, and the ConfigMaps they name, each read once however many nodes have it."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -22,7 +23,12 @@ SELECTION: dict[str, dict[str, t.Any]] = {
         "options": {
             "namespace": {"type": "str", "default": "kube-system"},
             "name": {"type": "str", "required": True},
-            "kubelet_config_key": {"type": "str", "default": "kubelet", "aliases": ["kubeletConfigKey"], "no_log": False},
+            "kubelet_config_key": {
+                "type": "str",
+                "default": "kubelet",
+                "aliases": ["kubeletConfigKey"],
+                "no_log": False,
+            },
         },
     },
     "sources": {"type": "dict"},
@@ -56,13 +62,19 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
     delivery = options["delivery"]
     if options["state"] == "absent":
         return dict.fromkeys(options["nodes"] or options["sources"] or {}, Wanted(None, delivery))
-    given = options["sources"] if options["sources"] is not None else dict.fromkeys(options["nodes"] or [], options["source"])
+    given = (
+        options["sources"]
+        if options["sources"] is not None
+        else dict.fromkeys(options["nodes"] or [], options["source"])
+    )
     return {name: _complete(name, source, delivery) for name, source in given.items()}
 
 
 def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
     if not isinstance(source, dict) or not source.get("namespace") or not source.get("name"):
-        raise ClusterError(f"sources: node {name} needs a mapping with namespace, name and kubeletConfigKey, not {source!r}")
+        raise ClusterError(
+            f"sources: node {name} needs a mapping with namespace, name and kubeletConfigKey, not {source!r}"
+        )
     key = source.get("kubeletConfigKey") or source.get("kubelet_config_key") or "kubelet"
     own = source.get("delivery") or delivery
     if own not in nodes.DELIVERIES:
@@ -76,9 +88,20 @@ def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str,
     One that cannot be read has that as its fault.
     """
     distinct = {nodes.describe(source): source for source in wanted_ones}
-    outcomes = bulk.each(list(distinct.items()), lambda item: configmaps.read(session, item[1]["namespace"], item[1]["name"]), session.concurrency)
-    return {outcome.item[0]: Found(outcome.value, f"the ConfigMap could not be read: {outcome.error.message}" if outcome.error
-                                   else fault(outcome.value, outcome.item[1]["kubeletConfigKey"])) for outcome in outcomes}
+    outcomes = bulk.each(
+        list(distinct.items()),
+        lambda item: configmaps.read(session, item[1]["namespace"], item[1]["name"]),
+        session.concurrency,
+    )
+    return {
+        outcome.item[0]: Found(
+            outcome.value,
+            f"the ConfigMap could not be read: {outcome.error.message}"
+            if outcome.error
+            else fault(outcome.value, outcome.item[1]["kubeletConfigKey"]),
+        )
+        for outcome in outcomes
+    }
 
 
 def fault(configmap: dict[str, t.Any] | None, key: str) -> str | None:

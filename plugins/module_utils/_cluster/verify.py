@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage verify: wait until every node runs what it should, and say precisely what stands in the way.
 
-Each poll is one LIST for all nodes, or a GET each where they are few of many; the live configuration is read once a node, when its status says that the
-source is active.
+Each poll is one LIST for all nodes, or a GET each where they are few of many; the live configuration is read once a
+node, when its status says that the source is active.
 """
+
 from __future__ import annotations
 
 import json
@@ -19,7 +20,8 @@ from . import bulk, configmaps, configz, diagnose, info, nodes, sources, verdict
 from .errors import ApiError, ClusterError, NodesFailed
 from .session import Session
 
-# Many a kubelet is there after a second, and each batch waits for the look after that: the pauses begin short, and grow with the wait.
+# Many a kubelet is there after a second, and each batch waits for the look after that: the pauses begin short, and grow
+# with the wait.
 FIRST_PAUSE, SHARE = 0.1, 10
 
 
@@ -55,18 +57,24 @@ class Expected:
 class Watch:
     """The nodes being waited for and what is known of each."""
 
-    def __init__(self, session: Session, wanted: dict[str, sources.Wanted] | None, found: dict[str, nodes.Node], delivery: str) -> None:
+    def __init__(
+        self, session: Session, wanted: dict[str, sources.Wanted] | None, found: dict[str, nodes.Node], delivery: str
+    ) -> None:
         self.session = session
         self.deliveries = {name: wanted[name].delivery if wanted is not None else delivery for name in found}
         self.nodes = self._seen(found)
-        named = {name: (wanted[name].source if wanted is not None else node.source) for name, node in self.nodes.items()}
+        named = {
+            name: (wanted[name].source if wanted is not None else node.source) for name, node in self.nodes.items()
+        }
         distinct = {nodes.describe(source): source for source in named.values() if source}
         read = bulk.each(list(distinct.items()), lambda item: Expected(session, item[1]), session.concurrency)
         for outcome in read:
             if outcome.error:
                 raise outcome.error
         known = {outcome.item[0]: outcome.value for outcome in read}
-        self.expected: dict[str, Expected | None] = {name: known[nodes.describe(source)] if source else None for name, source in named.items()}
+        self.expected: dict[str, Expected | None] = {
+            name: known[nodes.describe(source)] if source else None for name, source in named.items()
+        }
         self.verdicts: dict[str, verdict.Verdict] = {}
         self.differences: dict[str, list[dict[str, t.Any]]] = {name: [] for name in found}
 
@@ -76,7 +84,11 @@ class Watch:
     @property
     def waiting(self) -> list[str]:
         """The nodes whose verdict may still change."""
-        return [name for name in self.nodes if name not in self.verdicts or not (self.verdicts[name].final or verdict.ok(self.verdicts[name]))]
+        return [
+            name
+            for name in self.nodes
+            if name not in self.verdicts or not (self.verdicts[name].final or verdict.ok(self.verdicts[name]))
+        ]
 
     def forget(self, names: t.Iterable[str]) -> None:
         """Let nodes be waited for again, whatever was said of them."""
@@ -84,19 +96,32 @@ class Watch:
             self.verdicts.pop(name, None)
 
     def judge(self, live: bool = True) -> None:
-        """Judge every waiting node by what was last read, reading configurations where the status is as it should be and `live` ones are asked for."""
+        """Judge every waiting node by what was last read, reading configurations where the status is as it should be
+        and `live` ones are asked for.
+        """
         answering: dict[str, verdict.Verdict] = {}
         for name in self.waiting:
             expected, node = self.expected[name], self.nodes[name]
-            if expected and not expected.reference and node.delivery != nodes.CHECKPOINT and same_place(node.source, expected.source):
+            if (
+                expected
+                and not expected.reference
+                and node.delivery != nodes.CHECKPOINT
+                and same_place(node.source, expected.source)
+            ):
                 self.verdicts[name] = diagnose.missing(expected.source, node)
                 continue
             found = verdict.judge(node, _reference(node, expected) if expected else None)
             if verdict.ok(found) and live:
                 answering[name] = found
             else:
-                self.verdicts[name] = diagnose.refusal(found, expected.fault, self._problems(name)) if found.state == "fell_back" and expected else found
-        for outcome in bulk.each(list(answering), lambda name: configz.read(self.session, name), self.session.concurrency):
+                self.verdicts[name] = (
+                    diagnose.refusal(found, expected.fault, self._problems(name))
+                    if found.state == "fell_back" and expected
+                    else found
+                )
+        for outcome in bulk.each(
+            list(answering), lambda name: configz.read(self.session, name), self.session.concurrency
+        ):
             self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)
 
     def _live(self, name: str, found: verdict.Verdict, outcome: bulk.Outcome[str, dict[str, t.Any]]) -> verdict.Verdict:
@@ -105,17 +130,29 @@ class Watch:
         message = outcome.error.message if outcome.error else "its /configz is empty"
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
             # An empty status alone proves nothing: that of a kubelet in a crash loop never said what it was assigned.
-            return verdict.Verdict("not_ready", f"its config is {'active' if expected else 'local by its status'}, but {message}")
+            return verdict.Verdict(
+                "not_ready", f"its config is {'active' if expected else 'local by its status'}, but {message}"
+            )
         if expected is None:
             return found
         if outcome.value is None:
-            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {message}", True)
+            return verdict.Verdict(
+                "differs", f"its config is active but cannot be compared with what is live: {message}", True
+            )
         if expected.config is None:
-            return verdict.Verdict("differs", f"its config is active but cannot be compared with what is live: {expected.fault}", True)
+            return verdict.Verdict(
+                "differs", f"its config is active but cannot be compared with what is live: {expected.fault}", True
+            )
         changes = expected.changes(outcome.value, self.nodes[name].minor)
         self.differences[name] = [
-            {"path": change.path, "expected": difftext.mask(change.path, change.after), "live": difftext.mask(change.path, change.before),
-             "flags": _flags(change.path)} for change in changes]
+            {
+                "path": change.path,
+                "expected": difftext.mask(change.path, change.after),
+                "live": difftext.mask(change.path, change.before),
+                "flags": _flags(change.path),
+            }
+            for change in changes
+        ]
         if self.differences[name]:
             return diagnose.differs(self.differences[name])
         return found
@@ -130,7 +167,12 @@ class Watch:
         moved = {}
         for name in self.waiting:
             expected, assigned = self.expected[name], self.nodes[name].part("assigned")
-            if expected and self.nodes[name].delivery != nodes.CHECKPOINT and same_place(assigned, expected.source) and assigned != expected.reference:
+            if (
+                expected
+                and self.nodes[name].delivery != nodes.CHECKPOINT
+                and same_place(assigned, expected.source)
+                and assigned != expected.reference
+            ):
                 moved[id(expected)] = expected
         for expected in moved.values():
             expected.refresh(self.session)
@@ -139,17 +181,36 @@ class Watch:
         """Return the module's result for all nodes."""
         rows = {
             name: {
-                **info.row(self.nodes[name]), "ok": verdict.ok(found), "state": found.state, "message": found.message,
-                "differences": self.differences[name], "changed": False,
-            } for name, found in self.verdicts.items()}
+                **info.row(self.nodes[name]),
+                "ok": verdict.ok(found),
+                "state": found.state,
+                "message": found.message,
+                "differences": self.differences[name],
+                "changed": False,
+            }
+            for name, found in self.verdicts.items()
+        }
         states = verdict.summarise(found.state for found in self.verdicts.values())
         good = sum(row["ok"] for row in rows.values())
-        return {"changed": False, "nodes": rows, "summary": {"nodes": len(rows), "ok": good, "failed": len(rows) - good, "states": states,
-                                                             "waited_seconds": round(time.monotonic() - started, 1)}}
+        return {
+            "changed": False,
+            "nodes": rows,
+            "summary": {
+                "nodes": len(rows),
+                "ok": good,
+                "failed": len(rows) - good,
+                "states": states,
+                "waited_seconds": round(time.monotonic() - started, 1),
+            },
+        }
 
 
-def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.Wanted] | None = None) -> dict[str, t.Any]:
-    """Wait for nodes as `wait` does and return a row for each; raises NodesFailed naming every node that does not run its source, and why."""
+def verify(
+    session: Session, options: dict[str, t.Any], wanted: dict[str, sources.Wanted] | None = None
+) -> dict[str, t.Any]:
+    """Wait for nodes as `wait` does and return a row for each; raises NodesFailed naming every node that does not run
+    its source, and why.
+    """
     started = time.monotonic()
     result = wait(session, options, wanted).result(started)
     failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
@@ -161,15 +222,17 @@ def verify(session: Session, options: dict[str, t.Any], wanted: dict[str, source
 def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.Wanted] | None) -> Watch:
     """Wait for nodes to run their source and return what was seen, with a verdict for each.
 
-    `wanted` None means: whatever is written down for them now. Waits at most `wait_timeout` seconds, polling every `wait_sleep` seconds,
-    sooner at first (each pause is a tenth of the wait before it), later where a LIST of the cluster's nodes takes long. Raises NodesFailed when the
-    API server cannot be asked.
+    `wanted` None means: whatever is written down for them now. Waits at most `wait_timeout` seconds, polling every
+    `wait_sleep` seconds, sooner at first (each pause is a tenth of the wait before it), later where a LIST of the
+    cluster's nodes takes long. Raises NodesFailed when the API server cannot be asked.
     """
     started = time.monotonic()
     deadline = started + options["wait_timeout"]
     names = list(wanted) if wanted is not None else options["nodes"]
     try:
-        watch = Watch(session, wanted, nodes.read(session, names) if wanted is None or wanted else {}, options["delivery"])
+        watch = Watch(
+            session, wanted, nodes.read(session, names) if wanted is None or wanted else {}, options["delivery"]
+        )
     except ApiError as error:
         raise unseen("verifying", "not verified", names or [], error) from error
     watch.judge()
@@ -187,8 +250,11 @@ def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.
         except ClusterError as error:
             # The API server may be away for longer than one request is repeated; the nodes go on without it.
             if not isinstance(error, ApiError) or not error.transient:
-                raise NodesFailed("verifying", {name: f"{error.message}; last seen: {watch.verdicts[name].message}" for name in watch.waiting},
-                                  watch.result(started)) from error
+                raise NodesFailed(
+                    "verifying",
+                    {name: f"{error.message}; last seen: {watch.verdicts[name].message}" for name in watch.waiting},
+                    watch.result(started),
+                ) from error
             lost = error
         took = time.monotonic() - began
     _give_up(watch, options["wait_timeout"], lost)
@@ -196,7 +262,9 @@ def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, sources.
 
 
 def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
-    """Return the reference a node has to report: with a checkpoint the revision that was carried to it, else the one the ConfigMap has now."""
+    """Return the reference a node has to report: with a checkpoint the revision that was carried to it, else the one
+    the ConfigMap has now.
+    """
     if node.delivery == nodes.CHECKPOINT and node.source and same_place(node.source, expected.source):
         return node.source
     return expected.reference or expected.source
@@ -210,9 +278,25 @@ def _flags(path: str) -> list[str]:
 def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:
     """The API server was away from the beginning: every node is named, and that nothing is known of it."""
     message = f"{undone}: {error.message}. Its kubelet goes on by itself; run again to see where it stands"
-    rows = {name: {"ok": False, "state": "pending", "message": message, "changed": False, "differences": []} for name in names}
-    return NodesFailed(what, dict.fromkeys(names, message), {"changed": False, "nodes": rows, "summary": {
-        "nodes": len(rows), "ok": 0, "failed": len(rows), "states": {"pending": len(rows)}, "waited_seconds": 0.0}})
+    rows = {
+        name: {"ok": False, "state": "pending", "message": message, "changed": False, "differences": []}
+        for name in names
+    }
+    return NodesFailed(
+        what,
+        dict.fromkeys(names, message),
+        {
+            "changed": False,
+            "nodes": rows,
+            "summary": {
+                "nodes": len(rows),
+                "ok": 0,
+                "failed": len(rows),
+                "states": {"pending": len(rows)},
+                "waited_seconds": 0.0,
+            },
+        },
+    )
 
 
 def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:

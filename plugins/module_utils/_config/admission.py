@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which pods a kubelet that restarts would take up again, and which it would refuse.
 
-A restarted kubelet admits its pods anew, static ones first, then in the order of their creation (kubelet.go HandlePodAdditions). One that finds no room is
-failed for good (lifecycle/predicate.go). A critical one takes the room of others (preemption/preemption.go). The room is what the Node object shows, at the
-first restart often still the old one (kubelet_getters.go getNodeAnyWay): then the next restart, for whatever reason, costs the pods.
+A restarted kubelet admits its pods anew, static ones first, then in the order of their creation (kubelet.go
+HandlePodAdditions). One that finds no room is failed for good (lifecycle/predicate.go). A critical one takes the room
+of others (preemption/preemption.go). The room is what the Node object shows, at the first restart often still the old
+one (kubelet_getters.go getNodeAnyWay): then the next restart, for whatever reason, costs the pods.
 """
+
 from __future__ import annotations
 
 from fractions import Fraction
@@ -38,7 +40,10 @@ def refused(pods: Iterable[Pod], room: Room) -> dict[Key, Cause]:
             for victim in victims or ():
                 admitted.remove(victim)
                 take(victim, -1)
-                lost[victim.key] = Cause(f"preempted by a critical pod that has no room otherwise (OutOf{next(iter(lacking))})", f"for {'/'.join(pod.key)}")
+                lost[victim.key] = Cause(
+                    f"preempted by a critical pod that has no room otherwise (OutOf{next(iter(lacking))})",
+                    f"for {'/'.join(pod.key)}",
+                )
             lacking = {} if victims else lacking
         if lacking:
             resource = next(iter(lacking))
@@ -55,13 +60,21 @@ def _request(pod: Pod, resource: str) -> Fraction:
 
 def _lacking(pod: Pod, used: Room, room: Room) -> dict[str, Fraction]:
     """Return how much of what is missing for a pod, in the order in which the kubelet looks."""
-    short = {resource: used[resource] + _request(pod, resource) - room[resource] for resource in RESOURCES if resource in room}
+    short = {
+        resource: used[resource] + _request(pod, resource) - room[resource]
+        for resource in RESOURCES
+        if resource in room
+    }
     return {resource: amount for resource, amount in short.items() if amount > 0}
 
 
 def _preempted(lacking: Room, pods: Sequence[Pod]) -> list[Pod] | None:
-    """Return the pods that make room (getPodsToPreempt): as few Guaranteed as possible, then as few Burstable; None when all of them would not do."""
-    best_effort, burstable, guaranteed = ([pod for pod in pods if pod.qos == qos] for qos in ("BestEffort", "Burstable", "Guaranteed"))
+    """Return the pods that make room (getPodsToPreempt): as few Guaranteed as possible, then as few Burstable; None
+    when all of them would not do.
+    """
+    best_effort, burstable, guaranteed = (
+        [pod for pod in pods if pod.qos == qos] for qos in ("BestEffort", "Burstable", "Guaranteed")
+    )
     chosen: list[Pod] = []
     for group, given in ((guaranteed, best_effort + burstable), (burstable, best_effort), (best_effort, [])):
         need = _less(lacking, [*given, *chosen])

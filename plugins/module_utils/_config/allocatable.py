@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a node has for pods under a configuration: Node.status.allocatable."""
+
 from __future__ import annotations
 
 import re
@@ -40,10 +41,14 @@ def allocatable(view: View, capacity: Mapping[str, Fraction]) -> dict[str, Fract
 
 
 def reserved(view: View, resource: str) -> Fraction:
-    """Return what kubeReserved and systemReserved keep from pods; reservedSystemCPUs takes the place of both for cpu (cmd/kubelet/app/server.go)."""
+    """Return what kubeReserved and systemReserved keep from pods; reservedSystemCPUs takes the place of both for cpu
+    (cmd/kubelet/app/server.go).
+    """
     if resource == "cpu" and view.text("reservedSystemCPUs"):
         return Fraction(_count(view.text("reservedSystemCPUs")))
-    return sum((_amount(view.pairs(field).get(resource, "0")) for field in ("kubeReserved", "systemReserved")), Fraction(0))
+    return sum(
+        (_amount(view.pairs(field).get(resource, "0")) for field in ("kubeReserved", "systemReserved")), Fraction(0)
+    )
 
 
 def _amount(text: str) -> Fraction:

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The annotations of a Node that stand in for Node.spec.configSource and Node.status.config where its kubelet knows neither."""
+"""The annotations of a Node that stand in for Node.spec.configSource and Node.status.config where its kubelet knows
+neither.
+"""
+
 from __future__ import annotations
 
 import json
@@ -10,14 +13,19 @@ from typing import Any, Mapping
 SOURCE = "kubelet-config.livenodes.io/source"
 """What the node should run, in the shape of Node.spec.configSource. Written by the controller."""
 STATUS = "kubelet-config.livenodes.io/status"
-"""What it was told, runs and falls back to, in the shape of Node.status.config with `reason`, `time` and `started` beside. Written on the node."""
+"""What it was told, runs and falls back to, in the shape of Node.status.config with `reason`, `time` and `started`
+beside. Written on the node.
+"""
 PREVIOUS = "kubelet-config.livenodes.io/previous"
-"""What it ran before it was last given something else, in the shape of Node.spec.configSource; an empty mapping is its local config.
+"""What it ran before it was last given something else, in the shape of Node.spec.configSource; an empty mapping is its
+local config.
 
 Written by the controller.
 """
 CORDONED = "kubelet-config.livenodes.io/cordoned"
-"""That it was us who cordoned the node, by whom and when: `holder`, `time`. Written by the controller; no other cordon is ever undone."""
+"""That it was us who cordoned the node, by whom and when: `holder`, `time`. Written by the controller; no other cordon
+is ever undone.
+"""
 
 ON_TRIAL = "on trial"
 """`reason` of a config that the controller has not confirmed yet."""
@@ -31,7 +39,9 @@ def text(value: Mapping[str, Any]) -> str:
 
 
 def parse(value: str | None) -> dict[str, Any] | None:
-    """Return what an annotation holds, None when there is none. One that somebody made unreadable says nothing: an empty mapping."""
+    """Return what an annotation holds, None when there is none. One that somebody made unreadable says nothing: an
+    empty mapping.
+    """
     if value is None:
         return None
     try:

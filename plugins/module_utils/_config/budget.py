@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How many nodes of a group may be unavailable at once."""
+
 from __future__ import annotations
 
 import re
@@ -13,8 +14,9 @@ _NUMBER = re.compile(r"([0-9]+) ?(%?)", re.ASCII)
 def limit(wanted: Any, nodes: int) -> int:
     """Return how many of so many nodes may be unavailable, by a number or a percentage such as ``20%``.
 
-    A percentage is rounded down, as Kubernetes does for maxUnavailable (``GetScaledValueFromIntOrPercent``), but to one node at least: none could never
-    begin. Raises ValueError, worded for people, for none, for more than 100 % and for anything else.
+    A percentage is rounded down, as Kubernetes does for maxUnavailable (``GetScaledValueFromIntOrPercent``), but to one
+    node at least: none could never begin. Raises ValueError, worded for people, for none, for more than 100 % and for
+    anything else.
     """
     found = None if isinstance(wanted, bool) else _NUMBER.fullmatch(str(wanted).strip())
     if found is None:
@@ -28,8 +30,10 @@ def limit(wanted: Any, nodes: int) -> int:
 
 
 def left(allowed: int, unavailable: Collection[str], batch: Collection[str]) -> int:
-    """Return how many nodes a batch may have now: what is allowed, less the unavailable nodes that are not in it; 0 at least.
+    """Return how many nodes a batch may have now: what is allowed, less the unavailable nodes that are not in it; 0 at
+    least.
 
-    A node in the batch is under way whatever its state, so it counts once. The batch may begin when it has no more nodes than this.
+    A node in the batch is under way whatever its state, so it counts once. The batch may begin when it has no more
+    nodes than this.
     """
     return max(0, allowed - len(set(unavailable) - set(batch)))

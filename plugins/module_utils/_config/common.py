@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the overrides of many nodes have in common, for a configuration that nodes yet to come will start with."""
+
 from __future__ import annotations
 
 import copy
@@ -12,11 +13,13 @@ from . import compare, configz, overlay, paths
 
 
 def lay_common(base: Mapping[str, Any], overrides: Iterable[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """Return ``base`` with what the layers of every node would change in the same way; nothing given is changed or shared.
+    """Return ``base`` with what the layers of every node would change in the same way; nothing given is changed or
+    shared.
 
-    ``overrides`` holds the layers of each node, equal ones best as the same objects. Removing a field is a change as any other. Maps are
-    looked into key by key, except those a kubelet replaces as a whole. kind and apiVersion stay, and so does every field
-    whose value, in ``base`` or in the layers, belongs to one machine. Raises OverlayError when layers do not fit ``base``.
+    ``overrides`` holds the layers of each node, equal ones best as the same objects. Removing a field is a change as
+    any other. Maps are looked into key by key, except those a kubelet replaces as a whole. kind and apiVersion stay,
+    and so does every field whose value, in ``base`` or in the layers, belongs to one machine. Raises OverlayError when
+    layers do not fit ``base``.
     """
     distinct = {tuple(id(layer) for layer in layers): layers for layers in overrides}.values()
     results = [functools.reduce(overlay.merge, layers, dict(base)) for layers in distinct]
@@ -29,7 +32,8 @@ def lay_common(base: Mapping[str, Any], overrides: Iterable[Sequence[Mapping[str
 def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> list[str]:
     """Return the paths at which two configurations mean something else to a kubelet of this minor, sorted.
 
-    Unlike compare.changes, a field that is no longer given counts also where its default is not known: here it is said to nodes to come.
+    Unlike compare.changes, a field that is no longer given counts also where its default is not known: here it is said
+    to nodes to come.
     """
     old, new = compare.normalise(before, minor), compare.normalise(after, minor)
     return sorted(path for path in {*old, *new} if not compare.same(old.get(path), new.get(path)))

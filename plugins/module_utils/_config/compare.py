@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Telling whether two configurations mean the same to a kubelet, and where not."""
+
 from __future__ import annotations
 
 import copy
@@ -23,14 +24,17 @@ class Change:
     before: Any
     after: Any
     known: bool
-    """False when ``before`` is absent and what the kubelet puts in for it is not known: the change may turn out to be none."""
+    """False when ``before`` is absent and what the kubelet puts in for it is not known: the change may turn out to be
+    none.
+    """
 
 
 def normalise(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
-    """Return every value of a configuration by its path, written so that equal values mean the same to a kubelet of this minor.
+    """Return every value of a configuration by its path, written so that equal values mean the same to a kubelet of
+    this minor.
 
-    Objects and maps are taken apart, lists are not. Durations stand in Go's form, a zero that equals absence is left out,
-    a negative podPidsLimit is -1, and defaults are filled in for the minor whose defaults are known (TABLE_MINOR).
+    Objects and maps are taken apart, lists are not. Durations stand in Go's form, a zero that equals absence is left
+    out, a negative podPidsLimit is -1, and defaults are filled in for the minor whose defaults are known (TABLE_MINOR).
     Quantities stay as they are written, since /configz shows them so. kind and apiVersion are not part of it.
     """
     config = {key: value for key, value in config.items() if key not in HEADER}
@@ -42,7 +46,8 @@ def normalise(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> list[Change]:
     """Return what differs between a complete live configuration and a desired one, sorted by path.
 
-    A field that the desired one does not give and whose default at this minor is not known is no change: nobody can say it is one.
+    A field that the desired one does not give and whose default at this minor is not known is no change: nobody can say
+    it is one.
     """
     old, new = normalise(before, minor), normalise(after, minor)
     present = {path.split(".")[0].split("[")[0] for path in new}
@@ -136,19 +141,27 @@ def _leaves(value: Any, at: paths.Path, minor: int) -> Iterator[tuple[str, Any]]
 
 
 def _absence_known(path: str, minor: int) -> bool:
-    """Return whether absence of this path has one known meaning at this minor: no value, or a default that was filled in already."""
+    """Return whether absence of this path has one known meaning at this minor: no value, or a default that was filled
+    in already.
+    """
     field = fields.owner(path)
-    return field is not None and ((minor == fields.TABLE_MINOR and field.exists_at(minor)) or field.unset_at(minor) == "none")
+    return field is not None and (
+        (minor == fields.TABLE_MINOR and field.exists_at(minor)) or field.unset_at(minor) == "none"
+    )
 
 
 def absence_is_told(path: str, given: set[str], minor: int) -> bool:
-    """Return whether it is known what a configuration means at this minor that gives the top-level fields `given`, and not this path."""
+    """Return whether it is known what a configuration means at this minor that gives the top-level fields `given`, and
+    not this path.
+    """
     return _absence_known(path, minor) or _key_removed(path, given)
 
 
 def _emptiness_is_told(path: str, side: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether an empty map here faces keys there, so that the rows of the keys already say what changed."""
-    return side.get(path) == {} and path not in other and any(name.startswith((f"{path}.", f"{path}[")) for name in other)
+    return (
+        side.get(path) == {} and path not in other and any(name.startswith((f"{path}.", f"{path}[")) for name in other)
+    )
 
 
 def _key_removed(path: str, present: set[str]) -> bool:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Making a complete configuration of what ``/configz`` shows."""
+
 from __future__ import annotations
 
 import copy
@@ -18,8 +19,8 @@ def restore(live: Mapping[str, Any]) -> dict[str, Any]:
 
     /configz leaves out kind and apiVersion, and omits an explicitly empty list or map even where absence means the
     default (``evictionHard: {}``, ``enforceNodeAllocatable: []``). Since defaults are filled in before it is shown, a
-    field that has a default and is missing was explicitly empty. Whether the feature gates the kubelet inherited from its
-    local file are complete cannot be told from /configz.
+    field that has a default and is missing was explicitly empty. Whether the feature gates the kubelet inherited from
+    its local file are complete cannot be told from /configz.
     """
     result: dict[str, Any] = {"kind": KIND, "apiVersion": API_VERSION, **copy.deepcopy(dict(live))}
     for field in _HIDDEN_EMPTIES:
@@ -38,14 +39,19 @@ def machine_specific(config: Mapping[str, Any]) -> list[str]:
 
     An address that names no machine (all interfaces, loopback) is not specific to one.
     """
-    return sorted(name for name, value in config.items()
-                  if name in _MACHINE and value not in (None, "", [], {}) and not (name in _ADDRESSES and _is_anywhere(value)))
+    return sorted(
+        name
+        for name, value in config.items()
+        if name in _MACHINE and value not in (None, "", [], {}) and not (name in _ADDRESSES and _is_anywhere(value))
+    )
 
 
 _ADDRESSES = ("address", "healthzBindAddress")
 _MACHINE = {field.path for field in fields.ALL.values() if field.machine}
 # Of the 1.20 defaults that only absence brings in, those that /configz omits when empty: all of them at the top level.
-_HIDDEN_EMPTIES = [field for field in fields.ALL.values() if field.unset == "nil" and field.zero_omitted and field.default]
+_HIDDEN_EMPTIES = [
+    field for field in fields.ALL.values() if field.unset == "nil" and field.zero_omitted and field.default
+]
 
 
 def _empty(field: Field) -> Any:

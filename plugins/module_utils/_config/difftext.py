@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Configurations as text to look at: secrets masked, one line a value."""
+
 from __future__ import annotations
 
 import difflib
@@ -23,7 +24,12 @@ def masked(config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: mask(key, value) for key, value in config.items()}
 
 
-def diff(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, before_header: str = "before", after_header: str = "after") -> dict[str, str]:
+def diff(
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    before_header: str = "before",
+    after_header: str = "after",
+) -> dict[str, str]:
     """Return one entry of Ansible's ``diff`` for two configurations; None is an absent one."""
     return {
         "before": render(masked(before)) if before is not None else "",
@@ -33,10 +39,19 @@ def diff(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, befo
     }
 
 
-def unified(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, before_header: str = "before", after_header: str = "after") -> str:
+def unified(
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    before_header: str = "before",
+    after_header: str = "after",
+) -> str:
     """Return the same as a unified diff; empty when nothing differs to the eye."""
     entry = diff(before, after, before_header, after_header)
-    return "".join(difflib.unified_diff(entry["before"].splitlines(True), entry["after"].splitlines(True), before_header, after_header))
+    return "".join(
+        difflib.unified_diff(
+            entry["before"].splitlines(True), entry["after"].splitlines(True), before_header, after_header
+        )
+    )
 
 
 def _hide(value: Any) -> Any:

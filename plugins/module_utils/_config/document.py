@@ -6,6 +6,7 @@
 Reading is stricter than YAML: whatever PyYAML and the kubelet's Go decoder would understand differently is an error,
 so that the text a person wrote means the same to both. Writing is JSON, which both read alike.
 """
+
 from __future__ import annotations
 
 import json
@@ -18,7 +19,8 @@ from . import strict_yaml
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
 MAX_BYTES = 1024 * 1024
-"""Largest text a ConfigMap can hold (MaxSecretSize/ConfigMap limit of the Kubernetes API: 1 MiB for all keys together)."""
+"""Largest text a ConfigMap can hold (MaxSecretSize/ConfigMap limit of the Kubernetes API: 1 MiB for all keys together).
+"""
 
 _MAX_VALUES = 100_000
 _MAX_DEPTH = 100
@@ -32,9 +34,9 @@ def parse(text: str | bytes, origin: str, complete: bool = False) -> dict[str, A
     """Return the mapping a YAML or JSON document holds, made of dict, list, str, int, float, bool and None only.
 
     ``origin`` says in error messages where the text came from. With ``complete`` the document has to carry the kind and
-    apiVersion of a KubeletConfiguration, as the kubelet demands; without it a fragment will do.
-    Raises DocumentError for anything else: encodings other than UTF-8, control characters, duplicate keys, tabs, several
-    documents, an empty one, keys that are no strings, values that PyYAML and Go read differently, more than 1 MiB.
+    apiVersion of a KubeletConfiguration, as the kubelet demands; without it a fragment will do. Raises DocumentError
+    for anything else: encodings other than UTF-8, control characters, duplicate keys, tabs, several documents, an empty
+    one, keys that are no strings, values that PyYAML and Go read differently, more than 1 MiB.
     """
     content = _decode(text, origin)
     check_size(content, origin)
@@ -54,7 +56,8 @@ def parse(text: str | bytes, origin: str, complete: bool = False) -> dict[str, A
 def accept(value: Any, origin: str) -> dict[str, Any]:
     """Return a copy of a mapping that was read elsewhere, such as an Ansible variable.
 
-    Raises DocumentError when it is no mapping, or holds anything that JSON does not know: keys that are no strings, dates, NaN.
+    Raises DocumentError when it is no mapping, or holds anything that JSON does not know: keys that are no strings,
+    dates, NaN.
     """
     if not isinstance(value, Mapping):
         kind = "list" if isinstance(value, list) else "single value"
@@ -75,8 +78,10 @@ def check_size(text: str, origin: str) -> None:
     """Raise DocumentError when the text does not fit into a ConfigMap (1 MiB)."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
-        raise DocumentError(f"{origin}: {size} bytes are more than the {MAX_BYTES} bytes (1 MiB) a ConfigMap can hold. "
-                            "A kubelet configuration has a few kilobytes: check that this is the right file, or shorten it.")
+        raise DocumentError(
+            f"{origin}: {size} bytes are more than the {MAX_BYTES} bytes (1 MiB) a ConfigMap can hold. "
+            "A kubelet configuration has a few kilobytes: check that this is the right file, or shorten it."
+        )
 
 
 def _decode(text: str | bytes, origin: str) -> str:
@@ -84,18 +89,24 @@ def _decode(text: str | bytes, origin: str) -> str:
         try:
             text = text.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise DocumentError(f"{origin}: byte {error.start} is not UTF-8 text. Give a YAML or JSON text file in UTF-8, not a binary file.") from None
+            raise DocumentError(
+                f"{origin}: byte {error.start} is not UTF-8 text. Give a YAML or JSON text file in UTF-8, not a binary file."
+            ) from None
     text = text[1:] if text.startswith("\ufeff") else text
     bad = re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]", text)
     if bad:
         line = text.count("\n", 0, bad.start()) + 1
-        raise DocumentError(f"{origin}, line {line}: control character U+{ord(bad.group()):04X} in the text. "
-                            "Give a YAML or JSON text file in UTF-8, not a binary file; escape such a character inside double quotes.")
+        raise DocumentError(
+            f"{origin}, line {line}: control character U+{ord(bad.group()):04X} in the text. "
+            "Give a YAML or JSON text file in UTF-8, not a binary file; escape such a character inside double quotes."
+        )
     return text
 
 
 def _load(text: str) -> Any:
-    """Read JSON as JSON, since YAML 1.1 sees some JSON numbers (1e3) as text; all else as YAML, which also finds the line of an error."""
+    """Read JSON as JSON, since YAML 1.1 sees some JSON numbers (1e3) as text; all else as YAML, which also finds the
+    line of an error.
+    """
     if text.lstrip().startswith("{"):
         try:
             return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
@@ -116,22 +127,30 @@ def _no_constant(text: str) -> NoReturn:
 
 
 def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
-    """Copy a value so that nothing is shared; a few aliases of aliases could otherwise grow into gigabytes when written out."""
+    """Copy a value so that nothing is shared; a few aliases of aliases could otherwise grow into gigabytes when written
+    out.
+    """
     budget[0] -= 1
     if budget[0] < 0 or depth > _MAX_DEPTH:
-        raise DocumentError(f"{origin}: the document grows beyond {_MAX_VALUES} values or {_MAX_DEPTH} levels when its aliases are written out. "
-                            "Write the values without anchors and aliases.")
+        raise DocumentError(
+            f"{origin}: the document grows beyond {_MAX_VALUES} values or {_MAX_DEPTH} levels when its aliases are written out. "
+            "Write the values without anchors and aliases."
+        )
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise DocumentError(f"{origin}: the key {key!r} is not text. Field names and map keys are text: put the key in quotes.")
+                raise DocumentError(
+                    f"{origin}: the key {key!r} is not text. Field names and map keys are text: put the key in quotes."
+                )
         return {key: _plain(inner, origin, depth + 1, budget) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(inner, origin, depth + 1, budget) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise DocumentError(f"{origin}: a number is too large or not a number. Give a finite number.")
     if value is not None and not isinstance(value, (str, int, float)):
-        raise DocumentError(f"{origin}: {value!r} is a {type(value).__name__}, which a configuration cannot hold. Put it in quotes if it is text.")
+        raise DocumentError(
+            f"{origin}: {value!r} is a {type(value).__name__}, which a configuration cannot hold. Put it in quotes if it is text."
+        )
     return value
 
 

@@ -1,11 +1,14 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a node's configuration differs between what is declared, pushed, assigned, on its disk and live: a row for each field, with its cause.
+"""Where a node's configuration differs between what is declared, pushed, assigned, on its disk and live: a row for each
+field, with its cause.
 
-A field is declared when a layer of the inventory names it. Every other field is compared between the other stages only. A stage that is not known, or
-whose value of a field cannot be known (a default of a version that is not in the table), takes no part for that field.
+A field is declared when a layer of the inventory names it. Every other field is compared between the other stages only.
+A stage that is not known, or whose value of a field cannot be known (a default of a version that is not in the table),
+takes no part for that field.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -42,9 +45,11 @@ class Finder:
         self._found: dict[tuple[int, str], Differing] = {}
 
     def rows(self, configs: Configs, facts: Facts) -> list[Row]:
-        """Return the drift of a node, what is wrong with it as a whole first, then by path: path, the stages, kubeadm, cause, message, remedy.
+        """Return the drift of a node, what is wrong with it as a whole first, then by path: path, the stages, kubeadm,
+        cause, message, remedy.
 
-        Values are shown with secrets masked, absent ones as None. A difference is told once. Raises OverlayError when the layers do not fit.
+        Values are shown with secrets masked, absent ones as None. A difference is told once. Raises OverlayError when
+        the layers do not fit.
         """
         found = []
         for path, values in self._differing(configs.layers, _stages(configs, facts), facts.minor):
@@ -53,26 +58,43 @@ class Finder:
             if DECLARED in values or facts.source or not (cause.cause == drift_cause.FLAG or _its_own(path, values)):
                 found.append(_row(path, values, configs, cause))
         causes, told = {row["cause"] for row in found}, {row["path"] for row in found}
-        found += [_row(path, {DECLARED: wanted}, configs, _kubeadm()) for path, (_has, wanted) in configs.kubeadm.items() if path not in told]
-        return [*(_node_row(cause, facts) for cause in drift_cause.of_node(facts) if cause.cause not in causes), *sorted(found, key=_by_path)]
+        found += [
+            _row(path, {DECLARED: wanted}, configs, _kubeadm())
+            for path, (_has, wanted) in configs.kubeadm.items()
+            if path not in told
+        ]
+        return [
+            *(_node_row(cause, facts) for cause in drift_cause.of_node(facts) if cause.cause not in causes),
+            *sorted(found, key=_by_path),
+        ]
 
     def rendering(self, configs: Configs, facts: Facts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning: no drift."""
         if configs.live is None or not configs.layers:
             return []
         drifted = {path for path, _values in self._differing(configs.layers, {LIVE: configs.live}, facts.minor)}
-        cause = Cause(drift_cause.RENDERING, "the kubelet shows the value in another form, or leaves it out, with the same meaning", "Nothing to do.")
-        return sorted((
-            _row(paths.show(path), {DECLARED: value, LIVE: _at(configs.live, path)}, configs, cause)
-            for path, value in _written(functools.reduce(overlay.merge, configs.layers, {}), ())
-            if paths.show(path) not in drifted and not compare.same(value, _at(configs.live, path))), key=_by_path)
+        cause = Cause(
+            drift_cause.RENDERING,
+            "the kubelet shows the value in another form, or leaves it out, with the same meaning",
+            "Nothing to do.",
+        )
+        return sorted(
+            (
+                _row(paths.show(path), {DECLARED: value, LIVE: _at(configs.live, path)}, configs, cause)
+                for path, value in _written(functools.reduce(overlay.merge, configs.layers, {}), ())
+                if paths.show(path) not in drifted and not compare.same(value, _at(configs.live, path))
+            ),
+            key=_by_path,
+        )
 
     def _differing(self, layers: Sequence[Config], stages: Mapping[str, Config], minor: int) -> Differing:
         """Return every path whose known values differ, with these by stage."""
         known = (minor, json.dumps([list(layers), stages], sort_keys=True))
         if known not in self._found:
             base = stages.get(PUSHED, stages.get(LIVE))
-            declared = {} if base is None or not layers else {DECLARED: functools.reduce(overlay.merge, layers, dict(base))}
+            declared = (
+                {} if base is None or not layers else {DECLARED: functools.reduce(overlay.merge, layers, dict(base))}
+            )
             read = {stage: self._read(config, minor) for stage, config in {**declared, **stages}.items()}
             self._found[known] = list(_compare(read, {name for layer in layers for name in _names(layer)}, minor))
         return self._found[known]
@@ -84,7 +106,9 @@ class Finder:
         return self._values[known]
 
 
-def _compare(read: Mapping[str, Mapping[str, Any]], declared: set[str], minor: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _compare(
+    read: Mapping[str, Mapping[str, Any]], declared: set[str], minor: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
     tops = {stage: {path.split(".")[0].split("[")[0] for path in values} for stage, values in read.items()}
     for path in sorted(set().union(*read.values())):
         empty = any(values.get(path) == {} for values in read.values())
@@ -92,7 +116,9 @@ def _compare(read: Mapping[str, Mapping[str, Any]], declared: set[str], minor: i
         for stage, known in read.items():
             if stage == DECLARED and not _is_declared(path, declared):
                 continue
-            if not (empty and path not in known and _has_keys(path, known)) and not _unknowable(path, stage, known, tops[stage], minor):
+            if not (empty and path not in known and _has_keys(path, known)) and not _unknowable(
+                path, stage, known, tops[stage], minor
+            ):
                 values[stage] = known.get(path)
         values = _without_secrets_of_the_disk(path, _resolved(path, values))
         first, *others = values.values() or (None,)
@@ -104,8 +130,14 @@ def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
     """Return the configurations that are known, in the order of the stages."""
     host, assigned = facts.host, configs.assigned
     # A checkpoint that matches its digest is what was assigned, whatever the ConfigMap holds by now.
-    if assigned is None and host and host.reference and not host.damage and facts.assigned and (
-            host.reference == (facts.assigned.get("uid"), facts.assigned.get("resourceVersion"))):
+    if (
+        assigned is None
+        and host
+        and host.reference
+        and not host.damage
+        and facts.assigned
+        and (host.reference == (facts.assigned.get("uid"), facts.assigned.get("resourceVersion")))
+    ):
         assigned = host.content
     found = {PUSHED: configs.pushed, ASSIGNED: assigned, DISK: host.content if host else None, LIVE: configs.live}
     return {stage: config for stage, config in found.items() if config is not None}
@@ -119,29 +151,46 @@ def _has_keys(path: str, known: Mapping[str, Any]) -> bool:
 def _unknowable(path: str, stage: str, known: Mapping[str, Any], tops: set[str], minor: int) -> bool:
     """Return whether nobody can say what a stage means at a path; a live configuration is complete.
 
-    Of fields that came after the table, and of the members of open objects, defaults are not known, nor whether a zero stands for one.
+    Of fields that came after the table, and of the members of open objects, defaults are not known, nor whether a zero
+    stands for one.
     """
     if stage == LIVE:
         return False
     field = fields.owner(path)
-    later = field is not None and minor != fields.TABLE_MINOR and (
-        (field.open and field.path != path) or ((field.since or 0) > fields.TABLE_MINOR and not field.type.startswith("map[")))
+    later = (
+        field is not None
+        and minor != fields.TABLE_MINOR
+        and (
+            (field.open and field.path != path)
+            or ((field.since or 0) > fields.TABLE_MINOR and not field.type.startswith("map["))
+        )
+    )
     return not known.get(path) if later else path not in known and not compare.absence_is_told(path, tops, minor)
 
 
 def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str, Any]:
     """A node tells no secrets, so they cannot be compared; the digest of its checkpoint says whether they were changed."""
     field = fields.owner(path)
-    return {stage: value for stage, value in values.items() if stage != DISK} if field is not None and field.secret else values
+    return (
+        {stage: value for stage, value in values.items() if stage != DISK}
+        if field is not None and field.secret
+        else values
+    )
 
 
 def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Put the path that the kubelet shows in the place of the relative one that it read: it resolves it beside its config file."""
+    """Put the path that the kubelet shows in the place of the relative one that it read: it resolves it beside its
+    config file.
+    """
     field, live = fields.owner(path), values.get(LIVE)
     if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
         return values
-    return {stage: live if isinstance(value, str) and value and not value.startswith("/") and live.endswith(f"/{value}") else value
-            for stage, value in values.items()}
+    return {
+        stage: live
+        if isinstance(value, str) and value and not value.startswith("/") and live.endswith(f"/{value}")
+        else value
+        for stage, value in values.items()
+    }
 
 
 def _names(layer: Config) -> Iterator[str]:
@@ -165,9 +214,13 @@ def _written(layer: Config, at: paths.Path) -> Iterator[tuple[paths.Path, Any]]:
 
 
 def _its_own(path: str, values: Mapping[str, Any]) -> bool:
-    """Return whether a kubelet gave itself what belongs to its machine, such as a serving certificate (cmd/kubelet/app/server.go InitializeTLS)."""
+    """Return whether a kubelet gave itself what belongs to its machine, such as a serving certificate
+    (cmd/kubelet/app/server.go InitializeTLS).
+    """
     field = fields.owner(path)
-    return field is not None and field.machine and all(value is None for stage, value in values.items() if stage != LIVE)
+    return (
+        field is not None and field.machine and all(value is None for stage, value in values.items() if stage != LIVE)
+    )
 
 
 def _at(config: Any, path: paths.Path) -> Any:
@@ -181,16 +234,31 @@ def _by_path(row: Row) -> str:
 
 
 def _kubeadm() -> Cause:
-    return Cause(drift_cause.KUBEADM, "kubeadm's ConfigMap has another value, which it gives to nodes that join and to those it upgrades",
-                 "Run the rollout with kubelet_config_kubeadm: update.")
+    return Cause(
+        drift_cause.KUBEADM,
+        "kubeadm's ConfigMap has another value, which it gives to nodes that join and to those it upgrades",
+        "Run the rollout with kubelet_config_kubeadm: update.",
+    )
 
 
 def _row(path: str, values: Mapping[str, Any], configs: Configs, cause: Cause) -> Row:
     shown = {stage: difftext.mask(path, values.get(stage)) for stage in STAGES}
-    return {"path": path, **shown, "kubeadm": difftext.mask(path, configs.kubeadm.get(path, (None, None))[0]), **cause._asdict()}
+    return {
+        "path": path,
+        **shown,
+        "kubeadm": difftext.mask(path, configs.kubeadm.get(path, (None, None))[0]),
+        **cause._asdict(),
+    }
 
 
 def _node_row(cause: Cause, facts: Facts) -> Row:
-    return {"path": SOURCE, DECLARED: None, PUSHED: describe(facts.source) if facts.source and not facts.fault else None,
-            ASSIGNED: describe(facts.assigned), DISK: facts.host.file if facts.host else None, LIVE: describe(facts.active), "kubeadm": None,
-            **cause._asdict()}
+    return {
+        "path": SOURCE,
+        DECLARED: None,
+        PUSHED: describe(facts.source) if facts.source and not facts.fault else None,
+        ASSIGNED: describe(facts.assigned),
+        DISK: facts.host.file if facts.host else None,
+        LIVE: describe(facts.active),
+        "kubeadm": None,
+        **cause._asdict(),
+    }

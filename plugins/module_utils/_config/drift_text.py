@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Drift told to machines (summary) and to people (lines)."""
+
 from __future__ import annotations
 
 import json
@@ -13,11 +14,17 @@ from .plan_text import counted, shown_nodes, shown_value
 
 
 def summary(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the counts: nodes, those that drifted, differences by cause, and the nodes that were not looked at although they should have been."""
+    """Return the counts: nodes, those that drifted, differences by cause, and the nodes that were not looked at
+    although they should have been.
+    """
     causes = Counter(row["cause"] for node in nodes.values() for row in node["drift"])
-    return {"nodes": len(nodes), "drifted": sum(bool(node["drift"]) for node in nodes.values()), "differences": sum(causes.values()),
-            "causes": {cause: causes[cause] for cause in CAUSES if causes[cause]},
-            "not_looked_at": sorted(name for name, node in nodes.items() if node["host"] not in ("", "looked at"))}
+    return {
+        "nodes": len(nodes),
+        "drifted": sum(bool(node["drift"]) for node in nodes.values()),
+        "differences": sum(causes.values()),
+        "causes": {cause: causes[cause] for cause in CAUSES if causes[cause]},
+        "not_looked_at": sorted(name for name, node in nodes.items() if node["host"] not in ("", "looked at")),
+    }
 
 
 def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -33,8 +40,11 @@ def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
         text += [f"{shown_nodes(names)}:{note}", *(f"  {_line(row)}" for row in first["drift"])]
     counts = summary(nodes)
     causes = ", ".join(f"{cause} {count}" for cause, count in counts["causes"].items())
-    return [*text, f"drift: {counted(counts['nodes'], 'node')}, {counts['drifted']} drifted, {counted(counts['differences'], 'difference')}"
-                   + (f" ({causes})" if causes else "")]
+    return [
+        *text,
+        f"drift: {counted(counts['nodes'], 'node')}, {counts['drifted']} drifted, {counted(counts['differences'], 'difference')}"
+        + (f" ({causes})" if causes else ""),
+    ]
 
 
 def _line(row: Mapping[str, Any]) -> str:

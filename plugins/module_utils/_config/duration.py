@@ -2,11 +2,21 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Durations as Go writes and reads them (``time.ParseDuration`` and ``Duration.String``), in whole nanoseconds."""
+
 from __future__ import annotations
 
 import re
 
-_UNITS = {"ns": 1, "us": 1000, "\u00b5s": 1000, "\u03bcs": 1000, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_UNITS = {
+    "ns": 1,
+    "us": 1000,
+    "\u00b5s": 1000,
+    "\u03bcs": 1000,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
 _PART = re.compile("([0-9]*)(?:\\.([0-9]*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)", re.ASCII)
 _MAX = 2**63 - 1
 
@@ -14,7 +24,8 @@ _MAX = 2**63 - 1
 def parse(text: str) -> int:
     """Return the nanoseconds of a Go duration such as ``1m30s``, ``1.5h`` or ``0``.
 
-    Raises ValueError, worded as Go words it, for anything that time.ParseDuration refuses: no unit, no digits, overflow.
+    Raises ValueError, worded as Go words it, for anything that time.ParseDuration refuses: no unit, no digits,
+    overflow.
     """
     invalid = ValueError(f'time: invalid duration "{text}"')
     rest = text[1:] if text[:1] in ("+", "-") else text

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Eviction thresholds. Source: pkg/kubelet/eviction/helpers.go ParseThresholdConfig; any error in it kills the kubelet at start."""
+"""Eviction thresholds. Source: pkg/kubelet/eviction/helpers.go ParseThresholdConfig; any error in it kills the kubelet
+at start.
+"""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -13,9 +16,17 @@ from .problem import REFUSAL, Problem
 from .view import View
 
 ALLOCATABLE_MEMORY = "allocatableMemory.available"
-"""What is left of the memory that pods may use together; the kubelet holds evictionHard's memory.available against it too."""
+"""What is left of the memory that pods may use together; the kubelet holds evictionHard's memory.available against it
+too.
+"""
 _SIGNALS = (
-    "memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", ALLOCATABLE_MEMORY, "pid.available",
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+    ALLOCATABLE_MEMORY,
+    "pid.available",
 )
 _SIGNALS_SINCE_29 = ("containerfs.available", "containerfs.inodesFree")
 
@@ -42,13 +53,24 @@ class Threshold:
 
 
 def thresholds(view: View) -> list[Threshold]:
-    """Return the thresholds in force, those for pods' allocatable memory among them (addAllocatableThresholds); what check() refuses is left out."""
+    """Return the thresholds in force, those for pods' allocatable memory among them (addAllocatableThresholds); what
+    check() refuses is left out.
+    """
     reclaim, grace = view.pairs("evictionMinimumReclaim"), view.pairs("evictionSoftGracePeriod")
-    found = [Threshold(field, signal, value, reclaim.get(signal, "0"), grace.get(signal, "") if field == "evictionSoft" else "")
-             for field in ("evictionHard", "evictionSoft") for signal, value in sorted(view.pairs(field).items()) if value not in _OFF]
+    found = [
+        Threshold(
+            field, signal, value, reclaim.get(signal, "0"), grace.get(signal, "") if field == "evictionSoft" else ""
+        )
+        for field in ("evictionHard", "evictionSoft")
+        for signal, value in sorted(view.pairs(field).items())
+        if value not in _OFF
+    ]
     if "pods" in view.texts("enforceNodeAllocatable"):
-        found += [Threshold(one.field, ALLOCATABLE_MEMORY, one.value, one.reclaim) for one in found
-                  if (one.field, one.signal) == ("evictionHard", "memory.available")]
+        found += [
+            Threshold(one.field, ALLOCATABLE_MEMORY, one.value, one.reclaim)
+            for one in found
+            if (one.field, one.signal) == ("evictionHard", "memory.available")
+        ]
     return [one for one in found if _is_amount(one.value) and _is_amount(one.reclaim)]
 
 
@@ -89,8 +111,11 @@ def check(view: View) -> Iterator[Problem]:
     periods = view.pairs("evictionSoftGracePeriod")
     for signal in view.pairs("evictionSoft"):
         if signal not in periods:
-            yield _refuse(paths.show(("evictionSoft", signal)), f"grace period must be specified for the soft eviction threshold {signal}",
-                          f'Add it: evictionSoftGracePeriod: {{"{signal}": "1m30s"}}. These maps are replaced as a whole, so repeat their other keys.')
+            yield _refuse(
+                paths.show(("evictionSoft", signal)),
+                f"grace period must be specified for the soft eviction threshold {signal}",
+                f'Add it: evictionSoftGracePeriod: {{"{signal}": "1m30s"}}. These maps are replaced as a whole, so repeat their other keys.',
+            )
 
 
 def _refuse(path: str, message: str, remedy: str) -> Problem:
@@ -133,4 +158,8 @@ def _threshold(path: str, signal: str, value: str, reclaim: bool) -> Iterator[Pr
     elif amount is not None and amount < 0 and reclaim:
         yield _refuse(path, f"negative eviction minimum reclaim specified for {signal}", remedy)
     elif amount is not None and amount <= 0 and not reclaim:
-        yield _refuse(path, f"eviction threshold {signal} must be positive: {value}", 'To switch a threshold off, write "0%" or leave its key out.')
+        yield _refuse(
+            path,
+            f"eviction threshold {signal} must be positive: {value}",
+            'To switch a threshold off, write "0%" or leave its key out.',
+        )

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One row of the field table and one row of the flag table."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -26,7 +27,9 @@ class Field:
     default: Any = None
     """What the 1.20 code puts in for a field that is not given; None: nothing, or not known."""
     unset: str = "none"
-    """What counts as not given: ``nil`` only absence, ``zero`` also a zero or empty value, ``none`` there is no default and zero equals absent."""
+    """What counts as not given: ``nil`` only absence, ``zero`` also a zero or empty value, ``none`` there is no default
+    and zero equals absent.
+    """
     nil_since: int | None = None
     """From this minor on ``unset`` is ``nil``, because the Go type became a pointer."""
     zero_omitted: bool = False

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Looking up what is known about a field: the table of every field from 1.12 to the newest minor, and the flags that hide fields."""
+"""Looking up what is known about a field: the table of every field from 1.12 to the newest minor, and the flags that
+hide fields.
+"""
+
 from __future__ import annotations
 
 import difflib
@@ -23,7 +26,9 @@ def lookup(path: str | paths.Path) -> Field | None:
 
 
 def owner(path: str | paths.Path) -> Field | None:
-    """Return the field a place belongs to: the field itself, or the map, list or object that holds a key; None when unknown."""
+    """Return the field a place belongs to: the field itself, or the map, list or object that holds a key; None when
+    unknown.
+    """
     keys = paths.parse(path) if isinstance(path, str) else path
     for end in range(len(keys), 0, -1):
         field = ALL.get(paths.field_path(keys[:end]))
@@ -41,12 +46,16 @@ def _holds_anything(field: Field) -> bool:
 def children(path: str) -> tuple[str, ...]:
     """Return the names of the members of an object (``""`` for the top level), in order."""
     start = f"{path}." if path else ""
-    return tuple(sorted(name[len(start):] for name in ALL if name.startswith(start) and not set(".[") & set(name[len(start):])))
+    return tuple(
+        sorted(name[len(start) :] for name in ALL if name.startswith(start) and not set(".[") & set(name[len(start) :]))
+    )
 
 
 @lru_cache(maxsize=1024)
 def nearest(path: str) -> str | None:
-    """Return the real field a misspelled path most likely means, or None: another case first, then the same parent, then anywhere."""
+    """Return the real field a misspelled path most likely means, or None: another case first, then the same parent,
+    then anywhere.
+    """
     lowered = {name.lower(): name for name in ALL}
     if path.lower() in lowered:
         return lowered[path.lower()]

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A forecast told to machines (summary) and to people (lines)."""
+
 from __future__ import annotations
 
 from typing import Any, Iterator, Mapping
@@ -15,14 +16,19 @@ _WORDS = {EVICTED: "would be evicted", REFUSED: "would be refused at this restar
 
 
 def summary(nodes: Nodes, plan: Mapping[str, Any]) -> dict[str, int]:
-    """Return the counts: pods by what becomes of them, nodes that lose some, nodes of which nothing is known, nodes that restart or need a drain."""
+    """Return the counts: pods by what becomes of them, nodes that lose some, nodes of which nothing is known, nodes
+    that restart or need a drain.
+    """
     pods = {kind: sum(row["pod"] is not None for node in nodes.values() for row in node[kind]) for kind in KINDS}
     effects = [row["effect"] for row in plan["nodes"].values() if row["action"] != "none"]
     return {
-        "nodes_to_restart": len(effects), "nodes_to_drain": sum(effect in (DRAIN, REBOOT) for effect in effects),
+        "nodes_to_restart": len(effects),
+        "nodes_to_drain": sum(effect in (DRAIN, REBOOT) for effect in effects),
         "nodes_at_risk": sum(bool(node[EVICTED] or node[REFUSED]) for node in nodes.values()),
         "nodes_unknown": sum(any(row["pod"] is None for row in node[UNKNOWN]) for node in nodes.values()),
-        "pods_evicted": pods[EVICTED], "pods_refused": pods[REFUSED], "pods_unknown": pods[UNKNOWN],
+        "pods_evicted": pods[EVICTED],
+        "pods_refused": pods[REFUSED],
+        "pods_unknown": pods[UNKNOWN],
     }
 
 
@@ -33,20 +39,29 @@ def at_risk(counts: Mapping[str, int]) -> int:
 
 def lines(nodes: Nodes, counts: Mapping[str, int]) -> list[str]:
     """Return a forecast for people: the sum, then a line for each reason, with the nodes and pods it holds for."""
-    text = (f"forecast: {counted(counts['nodes_to_restart'], 'node')} to restart, {counts['nodes_to_drain']} to drain, "
-            f"{counted(at_risk(counts), 'pod')} at risk ({counts['pods_evicted']} evicted, {counts['pods_refused']} refused), "
-            f"{counted(counts['pods_unknown'], 'pod')} not known")
-    return [text, *(f"  {line}" for kind in KINDS for line in _reasons(nodes, kind)), *(f"  warning: {line}" for line in _notes(nodes))]
+    text = (
+        f"forecast: {counted(counts['nodes_to_restart'], 'node')} to restart, {counts['nodes_to_drain']} to drain, "
+        f"{counted(at_risk(counts), 'pod')} at risk ({counts['pods_evicted']} evicted, {counts['pods_refused']} refused), "
+        f"{counted(counts['pods_unknown'], 'pod')} not known"
+    )
+    return [
+        text,
+        *(f"  {line}" for kind in KINDS for line in _reasons(nodes, kind)),
+        *(f"  warning: {line}" for line in _notes(nodes)),
+    ]
 
 
 def refusal(nodes: Nodes, counts: Mapping[str, int], allowed: int) -> str:
     """Return why a forecast is refused, and what to do about it."""
-    return "\n".join([
-        f"the forecast is refused, nothing was written: {counted(at_risk(counts), 'pod')} at risk, {allowed} allowed.",
-        *(line for kind in (EVICTED, REFUSED) for line in _reasons(nodes, kind)), *_notes(nodes),
-        "Change the configuration, move these pods to other nodes first, or accept their loss with allow_pods or refuse=false "
-        "(in the roles kubelet_config_forecast_pods, or kubelet_config_forecast: warn).",
-    ])
+    return "\n".join(
+        [
+            f"the forecast is refused, nothing was written: {counted(at_risk(counts), 'pod')} at risk, {allowed} allowed.",
+            *(line for kind in (EVICTED, REFUSED) for line in _reasons(nodes, kind)),
+            *_notes(nodes),
+            "Change the configuration, move these pods to other nodes first, or accept their loss with allow_pods or refuse=false "
+            "(in the roles kubelet_config_forecast_pods, or kubelet_config_forecast: warn).",
+        ]
+    )
 
 
 def _reasons(nodes: Nodes, kind: str) -> Iterator[str]:

@@ -5,6 +5,7 @@
 
 Source of the suffix: staging/src/k8s.io/kubectl/pkg/util/hash/hash.go of Kubernetes.
 """
+
 from __future__ import annotations
 
 import base64
@@ -20,11 +21,14 @@ _GO_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u
 _SAFE_DIGITS = str.maketrans("013ae", "ghkmt")
 
 
-def append_hash(name: str, data: Mapping[str, str], binary_data: Mapping[str, bytes] | None = None, immutable: bool | None = None) -> str:
+def append_hash(
+    name: str, data: Mapping[str, str], binary_data: Mapping[str, bytes] | None = None, immutable: bool | None = None
+) -> str:
     """Return the ten character suffix that ``kubectl --append-hash`` gives a ConfigMap with this base name and content.
 
     ``binary_data`` holds bytes, not base64. ``immutable`` enters the hash only when it is not None, and kubectl's
-    ``create configmap`` never sets it: leave it out for a name equal to kubectl's, even where the object is then made immutable.
+    ``create configmap`` never sets it: leave it out for a name equal to kubectl's, even where the object is then made
+    immutable.
     """
     content: dict[str, Any] = {"data": dict(data), "kind": "ConfigMap", "name": name}
     if binary_data:
@@ -36,7 +40,9 @@ def append_hash(name: str, data: Mapping[str, str], binary_data: Mapping[str, by
 
 
 def configmap_name(base: str, text: str, key: str = "kubelet") -> str:
-    """Return the name of the ConfigMap that ``kubectl create configmap BASE --from-file=KEY=FILE --append-hash`` makes of this text."""
+    """Return the name of the ConfigMap that ``kubectl create configmap BASE --from-file=KEY=FILE --append-hash`` makes
+    of this text.
+    """
     return f"{base}-{append_hash(base, {key: text})}"
 
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reading the overrides that users give, as a mapping, as text, or as a list of these."""
+
 from __future__ import annotations
 
 import json
@@ -17,11 +18,17 @@ class Layers:
         self._known: dict[str, dict[str, Any]] = {}
 
     def read(self, given: Any, origin: str) -> tuple[dict[str, Any], ...]:
-        """Return the layers of one option value: none, one or a list of mappings or texts. Raises DocumentError naming `origin`."""
+        """Return the layers of one option value: none, one or a list of mappings or texts. Raises DocumentError naming
+        `origin`.
+        """
         if given is None:
             return ()
         if isinstance(given, (list, tuple)):
-            return tuple(layer for position, one in enumerate(given, 1) for layer in self.read(one, f"{origin} (layer {position})"))
+            return tuple(
+                layer
+                for position, one in enumerate(given, 1)
+                for layer in self.read(one, f"{origin} (layer {position})")
+            )
         layer = None if isinstance(given, str) else accept(given, origin)
         text = given if layer is None else json.dumps(layer, sort_keys=True)
         if text not in self._known:

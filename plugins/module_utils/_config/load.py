@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What runs on a node, as plain data: its capacity, its pods with what they ask for and use, and its eviction signals. Amounts are bytes, cores or counts."""
+"""What runs on a node, as plain data: its capacity, its pods with what they ask for and use, and its eviction signals.
+Amounts are bytes, cores or counts.
+"""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

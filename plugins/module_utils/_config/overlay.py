@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Laying one configuration over another."""
+
 from __future__ import annotations
 
 import copy
@@ -18,8 +19,9 @@ def merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any
     """Return ``base`` with ``override`` laid over it; neither is changed or shared.
 
     A null removes the field or key, maps and objects are merged key by key, lists and all other values are replaced.
-    The maps the kubelet replaces as a whole (``evictionHard`` and its kind, see fields-ours.yaml) are replaced as a whole.
-    Raises OverlayError for a mapping over something else or the reverse, and for a null inside a map replaced as a whole.
+    The maps the kubelet replaces as a whole (``evictionHard`` and its kind, see fields-ours.yaml) are replaced as a
+    whole. Raises OverlayError for a mapping over something else or the reverse, and for a null inside a map replaced as
+    a whole.
     """
     return _merge(base, override, ())
 
@@ -49,14 +51,24 @@ def _merge(base: Mapping[str, Any], override: Mapping[str, Any], at: paths.Path)
 def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:
     for key, inner in value.items():
         if inner is None:
-            raise OverlayError(f"{paths.show((*path, key))} is null, but {paths.show(path)} is replaced as a whole, so there is nothing to remove it from. "
-                               f"List every key that {paths.show(path)} should have, or set {paths.show(path)} itself to null.")
+            raise OverlayError(
+                f"{paths.show((*path, key))} is null, but {paths.show(path)} is replaced as a whole, so there is nothing to remove it from. "
+                f"List every key that {paths.show(path)} should have, or set {paths.show(path)} itself to null."
+            )
     return copy.deepcopy(dict(value))
 
 
 def _clash(path: paths.Path, old: Any, new: Any) -> str:
     def kind(value: Any) -> str:
-        return "a mapping" if isinstance(value, Mapping) else "a list" if isinstance(value, (list, tuple)) else f"a {type(value).__name__}"
+        return (
+            "a mapping"
+            if isinstance(value, Mapping)
+            else "a list"
+            if isinstance(value, (list, tuple))
+            else f"a {type(value).__name__}"
+        )
 
-    return (f"{paths.show(path)} is {kind(new)} in the new layer and {kind(old)} below it. "
-            f"Give {kind(old)}, or set it to null in this layer to remove it.")
+    return (
+        f"{paths.show(path)} is {kind(new)} in the new layer and {kind(old)} below it. "
+        f"Give {kind(old)}, or set it to null in this layer to remove it."
+    )

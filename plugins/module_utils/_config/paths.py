@@ -7,6 +7,7 @@ A path is a tuple of keys and list positions; shown, plain keys are joined by do
 and every other key stands in brackets and quotes: ``maxPods``, ``authentication.webhook.enabled``,
 ``evictionHard["memory.available"]``, ``reservedMemory[0].limits``. The notation can be read back without loss.
 """
+
 from __future__ import annotations
 
 import json
@@ -16,7 +17,9 @@ from typing import Tuple, Union
 Path = Tuple[Union[str, int], ...]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_/-]+")
-_STEP = re.compile(r"""(?P<dot>\.?)(?P<plain>[A-Za-z0-9_/-]+)|\[(?P<index>[0-9]+)\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]""")
+_STEP = re.compile(
+    r"""(?P<dot>\.?)(?P<plain>[A-Za-z0-9_/-]+)|\[(?P<index>[0-9]+)\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]"""
+)
 
 
 def show(path: Path) -> str:

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From what nodes run now and what is wanted of them to what has to be done: the edit stage, without side effects.
 
-Cost: nodes with the same live variant, layers and shadowing flags share one computation (a few milliseconds), so 1,000 nodes of
-a group take well under a second and 1,000 nodes of which no two are alike some seconds.
+Cost: nodes with the same live variant, layers and shadowing flags share one computation (a few milliseconds), so 1,000
+nodes of a group take well under a second and 1,000 nodes of which no two are alike some seconds.
 """
+
 from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
@@ -20,28 +21,38 @@ from .reference import same_place
 from .version import minor_of
 
 
-def make_plan(current: Mapping[str, Any], config: Any = None, node_configs: Mapping[str, Any] | None = None,
-              flags: Mapping[str, Sequence[str]] | None = None, allow_effect: str = "disrupt", configmap_name: str = "livenodes-kubelet",
-              namespace: str = "kube-system", key: str = "kubelet") -> dict[str, Any]:
+def make_plan(
+    current: Mapping[str, Any],
+    config: Any = None,
+    node_configs: Mapping[str, Any] | None = None,
+    flags: Mapping[str, Sequence[str]] | None = None,
+    allow_effect: str = "disrupt",
+    configmap_name: str = "livenodes-kubelet",
+    namespace: str = "kube-system",
+    key: str = "kubelet",
+) -> dict[str, Any]:
     """Return what to do so that every node has its own live configuration with the layers laid over it.
 
-    ``current`` is a table as dumped: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version, source, status}}}``.
-    A layer is a mapping or a YAML text; ``config`` is one or a list of them for all nodes, ``node_configs`` one or a list for each
-    node named, laid on top. ``flags`` holds the command line words of the kubelets where known. ``allow_effect`` is the highest
-    effect accepted (safe, disrupt, drain or reboot).
+    ``current`` is a table as dumped: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version, source,
+    status}}}``. A layer is a mapping or a YAML text; ``config`` is one or a list of them for all nodes,
+    ``node_configs`` one or a list for each node named, laid on top. ``flags`` holds the command line words of the
+    kubelets where known. ``allow_effect`` is the highest effect accepted (safe, disrupt, drain or reboot).
 
-    The result is a table of the same kind: ``variants`` (the desired configurations), ``nodes`` (for each its ``variant``,
-    ``configmap`` and ``source`` (the reference to it), ``action`` none or assign, ``effect``, ``changes``, ``problems``), ``refused`` (true: write nothing),
-    ``summary`` for machines and ``text`` (lines) for people. Secrets are masked everywhere but in ``variants``.
+    The result is a table of the same kind: ``variants`` (the desired configurations), ``nodes`` (for each its
+    ``variant``, ``configmap`` and ``source`` (the reference to it), ``action`` none or assign, ``effect``, ``changes``,
+    ``problems``), ``refused`` (true: write nothing), ``summary`` for machines and ``text`` (lines) for people. Secrets
+    are masked everywhere but in ``variants``.
 
-    Raises DocumentError for a layer that cannot be read, ValueError for an unknown effect. What is wrong with one node is a
-    refusal in its row, not an exception.
+    Raises DocumentError for a layer that cannot be read, ValueError for an unknown effect. What is wrong with one node
+    is a refusal in its row, not an exception.
     """
     if allow_effect not in EFFECTS or allow_effect == FORBIDDEN:
         raise ValueError(f"allow_effect is {allow_effect!r}: use one of {', '.join(EFFECTS[:-1])}")
     layers = Layers()
     for_all = layers.read(config, "the configuration for all nodes")
-    for_node = {name: layers.read(given, f"the configuration of node {name}") for name, given in (node_configs or {}).items()}
+    for_node = {
+        name: layers.read(given, f"the configuration of node {name}") for name, given in (node_configs or {}).items()
+    }
     planner = plan_node.Planner(current["variants"], allow_effect, shared=for_all if len(current["nodes"]) > 1 else ())
     nodes: dict[str, Any] = {}
     variants: dict[str, Any] = {}
@@ -52,21 +63,37 @@ def make_plan(current: Mapping[str, Any], config: Any = None, node_configs: Mapp
         if minor is None or live not in current["variants"]:
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
-        desired = planner.plan(live, minor, for_all + for_node.get(name, ()), None if flags is None or name not in flags else flags[name])
+        desired = planner.plan(
+            live, minor, for_all + for_node.get(name, ()), None if flags is None or name not in flags else flags[name]
+        )
         if desired.variant not in names:
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
         action = _action(row, reference, bool(desired.changes))
         nodes[name] = {
-            "variant": desired.variant, "live_variant": live, "kubelet_version": row.get("kubelet_version"), "configmap": reference["name"],
-            "source": reference, "action": action,
-            "effect": desired.effect or ("safe" if action == "assign" else None), "changes": desired.change_rows,
-            "problems": desired.problem_rows(action == "assign"), "flags_known": flags is not None and name in flags,
+            "variant": desired.variant,
+            "live_variant": live,
+            "kubelet_version": row.get("kubelet_version"),
+            "configmap": reference["name"],
+            "source": reference,
+            "action": action,
+            "effect": desired.effect or ("safe" if action == "assign" else None),
+            "changes": desired.change_rows,
+            "problems": desired.problem_rows(action == "assign"),
+            "flags_known": flags is not None and name in flags,
         }
     for name in sorted(set(for_node) - set(nodes)):
-        nodes[name] = _unusable({}, Problem(REFUSAL, "", f"node {name} has a configuration of its own but is not among the nodes of this plan",
-                                            "Correct the name, or dump that node too.", "unknown-node"))
+        nodes[name] = _unusable(
+            {},
+            Problem(
+                REFUSAL,
+                "",
+                f"node {name} has a configuration of its own but is not among the nodes of this plan",
+                "Correct the name, or dump that node too.",
+                "unknown-node",
+            ),
+        )
     plan = {"variants": variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
     plan["summary"] = plan_text.summary(plan)
     plan["text"] = plan_text.lines(plan)
@@ -95,18 +122,37 @@ def _reference(source: Any) -> dict[str, Any]:
 
 
 def _unusable(row: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
-    return {"variant": None, "live_variant": row.get("variant"), "kubelet_version": row.get("kubelet_version"), "configmap": None,
-            "action": "none", "effect": None, "changes": [], "problems": [problem.row()], "flags_known": False}
+    return {
+        "variant": None,
+        "live_variant": row.get("variant"),
+        "kubelet_version": row.get("kubelet_version"),
+        "configmap": None,
+        "action": "none",
+        "effect": None,
+        "changes": [],
+        "problems": [problem.row()],
+        "flags_known": False,
+    }
 
 
 def _no_version(row: Mapping[str, Any]) -> Problem:
-    return Problem(REFUSAL, "", f"the kubelet version is {row.get('kubelet_version')!r}, so it is not known which fields this node has",
-                   "Dump the node again; the version comes from Node.status.nodeInfo.", "no-version")
+    return Problem(
+        REFUSAL,
+        "",
+        f"the kubelet version is {row.get('kubelet_version')!r}, so it is not known which fields this node has",
+        "Dump the node again; the version comes from Node.status.nodeInfo.",
+        "no-version",
+    )
 
 
 def _no_config(name: str) -> Problem:
-    return Problem(REFUSAL, "", f"no live configuration of node {name} is known, so there is nothing to lay the changes over",
-                   f"Dump the node again when it is reachable; a {KIND} ({API_VERSION}) is expected.", "no-live-config")
+    return Problem(
+        REFUSAL,
+        "",
+        f"no live configuration of node {name} is known, so there is nothing to lay the changes over",
+        f"Dump the node again when it is reachable; a {KIND} ({API_VERSION}) is expected.",
+        "no-live-config",
+    )
 
 
 def _refused(row: Mapping[str, Any]) -> bool:

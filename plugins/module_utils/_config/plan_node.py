@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plan of one node, computed once for all nodes that are alike."""
+
 from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence, Tuple
@@ -18,8 +19,14 @@ Layers = Tuple[Mapping[str, Any], ...]
 class NodePlan:
     """What one node should have: the desired configuration, how it differs from the live one and what is wrong with it."""
 
-    def __init__(self, config: dict[str, Any], changes: list[compare.Change], flags: Mapping[str, str], problems: list[Problem],
-                 on_assign: list[Problem]) -> None:
+    def __init__(
+        self,
+        config: dict[str, Any],
+        changes: list[compare.Change],
+        flags: Mapping[str, str],
+        problems: list[Problem],
+        on_assign: list[Problem],
+    ) -> None:
         self.config = config
         self.text = render(config)
         self.variant = variant(config)
@@ -70,8 +77,11 @@ class Planner:
         for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
         own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
         on_assign = [
-            *_too_costly(changes, self._allow), *_dropped(before, desired), *host.warnings(changes),
-            *host.checkpoint_paths(compare.normalise(desired, minor).items()), *_not_for_all(changes, for_all, own),
+            *_too_costly(changes, self._allow),
+            *_dropped(before, desired),
+            *host.warnings(changes),
+            *host.checkpoint_paths(compare.normalise(desired, minor).items()),
+            *_not_for_all(changes, for_all, own),
         ]
         return NodePlan(desired, changes, flags, [*found, *_shadowed(changes, flags)], on_assign)
 
@@ -84,53 +94,104 @@ class Planner:
 
 def _effect(path: str) -> tuple[str, str]:
     field = fields.owner(path)
-    return (field.effect, field.reason) if field else (DISRUPT, "the field is not known here, and the change takes a kubelet restart")
+    return (
+        (field.effect, field.reason)
+        if field
+        else (DISRUPT, "the field is not known here, and the change takes a kubelet restart")
+    )
 
 
 def _change_row(change: compare.Change, flags: Mapping[str, str]) -> dict[str, Any]:
     effect, reason = _effect(change.path)
     field = fields.owner(change.path)
-    return {"path": change.path, "before": difftext.mask(change.path, change.before), "after": difftext.mask(change.path, change.after), "known": change.known,
-            "effect": effect, "reason": reason, "shadowed_by": shadow.shadow_of(change.path, flags), "machine_specific": bool(field and field.machine)}
+    return {
+        "path": change.path,
+        "before": difftext.mask(change.path, change.before),
+        "after": difftext.mask(change.path, change.after),
+        "known": change.known,
+        "effect": effect,
+        "reason": reason,
+        "shadowed_by": shadow.shadow_of(change.path, flags),
+        "machine_specific": bool(field and field.machine),
+    }
 
 
 def _too_costly(changes: list[compare.Change], allow: str) -> Iterator[Problem]:
     for change in changes:
         effect, reason = _effect(change.path)
         if effect == FORBIDDEN:
-            yield Problem(REFUSAL, change.path, f"this field must not be changed on a live node: {reason}", "Leave it out of the configuration.", "effect")
+            yield Problem(
+                REFUSAL,
+                change.path,
+                f"this field must not be changed on a live node: {reason}",
+                "Leave it out of the configuration.",
+                "effect",
+            )
         elif EFFECTS.index(effect) > EFFECTS.index(allow):
-            yield Problem(REFUSAL, change.path, f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
-                          f"Leave it out, or accept it with allow_effect={effect} (in the roles kubelet_config_allow_effect).", "effect")
+            yield Problem(
+                REFUSAL,
+                change.path,
+                f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
+                f"Leave it out, or accept it with allow_effect={effect} (in the roles kubelet_config_allow_effect).",
+                "effect",
+            )
 
 
 def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterator[Problem]:
     for change in changes:
         flag = shadow.shadow_of(change.path, flags)
         if flag:
-            yield Problem(WARNING, change.path, f"the kubelet's flag {flag} wins over any configuration: the change will have no effect",
-                          "Remove the flag from the node's kubelet command line, or leave the field out.", "shadowed")
+            yield Problem(
+                WARNING,
+                change.path,
+                f"the kubelet's flag {flag} wins over any configuration: the change will have no effect",
+                "Remove the flag from the node's kubelet command line, or leave the field out.",
+                "shadowed",
+            )
 
 
 def _dropped(before: Mapping[str, Any], desired: Mapping[str, Any]) -> Iterator[Problem]:
     for field in fields.ALL.values():
         old, new = before.get(field.path), desired.get(field.path)
         # With mergeDefaultEvictionSettings (1.33) the kubelet itself fills the map up.
-        if not field.whole or not isinstance(old, Mapping) or not isinstance(new, Mapping) or not new or desired.get("mergeDefaultEvictionSettings") is True:
+        if (
+            not field.whole
+            or not isinstance(old, Mapping)
+            or not isinstance(new, Mapping)
+            or not new
+            or desired.get("mergeDefaultEvictionSettings") is True
+        ):
             continue
         gone = sorted(set(old) - set(new))
         if gone:
             keys = ", ".join(f"{key} ({old[key]})" for key in gone)
-            yield Problem(WARNING, field.path, f"the map is replaced as a whole, and these keys are not repeated: {keys}",
-                          "Repeat them to keep them; they are off otherwise.", "whole-map")
+            yield Problem(
+                WARNING,
+                field.path,
+                f"the map is replaced as a whole, and these keys are not repeated: {keys}",
+                "Repeat them to keep them; they are off otherwise.",
+                "whole-map",
+            )
 
 
-def _not_for_all(changes: list[compare.Change], for_all: Sequence[Mapping[str, Any]], own: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+def _not_for_all(
+    changes: list[compare.Change], for_all: Sequence[Mapping[str, Any]], own: Sequence[Mapping[str, Any]]
+) -> Iterator[Problem]:
     for path in sorted({str(paths.parse(change.path)[0]) for change in changes}):
         field = fields.ALL.get(path)
-        if field is not None and field.machine and any(layer.get(path) is not None for layer in for_all) and not any(path in layer for layer in own):
-            yield Problem(WARNING, path, "the value belongs to one machine, but the configuration for all nodes sets it",
-                          "Set it for each node instead, unless it really is the same on all.", "machine-specific")
+        if (
+            field is not None
+            and field.machine
+            and any(layer.get(path) is not None for layer in for_all)
+            and not any(path in layer for layer in own)
+        ):
+            yield Problem(
+                WARNING,
+                path,
+                "the value belongs to one machine, but the configuration for all nodes sets it",
+                "Set it for each node instead, unless it really is the same on all.",
+                "machine-specific",
+            )
 
 
 def _sorted(problems: list[Problem]) -> list[Problem]:

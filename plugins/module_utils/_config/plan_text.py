@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A plan told to machines (summary) and to people (lines)."""
+
 from __future__ import annotations
 
 import json
@@ -26,14 +27,22 @@ def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
         if row["variant"] is not None:
             by_variant.setdefault(row["variant"], []).append(name)
     return {
-        "nodes": len(rows), "to_change": len(changing), "unchanged": len(rows) - len(changing), "variants": len(by_variant),
-        "refusals": severities[REFUSAL], "warnings": severities[WARNING], "by_effect": {effect: effects[effect] for effect in EFFECTS if effects[effect]},
-        "nodes_by_variant": by_variant, "differences": differences(plan["variants"]),
+        "nodes": len(rows),
+        "to_change": len(changing),
+        "unchanged": len(rows) - len(changing),
+        "variants": len(by_variant),
+        "refusals": severities[REFUSAL],
+        "warnings": severities[WARNING],
+        "by_effect": {effect: effects[effect] for effect in EFFECTS if effects[effect]},
+        "nodes_by_variant": by_variant,
+        "differences": differences(plan["variants"]),
     }
 
 
 def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the paths in which variants differ, with the value of each variant (None: absent) and whether it belongs to one machine."""
+    """Return the paths in which variants differ, with the value of each variant (None: absent) and whether it belongs
+    to one machine.
+    """
     if len(variants) < 2:
         return []
     # TABLE_MINOR + 1: no defaults are filled in, so that only what the configurations say is compared.
@@ -50,7 +59,9 @@ def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def lines(plan: Mapping[str, Any]) -> list[str]:
-    """Return a plan for people: a block for all nodes with the same to do, whatever their variants, then why variants differ, then the sum."""
+    """Return a plan for people: a block for all nodes with the same to do, whatever their variants, then why variants
+    differ, then the sum.
+    """
     groups: dict[str, list[str]] = {}
     written: dict[tuple[int, int], str] = {}
     for name, row in plan["nodes"].items():
@@ -72,7 +83,12 @@ def refusals(plan: Mapping[str, Any]) -> str:
         for problem in row["problems"]:
             if problem["severity"] == REFUSAL:
                 reasons.setdefault(_told(problem), []).append(name)
-    return "\n".join(["the plan is refused, nothing was written.", *(f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items())])
+    return "\n".join(
+        [
+            "the plan is refused, nothing was written.",
+            *(f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items()),
+        ]
+    )
 
 
 def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -81,15 +97,24 @@ def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str,
     for name, row in plan["nodes"].items():
         if row["action"] != "none":
             pairs.setdefault((row["live_variant"], row["variant"]), []).append(name)
-    return [difftext.diff(current["variants"][live], plan["variants"][desired], f"live on {shown_nodes(names)}", f"desired on {shown_nodes(names)}")
-            for (live, desired), names in pairs.items()]
+    return [
+        difftext.diff(
+            current["variants"][live],
+            plan["variants"][desired],
+            f"live on {shown_nodes(names)}",
+            f"desired on {shown_nodes(names)}",
+        )
+        for (live, desired), names in pairs.items()
+    ]
 
 
 def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
     row = rows[names[0]]
     configmaps = sorted({rows[name]["configmap"] or "" for name in names})
     target = configmaps[0] if len(configmaps) == 1 else f"{len(configmaps)} variants"
-    yield f"{shown_nodes(names)}: " + ("no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}")
+    yield f"{shown_nodes(names)}: " + (
+        "no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}"
+    )
     for change in row["changes"]:
         yield f"  {_change(change)}"
     for problem in row["problems"]:
@@ -135,7 +160,9 @@ def _why(found: list[dict[str, Any]]) -> Iterator[str]:
     if found:
         yield "variants differ in:"
     for row in found:
-        values = [f"{shown_value(value) if value is not None else 'absent'} ({name})" for name, value in row["values"].items()]
+        values = [
+            f"{shown_value(value) if value is not None else 'absent'} ({name})" for name, value in row["values"].items()
+        ]
         more = f" and {len(values) - _SHOWN_NODES} more" if len(values) > _SHOWN_NODES else ""
         mark = " (belongs to one machine)" if row["machine_specific"] else ""
         yield f"  {row['path']}{mark}: {', '.join(values[:_SHOWN_NODES])}{more}"
@@ -143,6 +170,8 @@ def _why(found: list[dict[str, Any]]) -> Iterator[str]:
 
 def _sum(plan: Mapping[str, Any]) -> str:
     counts = plan["summary"]
-    text = (f"plan: {counted(counts['nodes'], 'node')}, {counts['to_change']} to change, {counts['unchanged']} unchanged, "
-            f"{counted(counts['variants'], 'variant')}, {counted(counts['refusals'], 'refusal')}, {counted(counts['warnings'], 'warning')}")
+    text = (
+        f"plan: {counted(counts['nodes'], 'node')}, {counts['to_change']} to change, {counts['unchanged']} unchanged, "
+        f"{counted(counts['variants'], 'variant')}, {counted(counts['refusals'], 'refusal')}, {counted(counts['warnings'], 'warning')}"
+    )
     return f"{text}; REFUSED, nothing may be written" if plan["refused"] else text

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a drain does with a pod: the rules of kubectl (k8s.io/kubectl/pkg/drain/filters.go)."""
+
 from __future__ import annotations
 
 from typing import Any, Mapping, NamedTuple

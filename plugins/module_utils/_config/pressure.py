@@ -5,6 +5,7 @@
 
 Each threshold is judged by itself: a pod that goes for memory is not taken to make room on the disk as well.
 """
+
 from __future__ import annotations
 
 from fractions import Fraction
@@ -15,10 +16,22 @@ from .load import Cause, Key, Load, Observed, Pod
 from .view import View
 
 # signal: the condition it sets, the resource whose request counts against the usage. Source: helpers.go init.
-_MEMORY, _DISK, _INODES, _PIDS = ("MemoryPressure", "memory"), ("DiskPressure", "ephemeral-storage"), ("DiskPressure", ""), ("PIDPressure", "")
+_MEMORY, _DISK, _INODES, _PIDS = (
+    ("MemoryPressure", "memory"),
+    ("DiskPressure", "ephemeral-storage"),
+    ("DiskPressure", ""),
+    ("PIDPressure", ""),
+)
 _SIGNALS = {
-    "memory.available": _MEMORY, eviction.ALLOCATABLE_MEMORY: _MEMORY, "nodefs.available": _DISK, "nodefs.inodesFree": _INODES, "imagefs.available": _DISK,
-    "imagefs.inodesFree": _INODES, "containerfs.available": _DISK, "containerfs.inodesFree": _INODES, "pid.available": _PIDS,
+    "memory.available": _MEMORY,
+    eviction.ALLOCATABLE_MEMORY: _MEMORY,
+    "nodefs.available": _DISK,
+    "nodefs.inodesFree": _INODES,
+    "imagefs.available": _DISK,
+    "imagefs.inodesFree": _INODES,
+    "containerfs.available": _DISK,
+    "containerfs.inodesFree": _INODES,
+    "pid.available": _PIDS,
 }
 SIGNALS = tuple(_SIGNALS)
 
@@ -45,12 +58,17 @@ def pressure(view: View, load: Load) -> Pressure:
         if observed.available >= threshold.amount(observed.capacity):
             continue
         chosen, enough = _victims(threshold, observed, load.pods)
-        cause = Cause(_reason(threshold), f"{_show(threshold.signal, observed.available)} of {_show(threshold.signal, observed.capacity)} available")
+        cause = Cause(
+            _reason(threshold),
+            f"{_show(threshold.signal, observed.available)} of {_show(threshold.signal, observed.capacity)} available",
+        )
         for pod in chosen:
             found.evicted.setdefault(pod.key, []).append(cause)
         if not enough:
-            found.unmet.append(f"{_name(threshold)}: not enough is freed by evicting every pod that may be evicted; the node would keep "
-                               f"{_SIGNALS[threshold.signal][0]} and take no new pods")
+            found.unmet.append(
+                f"{_name(threshold)}: not enough is freed by evicting every pod that may be evicted; the node would keep "
+                f"{_SIGNALS[threshold.signal][0]} and take no new pods"
+            )
     return found
 
 
@@ -78,7 +96,9 @@ def _victims(threshold: eviction.Threshold, observed: Observed, pods: Sequence[P
 
 
 def _rank(pod: Pod, signal: str) -> tuple[bool, bool, int, Fraction, Key]:
-    """Return what sorts pods by who goes first: nothing known of it, more used than requested, lower priority, most above its request."""
+    """Return what sorts pods by who goes first: nothing known of it, more used than requested, lower priority, most
+    above its request.
+    """
     if signal not in pod.usage:
         return False, False, pod.priority, Fraction(0), pod.key
     above = pod.usage[signal] - pod.requests.get(_SIGNALS[signal][1], Fraction(0))
@@ -97,8 +117,14 @@ def _reason(threshold: eviction.Threshold) -> str:
     reason = f"{_name(threshold)} is more than is available"
     if _SIGNALS[threshold.signal][0] == "DiskPressure":
         reason += ", unless deleting unused images and dead containers frees enough"
-    return f"{reason}; evicted later, if it stays so for {threshold.grace}" if threshold.field == "evictionSoft" else reason
+    return (
+        f"{reason}; evicted later, if it stays so for {threshold.grace}"
+        if threshold.field == "evictionSoft"
+        else reason
+    )
 
 
 def _show(signal: str, value: Fraction) -> str:
-    return quantity.show_bytes(value) if signal.endswith(".available") and signal != "pid.available" else str(int(value))
+    return (
+        quantity.show_bytes(value) if signal.endswith(".available") and signal != "pid.available" else str(int(value))
+    )

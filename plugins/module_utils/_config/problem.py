@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is wrong with a configuration, as one row."""
+
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass

@@ -2,16 +2,33 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kubernetes resource quantities: the grammar of k8s.io/apimachinery/pkg/api/resource.ParseQuantity and the value."""
+
 from __future__ import annotations
 
 import re
 from fractions import Fraction
 
-_QUANTITY = re.compile(r"(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:(?P<exponent>[eE][-+]?[0-9]+)|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)", re.ASCII)
+_QUANTITY = re.compile(
+    r"(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:(?P<exponent>[eE][-+]?[0-9]+)|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
+    re.ASCII,
+)
 _SCALE = {
-    "": Fraction(1), "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9),
-    "T": Fraction(10**12), "P": Fraction(10**15), "E": Fraction(10**18), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30),
-    "Ti": Fraction(2**40), "Pi": Fraction(2**50), "Ei": Fraction(2**60),
+    "": Fraction(1),
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 1000),
+    "k": Fraction(10**3),
+    "M": Fraction(10**6),
+    "G": Fraction(10**9),
+    "T": Fraction(10**12),
+    "P": Fraction(10**15),
+    "E": Fraction(10**18),
+    "Ki": Fraction(2**10),
+    "Mi": Fraction(2**20),
+    "Gi": Fraction(2**30),
+    "Ti": Fraction(2**40),
+    "Pi": Fraction(2**50),
+    "Ei": Fraction(2**60),
 }
 REFUSAL = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """What the kubelet says of a text that is no quantity."""
@@ -20,17 +37,24 @@ REFUSAL = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinum
 def parse(text: str) -> Fraction:
     """Return the exact value of a quantity such as ``100Mi``, ``1.5``, ``500m`` or ``1e3``, in units (bytes, cores).
 
-    Raises ValueError, in the kubelet's words, for anything else. An exponent beyond three digits is refused too: Go caps such values.
+    Raises ValueError, in the kubelet's words, for anything else. An exponent beyond three digits is refused too: Go
+    caps such values.
     """
     found = _QUANTITY.fullmatch(text)
     if found is None or len((found.group("exponent") or "").lstrip("eE+-")) > 3:
         raise ValueError(REFUSAL)
-    scale = Fraction(10) ** int(found.group("exponent")[1:]) if found.group("exponent") else _SCALE[found.group("suffix") or ""]
+    scale = (
+        Fraction(10) ** int(found.group("exponent")[1:])
+        if found.group("exponent")
+        else _SCALE[found.group("suffix") or ""]
+    )
     return Fraction(_decimal(found.group("number"))) * scale
 
 
 def parse_percentage(text: str) -> Fraction | None:
-    """Return the number before a final ``%``, None when the text is no percentage at all; raise ValueError when the number is none."""
+    """Return the number before a final ``%``, None when the text is no percentage at all; raise ValueError when the
+    number is none.
+    """
     if not text.endswith("%"):
         return None
     number = text.rstrip("%")

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A YAML loader that refuses what PyYAML (YAML 1.1) and the kubelet's Go decoder read differently."""
+
 from __future__ import annotations
 
 import re
@@ -14,7 +15,9 @@ except ImportError:  # nodes and the import test of ansible-test have no PyYAML
 
 
 class Problem(Exception):
-    """What is wrong with a document: the line (from 1, or None), the cause and the remedy, each a sentence without origin."""
+    """What is wrong with a document: the line (from 1, or None), the cause and the remedy, each a sentence without
+    origin.
+    """
 
     def __init__(self, cause: str, remedy: str, line: int | None = None) -> None:
         super().__init__(cause)
@@ -28,7 +31,10 @@ _AMBIGUOUS = (
     (re.compile(r"[-+]?0[0-9_]+"), "an octal number in some YAML versions and a decimal one in others"),
     (re.compile(r"[-+]?0[obx][0-9a-fA-F_]+"), "a number to some YAML readers and text to others"),
     (re.compile(r"[-+]?[0-9]+(_[0-9]*)+(\.[0-9_]*)?"), "a number with underscores to YAML 1.1 only"),
-    (re.compile(r"[-+]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"), "a number to Go and text to some YAML readers"),
+    (
+        re.compile(r"[-+]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+"),
+        "a number to Go and text to some YAML readers",
+    ),
     (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), "not a finite number"),
     (re.compile(r"[yYnN]"), "true or false to some YAML readers and text to others"),
     (re.compile(r"="), "the default value mark of YAML 1.1 and text to Go"),
@@ -45,8 +51,10 @@ _NOT_JSON = {
 def load(text: str) -> Any:
     """Return the value of the one document in the text, None when there is none; raise Problem."""
     if yaml is None:
-        raise Problem("the Python package PyYAML is not installed here, so only JSON without errors can be read",
-                      "Install PyYAML for the Python that runs this module, or check that the text is valid JSON.")
+        raise Problem(
+            "the Python package PyYAML is not installed here, so only JSON without errors can be read",
+            "Install PyYAML for the Python that runs this module, or check that the text is valid JSON.",
+        )
     loader: Any = None
     try:
         loader = yaml.SafeLoader(text)
@@ -60,7 +68,9 @@ def load(text: str) -> Any:
     except yaml.YAMLError as error:
         raise Problem(f"not YAML: {str(error).splitlines()[0]}", "Give a YAML or JSON text file in UTF-8.") from None
     except RecursionError:
-        raise Problem("the document is nested too deeply", "A kubelet configuration has four levels at most; check the file.") from None
+        raise Problem(
+            "the document is nested too deeply", "A kubelet configuration has four levels at most; check the file."
+        ) from None
     finally:
         if loader is not None:
             loader.dispose()
@@ -82,7 +92,9 @@ def _explain(error: Any, text: str) -> Problem:
 
 
 def _check(node: Any, seen: set[int]) -> None:
-    """Refuse ambiguous scalars and unclear keys anywhere below a node, before merge keys (<<) blur what was written where."""
+    """Refuse ambiguous scalars and unclear keys anywhere below a node, before merge keys (<<) blur what was written
+    where.
+    """
     if id(node) in seen:
         return
     seen.add(id(node))
@@ -112,8 +124,13 @@ def _check_keys(node: Any) -> None:
             continue
         if key.tag != "tag:yaml.org,2002:str":
             shown = f"`{key.value}`" if isinstance(key, yaml.ScalarNode) else "a list or mapping"
-            raise Problem(f"the key {shown} is not text", "Field names and map keys are text: put the key in quotes.", line)
+            raise Problem(
+                f"the key {shown} is not text", "Field names and map keys are text: put the key in quotes.", line
+            )
         if key.value in first:
-            raise Problem(f"the key `{key.value}` is given twice, first on line {first[key.value]}",
-                          "Keep one; the kubelet would silently use the last.", line)
+            raise Problem(
+                f"the key `{key.value}` is given twice, first on line {first[key.value]}",
+                "Keep one; the kubelet would silently use the last.",
+                line,
+            )
         first[key.value] = line

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Names and types of fields, judged as the kubelet's JSON decoder judges them.
 
-Source: pkg/kubelet/kubeletconfig/util/codec (strict, then lenient decoding) and the Go types of KubeletConfiguration v1beta1.
-A type error makes the whole document unloadable; an unknown name is silently ignored, which is worse.
+Source: pkg/kubelet/kubeletconfig/util/codec (strict, then lenient decoding) and the Go types of KubeletConfiguration
+v1beta1. A type error makes the whole document unloadable; an unknown name is silently ignored, which is worse.
 """
+
 from __future__ import annotations
 
 import json
@@ -21,10 +22,18 @@ _BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
 
 
 def check(config: Mapping[str, Any], minor: int) -> Iterator[Problem]:
-    """Yield what is wrong with names and types for a kubelet of this minor. Nulls are passed over: they stand for absence."""
+    """Yield what is wrong with names and types for a kubelet of this minor. Nulls are passed over: they stand for
+    absence.
+    """
     for key, wanted in (("kind", KIND), ("apiVersion", API_VERSION)):
         if key in config and config[key] != wanted:
-            yield Problem(REFUSAL, key, f"{key} is {_show(config[key])}, which a kubelet cannot load", f"Write `{key}: {wanted}` or leave it out.", "header")
+            yield Problem(
+                REFUSAL,
+                key,
+                f"{key} is {_show(config[key])}, which a kubelet cannot load",
+                f"Write `{key}: {wanted}` or leave it out.",
+                "header",
+            )
     for key, value in config.items():
         if key not in ("kind", "apiVersion"):
             yield from _check_field((key,), value, minor)
@@ -65,9 +74,9 @@ def _check_value(kind: str, at: paths.Path, value: Any, field: Field, minor: int
     elif kind.startswith("map["):
         if not isinstance(value, Mapping):
             yield _wrong(at, value, "a mapping", "Write `key: value` lines below it.", field)
-        for key, inner in (value.items() if isinstance(value, Mapping) else ()):
+        for key, inner in value.items() if isinstance(value, Mapping) else ():
             if inner is not None:
-                yield from _check_value(kind[len("map[string]"):], (*at, key), inner, field, minor)
+                yield from _check_value(kind[len("map[string]") :], (*at, key), inner, field, minor)
     elif kind != "any":
         yield from _SCALARS[kind](at, value, field)
 
@@ -99,8 +108,13 @@ def _integer(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
             remedy = f"Write {int(value)} without a decimal point."
         yield _wrong(at, value, "a whole number", remedy, field)
     elif not -limit <= value < limit:
-        yield Problem(REFUSAL, paths.show(at), f"{value} is too large for the field; the kubelet could not load the configuration",
-                      f"Give a number from {-limit} to {limit - 1}.", "type")
+        yield Problem(
+            REFUSAL,
+            paths.show(at),
+            f"{value} is too large for the field; the kubelet could not load the configuration",
+            f"Give a number from {-limit} to {limit - 1}.",
+            "type",
+        )
 
 
 def _float(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
@@ -122,25 +136,52 @@ def _quantity(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
 def _duration(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
     if not isinstance(value, str):
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        yield _wrong(at, value, "a duration", f'Write a Go duration with its unit in quotes, such as "{_plain(value)}s" for seconds.' if number
-                     else 'Write a Go duration, such as "1m30s".', field)
+        yield _wrong(
+            at,
+            value,
+            "a duration",
+            f'Write a Go duration with its unit in quotes, such as "{_plain(value)}s" for seconds.'
+            if number
+            else 'Write a Go duration, such as "1m30s".',
+            field,
+        )
         return
     try:
         duration.parse(value)
     except ValueError as error:
-        yield Problem(REFUSAL, paths.show(at), str(error), 'Write a Go duration: numbers with the units h, m, s, ms, us or ns, such as "1m30s".', "type")
+        yield Problem(
+            REFUSAL,
+            paths.show(at),
+            str(error),
+            'Write a Go duration: numbers with the units h, m, s, ms, us or ns, such as "1m30s".',
+            "type",
+        )
 
 
 _SCALARS: dict[str, Callable[[paths.Path, Any, Field], Iterator[Problem]]] = {
-    "bool": _bool, "int32": _integer, "int64": _integer, "float": _float, "string": _string, "duration": _duration, "quantity": _quantity,
+    "bool": _bool,
+    "int32": _integer,
+    "int64": _integer,
+    "float": _float,
+    "string": _string,
+    "duration": _duration,
+    "quantity": _quantity,
 }
-_TEMPLATES = ("A Jinja template yields a string unless ansible-core is 2.19 or jinja2_native is on: "
-              "then give the whole configuration as a YAML text block (`|`) instead.")
+_TEMPLATES = (
+    "A Jinja template yields a string unless ansible-core is 2.19 or jinja2_native is on: "
+    "then give the whole configuration as a YAML text block (`|`) instead."
+)
 
 
 def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -> Problem:
     shown = "" if field.secret else f" {_show(value)}"
-    return Problem(REFUSAL, paths.show(at), f"{_kind(value)}{shown} where the kubelet wants {wanted}; it could not load the configuration", remedy, "type")
+    return Problem(
+        REFUSAL,
+        paths.show(at),
+        f"{_kind(value)}{shown} where the kubelet wants {wanted}; it could not load the configuration",
+        remedy,
+        "type",
+    )
 
 
 def _unknown(at: paths.Path, minor: int) -> Problem:
@@ -149,16 +190,30 @@ def _unknown(at: paths.Path, minor: int) -> Problem:
     severity = REFUSAL if minor <= newest else WARNING
     consequence = "; kubelets ignore it silently" if minor <= newest else f", and nothing is known here of 1.{minor}"
     message = f"no kubelet up to 1.{newest} knows this field{consequence}"
-    remedy = f"Did you mean {near}?" if near else "Check the name in the Kubernetes reference of KubeletConfiguration v1beta1, or remove it."
+    remedy = (
+        f"Did you mean {near}?"
+        if near
+        else "Check the name in the Kubernetes reference of KubeletConfiguration v1beta1, or remove it."
+    )
     return Problem(severity, paths.show(at), message, remedy, "unknown-field")
 
 
 def _other_version(field: Field, at: paths.Path, minor: int) -> Problem:
     if field.since is not None and minor < field.since:
-        return Problem(REFUSAL, paths.show(at), f"the field exists from 1.{field.since} on; this kubelet is 1.{minor} and would ignore it silently",
-                       "Remove it for this node, or upgrade the node first.", "field-too-new")
-    return Problem(REFUSAL, paths.show(at), f"the field was removed after 1.{field.until}; this kubelet is 1.{minor} and would ignore it silently",
-                   "Remove it (in an override: set it to null).", "field-removed")
+        return Problem(
+            REFUSAL,
+            paths.show(at),
+            f"the field exists from 1.{field.since} on; this kubelet is 1.{minor} and would ignore it silently",
+            "Remove it for this node, or upgrade the node first.",
+            "field-too-new",
+        )
+    return Problem(
+        REFUSAL,
+        paths.show(at),
+        f"the field was removed after 1.{field.until}; this kubelet is 1.{minor} and would ignore it silently",
+        "Remove it (in an override: set it to null).",
+        "field-removed",
+    )
 
 
 def _kind(value: Any) -> str:

@@ -2,13 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A configuration as the rules see it: defaults filled in where known, values of the wrong type invisible."""
+
 from __future__ import annotations
 
 from typing import Any, Mapping
 
 from . import compare, duration, fields
 
-# Defaults of the feature gates the rules ask for, newest first: (from this minor on, default). Source: pkg/features/kube_features.go.
+# Defaults of the feature gates the rules ask for, newest first: (from this minor on, default). Source:
+# pkg/features/kube_features.go.
 _GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "CustomCPUCFSQuotaPeriod": ((0, False),),
     "GracefulNodeShutdown": ((21, True), (0, False)),
@@ -20,7 +22,8 @@ _GATES: dict[str, tuple[tuple[int, bool], ...]] = {
 class View:
     """Typed access to the effective values of a configuration for a kubelet of one minor.
 
-    Every getter returns None when the value is absent without a known default, or has another type: types.py reports that.
+    Every getter returns None when the value is absent without a known default, or has another type: types.py reports
+    that.
     """
 
     def __init__(self, config: Mapping[str, Any], minor: int) -> None:
@@ -71,7 +74,9 @@ class View:
         return {key: entry for key, entry in value.items() if isinstance(entry, str)} if isinstance(value, dict) else {}
 
     def gate(self, name: str) -> bool:
-        """Return whether a feature gate is on, as far as this configuration tells; gates of the kubelet's local file or flags are not seen."""
+        """Return whether a feature gate is on, as far as this configuration tells; gates of the kubelet's local file or
+        flags are not seen.
+        """
         gates = self.value("featureGates")
         if isinstance(gates, dict) and isinstance(gates.get(name), bool):
             return bool(gates[name])

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Asking the node's own kubelet binary whether it would take a configuration, without letting it start.
 
-A kubelet decodes and validates its configuration before it looks for its kubeconfig (cmd/kubelet/app/server.go). Given a kubeconfig that does
-not exist it therefore ends within a tenth of a second, and its last words say how far it came.
+A kubelet decodes and validates its configuration before it looks for its kubeconfig (cmd/kubelet/app/server.go). Given
+a kubeconfig that does not exist it therefore ends within a tenth of a second, and its last words say how far it came.
 """
+
 from __future__ import annotations
 
 import json
@@ -22,26 +23,72 @@ VALID, INVALID, NOT_CHECKED = "valid", "invalid", "not checked"
 LIMIT = 5
 """Seconds after which a kubelet that does not end by itself is killed."""
 
-# Flags with a value that must not reach the kubelet under test: where it keeps things, whom it asks, what it locks, how much it says.
-_REPLACED = {"config", "kubeconfig", "bootstrap-kubeconfig", "root-dir", "cert-dir", "dynamic-config-dir", "cloud-provider", "cloud-config", "lock-file",
-             "log-dir", "log-file", "log-file-max-size", "log-backtrace-at", "logging-format", "stderrthreshold", "v", "vmodule"}
+# Flags with a value that must not reach the kubelet under test: where it keeps things, whom it asks, what it locks, how
+# much it says.
+_REPLACED = {
+    "config",
+    "kubeconfig",
+    "bootstrap-kubeconfig",
+    "root-dir",
+    "cert-dir",
+    "dynamic-config-dir",
+    "cloud-provider",
+    "cloud-config",
+    "lock-file",
+    "log-dir",
+    "log-file",
+    "log-file-max-size",
+    "log-backtrace-at",
+    "logging-format",
+    "stderrthreshold",
+    "v",
+    "vmodule",
+}
 _SWITCHES = {"exit-on-lock-contention", "logtostderr", "alsologtostderr", "one-output", "runonce"}
 
-# Nothing the kubelet does can leave this: no network, everything read-only but the scratch folder, no sockets in /run, no capability but
-# to read, an end in time. The shell before it proves that the walls stand, since systemd goes on without those that a kernel cannot give.
-_WALLS = ("PrivateNetwork=yes", "ProtectSystem=strict", "ProtectHome=read-only", "ProtectControlGroups=yes", "ProtectKernelTunables=yes",
-          "ProtectKernelModules=yes", "TemporaryFileSystem=/run", "NoNewPrivileges=yes", "CapabilityBoundingSet=CAP_DAC_READ_SEARCH", "Nice=10",
-          "OOMScoreAdjust=1000", f"RuntimeMaxSec={LIMIT}", "KillSignal=SIGKILL", "CollectMode=inactive-or-failed")
+# Nothing the kubelet does can leave this: no network, everything read-only but the scratch folder, no sockets in /run,
+# no capability but to read, an end in time. The shell before it proves that the walls stand, since systemd goes on
+# without those that a kernel cannot give.
+_WALLS = (
+    "PrivateNetwork=yes",
+    "ProtectSystem=strict",
+    "ProtectHome=read-only",
+    "ProtectControlGroups=yes",
+    "ProtectKernelTunables=yes",
+    "ProtectKernelModules=yes",
+    "TemporaryFileSystem=/run",
+    "NoNewPrivileges=yes",
+    "CapabilityBoundingSet=CAP_DAC_READ_SEARCH",
+    "Nice=10",
+    "OOMScoreAdjust=1000",
+    f"RuntimeMaxSec={LIMIT}",
+    "KillSignal=SIGKILL",
+    "CollectMode=inactive-or-failed",
+)
 _PROVEN = "livenodes.kubelet: the sandbox stands"
 _GATE = f'[ "$(readlink /proc/self/ns/net)" != "$1" ] && ! [ -w /usr ] && ! [ -w /var/lib ] && echo "{_PROVEN}" && shift && exec "$@"'
 
 _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ [^\]]+\] (.*)$")
 _STRUCTURED = re.compile(r'^E\d{4} [\d:.]+ +\d+ [^\]]+\] ("(?:\\.|[^"\\])*") err=("(?:\\.|[^"\\])*")')
-# The words for a config that was read and is refused; 1.20 says the reason alone, later ones what they were doing as well.
-_REFUSALS = re.compile("|".join((
-    r"^\[?invalid configuration: ", r"failed to validate kubelet configuration", r"failed to load kubelet config file", r"^unrecognized feature gate: ",
-    r"^cannot set feature gate ", r"^can't use reservedSystemCPUs ", r"^unable to parse reservedSystemCPUs ",
-    r"^--show-hidden-metrics-for-version must be ", r"^unsupported log format: ", r"^non-default logging format ")), re.IGNORECASE)
+# The words for a config that was read and is refused; 1.20 says the reason alone, later ones what they were doing as
+# well.
+_REFUSALS = re.compile(
+    "|".join(
+        (
+            r"^\[?invalid configuration: ",
+            r"failed to validate kubelet configuration",
+            r"failed to load kubelet config file",
+            r"^unrecognized feature gate: ",
+            r"^cannot set feature gate ",
+            r"^can't use reservedSystemCPUs ",
+            r"^unable to parse reservedSystemCPUs ",
+            r"^--show-hidden-metrics-for-version must be ",
+            r"^unsupported log format: ",
+            r"^non-default logging format ",
+        )
+    ),
+    re.IGNORECASE,
+)
 _UNREADABLE = re.compile(r"failed to read kubelet config file|open [^ ]+: ", re.IGNORECASE)
 _LENIENT = "lenient decoding as strict decoding failed"
 _UNKNOWN = re.compile(r'unknown field:? \\*"?([^\s",\\]+)')
@@ -58,12 +105,20 @@ class Verdict(NamedTuple):
     """Fields it does not know and ignores, as it names them."""
 
 
-def check(text: str, argv: Sequence[str], binary: str = "", minor: Callable[[], int | None] = lambda: None, run: command.Run = command.execute,
-          scratch: str = "/run") -> Verdict:
-    """Ask the binary (that of `argv` unless given) about a config text, with the flags of the unit's command line `argv`; never raises.
+def check(
+    text: str,
+    argv: Sequence[str],
+    binary: str = "",
+    minor: Callable[[], int | None] = lambda: None,
+    run: command.Run = command.execute,
+    scratch: str = "/run",
+) -> Verdict:
+    """Ask the binary (that of `argv` unless given) about a config text, with the flags of the unit's command line
+    `argv`; never raises.
 
-    `minor` tells the kubelet's version (20 for 1.20), asked after the check: some name only the first field they do not know, and our table knows the others.
-    It runs in a sandbox of systemd's with a folder below `scratch` as its only place to write; without sandbox it is not asked at all.
+    `minor` tells the kubelet's version (20 for 1.20), asked after the check: some name only the first field they do not
+    know, and our table knows the others. It runs in a sandbox of systemd's with a folder below `scratch` as its only
+    place to write; without sandbox it is not asked at all.
     """
     program = binary or (argv[0] if argv else "")
     if not os.path.isfile(program):
@@ -74,13 +129,39 @@ def check(text: str, argv: Sequence[str], binary: str = "", minor: Callable[[], 
         return _not_checked(f"no scratch folder can be made: {error}")
     try:
         missing = _furnish(place, text)
-        words = [program, *harmless(argv[1:]), f"--config={place}/kubelet", f"--kubeconfig={missing}", f"--root-dir={place}/root", f"--cert-dir={place}/pki"]
+        words = [
+            program,
+            *harmless(argv[1:]),
+            f"--config={place}/kubelet",
+            f"--kubeconfig={missing}",
+            f"--root-dir={place}/root",
+            f"--cert-dir={place}/pki",
+        ]
         walls = [f"--property={wall}" for wall in (*_WALLS, f"BindPaths={place}", f"ReadWritePaths={place}")]
-        done = run(["systemd-run", "--quiet", "--wait", "--pipe", *walls, "/bin/sh", "-c", _GATE, "sh", _host_network(), *words])
+        done = run(
+            [
+                "systemd-run",
+                "--quiet",
+                "--wait",
+                "--pipe",
+                *walls,
+                "/bin/sh",
+                "-c",
+                _GATE,
+                "sh",
+                _host_network(),
+                *words,
+            ]
+        )
         if _PROVEN not in done.stdout:
-            return _not_checked(f"systemd gives no sandbox without network and with read-only folders here: {(done.stderr.strip() or 'no reason given')[:300]}")
+            return _not_checked(
+                f"systemd gives no sandbox without network and with read-only folders here: {(done.stderr.strip() or 'no reason given')[:300]}"
+            )
         said = verdict(f"{done.stdout.replace(_PROVEN, '')}\n{done.stderr}", missing, done.returncode)
-        return said._replace(messages=content.without_secrets(said.messages, text), unknown_fields=content.complete(said.unknown_fields, text, minor()))
+        return said._replace(
+            messages=content.without_secrets(said.messages, text),
+            unknown_fields=content.complete(said.unknown_fields, text, minor()),
+        )
     except OSError as error:
         return _not_checked(str(error))
     finally:
@@ -101,7 +182,8 @@ def _furnish(place: str, text: str) -> str:
         stream.write(text)
     os.mkdir(os.path.join(place, "pki"))
     for name in ("kubelet.crt", "kubelet.key"):
-        # A kubelet that finds these does not spend a quarter of a second on making a key; it reads them only later than it gets.
+        # A kubelet that finds these does not spend a quarter of a second on making a key; it reads them only later than
+        # it gets.
         with open(os.path.join(place, "pki", name), "w", encoding="utf-8"):
             pass
     return os.path.join(place, "no-kubeconfig")
@@ -136,14 +218,20 @@ def verdict(output: str, missing: str, code: int) -> Verdict:
     unknown = sorted(set(_UNKNOWN.findall("\n".join(text for text in said if _LENIENT in text))))
     last = [text for text in said if _LENIENT not in text]
     if any(f"kubeconfig: stat {missing}: no such file or directory" in text for text in last) and code:
-        return Verdict(VALID, [] if unknown or len(last) == len(said) else ["the kubelet ignores fields that it does not name"], unknown)
+        return Verdict(
+            VALID,
+            [] if unknown or len(last) == len(said) else ["the kubelet ignores fields that it does not name"],
+            unknown,
+        )
     refusals = [text for text in last if _REFUSALS.search(text) and not _UNREADABLE.search(text)]
     if refusals and code:
         return Verdict(INVALID, _reasons(refusals[-1]), unknown)
     if not output.strip():
         return _not_checked(f"the kubelet said nothing, and was ended if it had not ended after {LIMIT} s")
     lines = [text for text in (last or output.strip().splitlines()[-1:]) if text]
-    return _not_checked(f"the kubelet's answer is not known (exit status {code}): {lines[-1][:300] if lines else 'nothing'}")
+    return _not_checked(
+        f"the kubelet's answer is not known (exit status {code}): {lines[-1][:300] if lines else 'nothing'}"
+    )
 
 
 def _not_checked(reason: str) -> Verdict:
@@ -151,14 +239,16 @@ def _not_checked(reason: str) -> Verdict:
 
 
 def _sayings(output: str) -> list[str]:
-    """Return the errors and warnings in a kubelet's output, in the words of any version: klog text, structured text, JSON."""
+    """Return the errors and warnings in a kubelet's output, in the words of any version: klog text, structured text,
+    JSON.
+    """
     found: list[str] = []
     lines = output.splitlines()
     for at, line in enumerate(lines):
         fatal, structured = _FATAL.match(line), _STRUCTURED.match(line)
         if fatal:
             # Go messages have newlines; the goroutine dump ends them.
-            rest = lines[at + 1:]
+            rest = lines[at + 1 :]
             end = next((index for index, text in enumerate(rest) if text.startswith("goroutine ")), 0)
             found.append("\n".join([fatal.group(1), *rest[:end]]).strip())
         elif structured:
@@ -166,7 +256,7 @@ def _sayings(output: str) -> list[str]:
         elif line.startswith("{"):
             found.append(_json(line))
         elif _LENIENT in line:
-            found.append("\n".join(lines[at:at + 3]))
+            found.append("\n".join(lines[at : at + 3]))
     return found
 
 

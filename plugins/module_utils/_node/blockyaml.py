@@ -3,21 +3,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The YAML that Kubernetes' own tools write (kubeconfigs, config.yaml), read without PyYAML, which nodes do not have.
 
-Block maps and lists, plain and quoted scalars on one line, `{}` and `[]`, comments; JSON too. Everything else is refused by line, never guessed.
+Block maps and lists, plain and quoted scalars on one line, `{}` and `[]`, comments; JSON too. Everything else is
+refused by line, never guessed.
 """
+
 from __future__ import annotations
 
 import json
 import re
 from typing import Any
 
-_KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#&*!|>%@`{\[,?:-][^:#]*?|[-?:][^\s:#][^:#]*?)\s*:(?:\s+(.*))?$""")
+_KEY = re.compile(
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#&*!|>%@`{\[,?:-][^:#]*?|[-?:][^\s:#][^:#]*?)\s*:(?:\s+(.*))?$"""
+)
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _WORDS = {"": None, "null": None, "~": None, "true": True, "false": False}
 # Words that YAML 1.1 and 1.2 read differently, or that are no single-line scalar: see what stands for itself only.
 _UNCLEAR = re.compile(r"[-+.]?[0-9].*|[yYnN]|(?i:yes|no|on|off|null|true|false|[-+]?\.(?:inf|nan))")
 # A number that is part of a longer word (an address, a duration, a version) is text to every reader.
-_TEXT = re.compile(r"[0-9]+(\.[0-9]+){2,}.*|[0-9][0-9.]*(ns|us|ms|[smhKMGTi%]|[KMGT]i)([0-9.]+(ms|[smh]))*|[0-9a-fA-F.:]+/[0-9]+")
+_TEXT = re.compile(
+    r"[0-9]+(\.[0-9]+){2,}.*|[0-9][0-9.]*(ns|us|ms|[smhKMGTi%]|[KMGT]i)([0-9.]+(ms|[smh]))*|[0-9a-fA-F.:]+/[0-9]+"
+)
 
 
 class Unreadable(ValueError):
@@ -36,7 +42,7 @@ def load(text: str) -> Any:
         body = line.strip()
         if not body or body.startswith("#") or (body == "---" and not lines):
             continue
-        if "\t" in line[:len(line) - len(line.lstrip())] or line.startswith(("---", "...", "%")):
+        if "\t" in line[: len(line) - len(line.lstrip())] or line.startswith(("---", "...", "%")):
             raise Unreadable(f"line {number}: a tab, a second document or a directive")
         lines.append((number, len(line) - len(line.lstrip(" ")), body))
     reader = _Reader(lines)
@@ -65,7 +71,11 @@ class _Reader:
 
     def _map(self, indent: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        while self.at < len(self.lines) and self.lines[self.at][1] == indent and not self.lines[self.at][2].startswith("- "):
+        while (
+            self.at < len(self.lines)
+            and self.lines[self.at][1] == indent
+            and not self.lines[self.at][2].startswith("- ")
+        ):
             match = _KEY.match(self.lines[self.at][2])
             if not match:
                 raise self._wrong("not `key: value`")
@@ -93,7 +103,11 @@ class _Reader:
 
     def _list(self, indent: int) -> list[Any]:
         result: list[Any] = []
-        while self.at < len(self.lines) and self.lines[self.at][1] == indent and (self.lines[self.at][2] + " ").startswith("- "):
+        while (
+            self.at < len(self.lines)
+            and self.lines[self.at][1] == indent
+            and (self.lines[self.at][2] + " ").startswith("- ")
+        ):
             number, _indent, body = self.lines[self.at]
             rest = body[1:].lstrip()
             if not rest:

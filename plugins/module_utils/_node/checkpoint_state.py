@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the module kubelet_checkpoint does: one state of the store, under its lock, or a look at what that would change."""
+
 from __future__ import annotations
 
 import contextlib
@@ -26,11 +27,14 @@ Result = t.Dict[str, t.Any]
 def apply(options: Options, pretend: bool, store: Store | None = None) -> Result:
     """Bring the store into `options["state"]`, or only say what that would change.
 
-    Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config, checkpoint, removed, diff, warnings.
-    Raises StoreError.
+    Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config,
+    checkpoint, removed, diff, warnings. Raises StoreError.
     """
     # ansible-core before 2.19 makes a mapping of a template's result that reads like JSON.
-    texts = {key: text if isinstance(text, str) else json.dumps(text, indent=2, sort_keys=True) + "\n" for key, text in (options["data"] or {}).items()}
+    texts = {
+        key: text if isinstance(text, str) else json.dumps(text, indent=2, sort_keys=True) + "\n"
+        for key, text in (options["data"] or {}).items()
+    }
     options = {**options, "data": texts or options["data"]}
     store = store or Store(options["config_dir"])
     # A node without a store is reset already, and not even a lock is to be left on it.
@@ -60,8 +64,12 @@ class _Run:
         self.gone = False
         given = options.get("source")
         self.source: Source | None = given and {
-            "namespace": given["namespace"], "name": given["name"], "uid": given["uid"], "resourceVersion": given["resource_version"],
-            "kubeletConfigKey": given["kubelet_config_key"]}
+            "namespace": given["namespace"],
+            "name": given["name"],
+            "uid": given["uid"],
+            "resourceVersion": given["resource_version"],
+            "kubeletConfigKey": given["kubelet_config_key"],
+        }
 
     # The states
 
@@ -86,6 +94,7 @@ class _Run:
                 self.store.arm(fresh)
                 self._wake_guard()
                 self.store.switch(source)
+
             self._change(switch)
             self.predicted = {"assigned": source, "active": source, "error": "", "trial": _shown(fresh)}
         self._collect()
@@ -94,12 +103,16 @@ class _Run:
         assigned, armed = self.store.assigned(), self.store.trial()
         source = self.source or assigned
         if source is None or assigned != source:
-            raise StoreError(f"{self.store.config_dir}: {describe(source) if source else 'nothing'} is to be confirmed, but "
-                             f"{describe(assigned) if assigned else 'the local config'} is assigned: assign it first")
+            raise StoreError(
+                f"{self.store.config_dir}: {describe(source) if source else 'nothing'} is to be confirmed, but "
+                f"{describe(assigned) if assigned else 'the local config'} is assigned: assign it first"
+            )
         if armed is None or armed.to != source:
             if self.store.last_known_good() == source:
                 return
-            raise StoreError(f"{self.store.config_dir}: there is no trial of {describe(source)} to confirm: assign it anew")
+            raise StoreError(
+                f"{self.store.config_dir}: there is no trial of {describe(source)} to confirm: assign it anew"
+            )
         if armed.failed:
             raise StoreError(f"{describe(source)} cannot be confirmed, it was taken back: {armed.failed}")
         if not armed.confirmed:
@@ -136,7 +149,9 @@ class _Run:
     def reset(self) -> None:
         store = self.store
         if self.options["remove"] and quietly(store.running) not in (None, store.target(None)):
-            raise StoreError(f"{store.active} is in use: reset without `remove` first, then restart the kubelet without our drop-in")
+            raise StoreError(
+                f"{store.active} is in use: reset without `remove` first, then restart the kubelet without our drop-in"
+            )
         held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
         unreadable = any(_broken(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
         if unreadable or held not in ((None, None, None, None), (None, None, None, store.target(None))):
@@ -166,8 +181,10 @@ class _Run:
         config = self.options["local_config"]
         if quietly(self.store.local) is not None or config is None:
             if self.options["state"] == "assigned" and self.store.local() is None:
-                raise StoreError(f"{self.store.config_dir}: the local configuration is not remembered yet, so that there would be no way back to it: "
-                                 "give local_config, the path of the config file the kubelet runs with now")
+                raise StoreError(
+                    f"{self.store.config_dir}: the local configuration is not remembered yet, so that there would be no way back to it: "
+                    "give local_config, the path of the config file the kubelet runs with now"
+                )
             return
         found = {path: take(path) for path in {config, *(self.options["local_files"] or [])}}
         if self.store.remember_local(found, config, source["kubeletConfigKey"], pretend=True):
@@ -177,21 +194,34 @@ class _Run:
         good = quietly(self.store.last_known_good)
         back = good
         if good == source:
-            # Back to what had been good: should it not be so any more, what runs now is the better choice, if that is something else.
+            # Back to what had been good: should it not be so any more, what runs now is the better choice, if that is
+            # something else.
             back = self.store.resolve().source or good
         options = self.options
         extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
-        return Trial(source, back, Moment.now(), options["trial_seconds"], invocation=options["invocation"], kubelet_version=options["kubelet_version"],
-                     state_files=statefiles.take(options["state_files"] or ()), extra=extra)
+        return Trial(
+            source,
+            back,
+            Moment.now(),
+            options["trial_seconds"],
+            invocation=options["invocation"],
+            kubelet_version=options["kubelet_version"],
+            state_files=statefiles.take(options["state_files"] or ()),
+            extra=extra,
+        )
 
     def _wake_guard(self) -> None:
         """The guard runs before what it guards. Raises StoreError when it is installed and does not."""
         if os.path.exists(GUARD):
             done = execute(["systemctl", "start", os.path.basename(GUARD)])
             if done.returncode:
-                raise StoreError(f"the guard does not start, so nothing was switched: {done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`.")
+                raise StoreError(
+                    f"the guard does not start, so nothing was switched: {done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`."
+                )
         else:
-            self.warnings.append("no guard is installed: nothing takes this configuration back by itself. The role checkpoint installs one.")
+            self.warnings.append(
+                "no guard is installed: nothing takes this configuration back by itself. The role checkpoint installs one."
+            )
 
     def _collect(self) -> None:
         if self.pretend or not self.options["collect"]:
@@ -205,8 +235,12 @@ class _Run:
         store = self.store
         armed = quietly(store.trial)
         result: Result = {
-            "assigned": quietly(store.assigned), "active": quietly(store.active_source), "lastKnownGood": quietly(store.last_known_good),
-            "error": store.error(), "trial": _shown(armed) if armed is not None else None}
+            "assigned": quietly(store.assigned),
+            "active": quietly(store.active_source),
+            "lastKnownGood": quietly(store.last_known_good),
+            "error": store.error(),
+            "trial": _shown(armed) if armed is not None else None,
+        }
         result.update(self.predicted if self.pretend or self.unwritten else {})
         # Removing the store changes no kubelet's configuration: none looks there any more.
         target, text = (None, before.text) if self.gone else (quietly(store.running), _text(store))
@@ -223,7 +257,10 @@ class _Run:
             restart_needed=target not in (None, before.target) or (pending and same),
             config=os.path.join(store.active, key),
             checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
-            removed=self.removed, warnings=self.warnings, diff=_diff(before.text, text, store.active))
+            removed=self.removed,
+            warnings=self.warnings,
+            diff=_diff(before.text, text, store.active),
+        )
         return result
 
     def _planned(self, source: Source | None) -> bytes | None:
@@ -238,8 +275,14 @@ class _Run:
 
 def _shown(armed: Trial) -> Result:
     """Return what users see of a trial."""
-    return {"to": armed.to, "back": armed.back, "seconds": armed.deadline_seconds, "confirmed": armed.confirmed, "failed": armed.failed,
-            "kubelet_version": armed.kubelet_version}
+    return {
+        "to": armed.to,
+        "back": armed.back,
+        "seconds": armed.deadline_seconds,
+        "confirmed": armed.confirmed,
+        "failed": armed.failed,
+        "kubelet_version": armed.kubelet_version,
+    }
 
 
 def _broken(read: t.Callable[[], object]) -> bool:
@@ -262,7 +305,9 @@ def _text(store: Store) -> bytes | None:
 
 
 def _diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]:
-    """Return Ansible's diff, secrets masked. Text that cannot be read as a configuration is not shown: nobody knows what is secret in it."""
+    """Return Ansible's diff, secrets masked. Text that cannot be read as a configuration is not shown: nobody knows
+    what is secret in it.
+    """
     sides = []
     for text in (before, after):
         try:

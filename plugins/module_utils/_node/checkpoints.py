@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The checkpoints of a store: ``<folder>/<uid>/<resourceVersion>/<key>``, as the kubelets of 1.11 to 1.23 keep them.
 
-Beside each folder stands ``<resourceVersion>.sha256`` in the format of sha256sum, made durable before the folder appears:
-a checkpoint without it, or one that does not match it, is damaged. (`cd <resourceVersion> && sha256sum -c ../<resourceVersion>.sha256`)
+Beside each folder stands ``<resourceVersion>.sha256`` in the format of sha256sum, made durable before the folder
+appears: a checkpoint without it, or one that does not match it, is damaged. (`cd <resourceVersion> && sha256sum -c
+../<resourceVersion>.sha256`)
 """
+
 from __future__ import annotations
 
 import os
@@ -45,15 +47,18 @@ class Checkpoints:
         except StoreError:
             return False
         if not same:
-            raise CheckpointError(f"{path} holds other content than {describe(source)}, which cannot be (was the cluster's etcd restored?): "
-                                  "push the configuration under a new name")
+            raise CheckpointError(
+                f"{path} holds other content than {describe(source)}, which cannot be (was the cluster's etcd restored?): "
+                "push the configuration under a new name"
+            )
         return True
 
     def save(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
-        """Keep all data of a ConfigMap; return the folder. One that is there and whole is left alone, a damaged one is repaired in place.
+        """Keep all data of a ConfigMap; return the folder. One that is there and whole is left alone, a damaged one is
+        repaired in place.
 
-        Raises SourceError for unfit keys, CheckpointError when the folder is whole with other content (uid and resourceVersion of a
-        ConfigMap stand for one content for ever), FileError.
+        Raises SourceError for unfit keys, CheckpointError when the folder is whole with other content (uid and
+        resourceVersion of a ConfigMap stand for one content for ever), FileError.
         """
         path = self.path(source)
         if self.is_saved(source, data):
@@ -95,7 +100,9 @@ class Checkpoints:
         return self._content(path)
 
     def collect(self, keep: t.Collection[str]) -> list[str]:
-        """Remove every checkpoint whose folder is not among `keep`, and what interrupted work left; return the folders removed. Raises FileError."""
+        """Remove every checkpoint whose folder is not among `keep`, and what interrupted work left; return the folders
+        removed. Raises FileError.
+        """
         removed = []
         for uid in self._names(self.folder):
             place = os.path.join(self.folder, uid)
@@ -113,7 +120,7 @@ class Checkpoints:
             # Sums last: while a folder stands, its digest does.
             left = self._names(place)
             for name in left:
-                if name.endswith(SUMS) and name[:-len(SUMS)] not in left:
+                if name.endswith(SUMS) and name[: -len(SUMS)] not in left:
                     files.remove(os.path.join(place, name), self.fs)
             if not self._names(place):
                 files.remove_folder(place, self.fs)
@@ -129,7 +136,10 @@ class Checkpoints:
 
     def _exists(self, path: str) -> bool:
         """Whether there is a folder; every folder on the way to it has to be ours and no link."""
-        return all(files.check_folder(place, self.fs) for place in (os.path.dirname(self.folder), self.folder, os.path.dirname(path), path))
+        return all(
+            files.check_folder(place, self.fs)
+            for place in (os.path.dirname(self.folder), self.folder, os.path.dirname(path), path)
+        )
 
     def _content(self, path: str) -> dict[str, bytes]:
         found = {}
@@ -144,13 +154,19 @@ class Checkpoints:
         recorded = files.read(path + SUMS, self.fs)
         actual = _sums(self._content(path))
         if recorded is None:
-            raise CheckpointError(f"{path} has no digest beside it ({os.path.basename(path)}{SUMS}), so that nothing says it is whole: stage it again")
+            raise CheckpointError(
+                f"{path} has no digest beside it ({os.path.basename(path)}{SUMS}), so that nothing says it is whole: stage it again"
+            )
         if recorded != actual:
-            raise CheckpointError(f"{path} does not match its digest ({os.path.basename(path)}{SUMS}): it was changed or damaged; stage it again")
+            raise CheckpointError(
+                f"{path} does not match its digest ({os.path.basename(path)}{SUMS}): it was changed or damaged; stage it again"
+            )
         return recorded
 
     def _repair(self, path: str, content: t.Mapping[str, bytes]) -> None:
-        """Put a damaged folder right file by file: a kubelet may be running on it, so it must not go away, not even for a moment."""
+        """Put a damaged folder right file by file: a kubelet may be running on it, so it must not go away, not even for
+        a moment.
+        """
         parent = os.path.dirname(path)
         for name in self._names(path):
             if name not in content:
@@ -169,7 +185,9 @@ def _checked(source: t.Mapping[str, str], data: t.Mapping[str, str]) -> dict[str
     key = meta.checked(source)["kubeletConfigKey"]
     content = {meta.check_key(name): text.encode() for name, text in data.items()}
     if key not in content:
-        raise meta.SourceError(f"{describe(source)} has no key {key!r}, only {', '.join(sorted(content)) or 'none'}: name one of them as kubeletConfigKey")
+        raise meta.SourceError(
+            f"{describe(source)} has no key {key!r}, only {', '.join(sorted(content)) or 'none'}: name one of them as kubeletConfigKey"
+        )
     if not content[key].strip():
         raise meta.SourceError(f"{describe(source)}: key {key!r} is empty, and no kubelet starts with that")
     return content

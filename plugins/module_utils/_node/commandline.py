@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line that systemd makes of a service's unit files, each word with the file and the line it comes from."""
+
 from __future__ import annotations
 
 import glob
@@ -37,7 +38,9 @@ class Variable(NamedTuple):
     file: str
     line: int
     in_unit: bool
-    """Set by Environment= in a unit file, which a later drop-in can set anew; else by an environment file, which always wins over that."""
+    """Set by Environment= in a unit file, which a later drop-in can set anew; else by an environment file, which always
+    wins over that.
+    """
 
 
 class CommandLine:
@@ -53,12 +56,12 @@ class CommandLine:
             raise ValueError(f"it has {len(commands)} ExecStart= commands" if commands else "it has no ExecStart=")
         self.setting: Setting = commands[0]
         text = self.setting.value
-        self.prefix = text[:len(text) - len(text.lstrip(_PREFIXES))]
+        self.prefix = text[: len(text) - len(text.lstrip(_PREFIXES))]
         self.tokens: list[Token] = unitfile.split(text)
         if not self.tokens:
             raise ValueError("its ExecStart= is empty")
         first = self.tokens[0]
-        self.tokens[0] = first._replace(text=first.text[len(self.prefix):])
+        self.tokens[0] = first._replace(text=first.text[len(self.prefix) :])
         if any(token.text == ";" for token in self.tokens):
             raise ValueError("its ExecStart= holds several commands")
         self.environment: dict[str, Variable] = {}
@@ -107,10 +110,14 @@ class CommandLine:
                 variable = self.environment.get(bare.group(1))
                 if variable is not None:
                     # A word of a value that spans lines is shown at the line where the variable begins.
-                    result += [Word(part.text, variable.file, variable.line, index, bare.group(1))
-                               for part in unitfile.split(variable.value, escapes=False)]
+                    result += [
+                        Word(part.text, variable.file, variable.line, index, bare.group(1))
+                        for part in unitfile.split(variable.value, escapes=False)
+                    ]
             else:
-                result.append(Word(_BRACED.sub(self._braced, token.text.replace("%%", "%")), self.setting.file, line, index, ""))
+                result.append(
+                    Word(_BRACED.sub(self._braced, token.text.replace("%%", "%")), self.setting.file, line, index, "")
+                )
         return result
 
     def _braced(self, match: re.Match[str]) -> str:

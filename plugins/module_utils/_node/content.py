@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a config text holds, as far as it can be read on a node, for messages about it."""
+
 from __future__ import annotations
 
 from typing import Any, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,9 @@ def load(text: str) -> dict[str, Any]:
 
 
 def secrets(text: str) -> list[str]:
-    """Return the secret values in a text, longest first. Raises ValueError when there may be some and the text cannot be read."""
+    """Return the secret values in a text, longest first. Raises ValueError when there may be some and the text cannot
+    be read.
+    """
     if not any(name in text for name in _SECRET_FIELDS):
         return []
     return sorted({value for name in _SECRET_FIELDS for value in _strings(load(text).get(name))}, key=len, reverse=True)
@@ -33,7 +36,10 @@ def without_secrets(messages: Iterable[str], text: str) -> list[str]:
     try:
         hidden = secrets(text)
     except ValueError:
-        return [f"{message[:message.find('error')].strip()} (more is not shown: it may quote {', '.join(_SECRET_FIELDS)})" for message in messages]
+        return [
+            f"{message[: message.find('error')].strip()} (more is not shown: it may quote {', '.join(_SECRET_FIELDS)})"
+            for message in messages
+        ]
     if not hidden:
         return list(messages)
     result = []
@@ -53,7 +59,16 @@ def complete(named: Sequence[str], text: str, minor: int | None) -> list[str]:
         others = list(_unknown(load(text), "", minor))
     except ValueError:
         others = []
-    return sorted({*others, *(name for name in named if not any(other.rpartition(".")[2] == name.rpartition(".")[2] for other in others))})
+    return sorted(
+        {
+            *others,
+            *(
+                name
+                for name in named
+                if not any(other.rpartition(".")[2] == name.rpartition(".")[2] for other in others)
+            ),
+        }
+    )
 
 
 def _unknown(value: Mapping[str, Any], parent: str, minor: int | None) -> Iterator[str]:

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kubelet would read from the node's disk now, and whether that was changed since it was started or since it was staged."""
+"""What the kubelet would read from the node's disk now, and whether that was changed since it was started or since it
+was staged.
+"""
+
 from __future__ import annotations
 
 import os
@@ -12,8 +15,15 @@ from . import checkpoints, command, content, files, form, health, meta, observe
 from .errors import StoreError
 
 
-def look(argv: Sequence[str], dropins: Sequence[str], name: str = "kubelet.service", root: str = "/", run: command.Run = command.execute) -> dict[str, Any]:
-    """Return the config file that a kubelet with this command line reads, with its content, its checkpoint and its age; secrets are masked.
+def look(
+    argv: Sequence[str],
+    dropins: Sequence[str],
+    name: str = "kubelet.service",
+    root: str = "/",
+    run: command.Run = command.execute,
+) -> dict[str, Any]:
+    """Return the config file that a kubelet with this command line reads, with its content, its checkpoint and its age;
+    secrets are masked.
 
     With --dynamic-config-dir that is the assigned checkpoint in there, as long as one is assigned.
     """
@@ -26,8 +36,13 @@ def look(argv: Sequence[str], dropins: Sequence[str], name: str = "kubelet.servi
     found, unreadable = _read(path) if path else (None, "the command line names no config file")
     seen = observe.kubelet(name, run)
     return {
-        "path": shown, "content": found, "unreadable": unreadable, "checkpoint": _checkpoint(path), "changed": _changed([*ways, shown or ""], root),
-        "started": seen.since() if seen else None, "dropins": {dropin: _read(_at(root, dropin))[0] for dropin in dropins},
+        "path": shown,
+        "content": found,
+        "unreadable": unreadable,
+        "checkpoint": _checkpoint(path),
+        "changed": _changed([*ways, shown or ""], root),
+        "started": seen.since() if seen else None,
+        "dropins": {dropin: _read(_at(root, dropin))[0] for dropin in dropins},
     }
 
 
@@ -36,13 +51,19 @@ def _at(root: str, path: str) -> str:
 
 
 def _dynamic(folder: str, root: str) -> str:
-    """Return the path of the checkpoint that is assigned in a --dynamic-config-dir; empty for the local config, or where that cannot be told."""
+    """Return the path of the checkpoint that is assigned in a --dynamic-config-dir; empty for the local config, or
+    where that cannot be told.
+    """
     try:
         with open(_at(root, f"{folder}/store/meta/assigned"), "rb") as stream:
             source = meta.decode(stream.read())
     except (OSError, StoreError):
         return ""
-    return f"{folder}/store/checkpoints/{source['uid']}/{source['resourceVersion']}/{source['kubeletConfigKey']}" if source else ""
+    return (
+        f"{folder}/store/checkpoints/{source['uid']}/{source['resourceVersion']}/{source['kubeletConfigKey']}"
+        if source
+        else ""
+    )
 
 
 def _read(path: str) -> tuple[Mapping[str, Any] | None, str | None]:
@@ -55,7 +76,9 @@ def _read(path: str) -> tuple[Mapping[str, Any] | None, str | None]:
 
 
 def _checkpoint(path: str) -> dict[str, Any] | None:
-    """Return the checkpoint a file belongs to, None when it belongs to none. The kubelet itself keeps no digests: there nobody can say it is damaged."""
+    """Return the checkpoint a file belongs to, None when it belongs to none. The kubelet itself keeps no digests: there
+    nobody can say it is damaged.
+    """
     parts = path.split("/")
     if parts[-5:-3] != ["store", "checkpoints"]:
         return None
@@ -69,7 +92,8 @@ def _checkpoint(path: str) -> dict[str, Any] | None:
 
 
 def _changed(ways: Sequence[str], root: str) -> float | None:
-    """Return when any of the files, or the links and folders on the way to them that a switch replaces, was last changed, in seconds since the epoch.
+    """Return when any of the files, or the links and folders on the way to them that a switch replaces, was last
+    changed, in seconds since the epoch.
 
     By the time that nobody sets: a copy may bring the other one with it.
     """

@@ -5,6 +5,7 @@
 
 All disk access goes through one small class, `OS`, so that a test can stop it after any call or make any call fail.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -41,7 +42,9 @@ class FileError(StoreError):
     @classmethod
     def of(cls, path: str, doing: str, error: OSError) -> FileError:
         """From an OSError met while `doing` something with a path."""
-        return cls(path, f"cannot {doing}: {error.strerror or error}", _REMEDIES.get(error.errno or 0, ""), error.errno or 0)
+        return cls(
+            path, f"cannot {doing}: {error.strerror or error}", _REMEDIES.get(error.errno or 0, ""), error.errno or 0
+        )
 
 
 class OS:
@@ -122,7 +125,8 @@ class OS:
 
 
 def write(path: str, data: bytes, mode: int = 0o600, fs: OS | None = None, scratch: str | None = None) -> None:
-    """Replace or make a file: at any moment it holds its old bytes or all of the new ones, and on return the new ones for good.
+    """Replace or make a file: at any moment it holds its old bytes or all of the new ones, and on return the new ones
+    for good.
 
     `scratch` is the folder for the temporary file, on the same file system, if not the file's own.
     Raises FileError; the old file then stands as it was and nothing else is left.
@@ -140,7 +144,9 @@ def write(path: str, data: bytes, mode: int = 0o600, fs: OS | None = None, scrat
         sync_folder(scratch, fs)
 
 
-def write_folder(path: str, content: t.Mapping[str, tuple[bytes, int]], fs: OS | None = None, mode: int = 0o700) -> None:
+def write_folder(
+    path: str, content: t.Mapping[str, tuple[bytes, int]], fs: OS | None = None, mode: int = 0o700
+) -> None:
     """Make a folder with files (name, possibly in subfolders: bytes and mode): it is there whole or not at all.
 
     Raises FileError; then nothing of it is left. The folder must not exist, its parent must.
@@ -269,7 +275,8 @@ def read(path: str, fs: OS | None = None) -> bytes | None:
 def check_folder(path: str, fs: OS) -> bool:
     """Tell whether there is a folder that we may trust.
 
-    Raises FileError when something else stands there: a link (it could lead out of the store), or a folder others may write to.
+    Raises FileError when something else stands there: a link (it could lead out of the store), or a folder others may
+    write to.
     """
     try:
         found = fs.lstat(path)
@@ -295,9 +302,17 @@ def check_owner(path: str, fs: OS) -> None:
     """Raise FileError when somebody else than root and we could have written this; OSError when it cannot be told."""
     found = fs.lstat(path)
     if found.st_uid not in (0, fs.user()):
-        raise FileError(path, f"belongs to user {found.st_uid}, not to root", "find out who put it there, then remove it or chown it to root")
+        raise FileError(
+            path,
+            f"belongs to user {found.st_uid}, not to root",
+            "find out who put it there, then remove it or chown it to root",
+        )
     if not stat.S_ISLNK(found.st_mode) and found.st_mode & 0o022:
-        raise FileError(path, f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})", "chmod go-w it after checking its content")
+        raise FileError(
+            path,
+            f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})",
+            "chmod go-w it after checking its content",
+        )
 
 
 def _is_there(path: str, fs: OS) -> bool:
@@ -315,7 +330,7 @@ def _fill(path: str, data: bytes, mode: int, fs: OS) -> None:
     try:
         rest = data
         while rest:
-            rest = rest[fs.write(handle, rest):]
+            rest = rest[fs.write(handle, rest) :]
         fs.sync(handle)
     finally:
         fs.close(handle)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether and how a unit can be pointed at another config file without touching the unit's own files."""
+
 from __future__ import annotations
 
 import os
@@ -27,7 +28,9 @@ class Form(NamedTuple):
     """What a unit is, seen without our drop-in."""
 
     kind: str
-    """`kubeadm`: --config stands in a variable that Environment= sets. `plain`: it stands in ExecStart. `refused`: neither."""
+    """`kubeadm`: --config stands in a variable that Environment= sets. `plain`: it stands in ExecStart. `refused`:
+    neither.
+    """
     reason: str = ""
     """Why it is refused, with the remedy."""
     config: str = ""
@@ -88,7 +91,9 @@ def _no_kubelet(command: CommandLine, root: str) -> str:
 
 
 def config_words(words: list[str]) -> tuple[int, int] | None:
-    """Return where the strongest, that is the last, --config stands among the words: position and number of words; None: nowhere."""
+    """Return where the strongest, that is the last, --config stands among the words: position and number of words;
+    None: nowhere.
+    """
     found = None
     for at, word in enumerate(words):
         if word == "--":
@@ -114,10 +119,12 @@ def _find(command: CommandLine) -> Form:
     texts = [word.text for word in words]
     found = config_words(texts)
     if found is None:
-        return refused(f"{command.setting.file}, line {command.setting.line(0)}: the command line has no --config. Let the kubelet read its configuration "
-                       "from a file: --config=/var/lib/kubelet/config.yaml.")
+        return refused(
+            f"{command.setting.file}, line {command.setting.line(0)}: the command line has no --config. Let the kubelet read its configuration "
+            "from a file: --config=/var/lib/kubelet/config.yaml."
+        )
     at, count = found
-    used = words[at:at + count]
+    used = words[at : at + count]
     word, config = words[at], config_of(texts)
     if not config:
         return refused(f"{word.file}, line {word.line}: --config is empty. Name the kubelet's config file.")
@@ -125,7 +132,9 @@ def _find(command: CommandLine) -> Form:
         return _in_variable(command, words, at, count, config)
     tokens = [each.token for each in used]
     if count == 2 and sum(each.token == tokens[1] for each in words) != 1:
-        return refused(f"{word.file}, line {word.line}: the value of --config is a part of a variable. Write --config=FILE.")
+        return refused(
+            f"{word.file}, line {word.line}: the value of --config is a part of a variable. Write --config=FILE."
+        )
     return Form(PLAIN, "", config, word.file, word.line, "", tokens[0], tokens[-1] - tokens[0] + 1)
 
 
@@ -133,9 +142,11 @@ def _in_variable(command: CommandLine, words: list[Word], at: int, count: int, c
     word = words[at]
     where = f"{word.file}, line {word.line}"
     if not command.environment[word.variable].in_unit:
-        return refused(f"{where}: --config={config} is given by {word.variable} of an environment file, which no drop-in can override. "
-                       "Remove it there and give --config in the unit.")
-    if any(each.token != word.token for each in words[at:at + count]):
+        return refused(
+            f"{where}: --config={config} is given by {word.variable} of an environment file, which no drop-in can override. "
+            "Remove it there and give --config in the unit."
+        )
+    if any(each.token != word.token for each in words[at : at + count]):
         return refused(f"{where}: --config and its value stand in different variables. Write --config=FILE.")
     first = at - next(index for index, each in enumerate(words) if each.token == word.token)
     return Form(KUBEADM, "", config, word.file, word.line, word.variable, first, count)
@@ -152,12 +163,14 @@ def dropin(form: Form, command: CommandLine, path: str, extra: tuple[str, ...] =
         raise ValueError(f"{path}: a config path may hold letters, digits and . _ + - / only, and begins with /")
     if form.kind == KUBEADM:
         value = command.environment[form.variable].value
-        lines = [f"Environment={unitfile.quoted(f'{form.variable}=' + _replace(value, unitfile.split(value, escapes=False), form, path))}"]
+        lines = [
+            f"Environment={unitfile.quoted(f'{form.variable}=' + _replace(value, unitfile.split(value, escapes=False), form, path))}"
+        ]
     else:
         lines = ["ExecStart=", f"ExecStart={_replace(command.setting.value, command.tokens, form, path)}"]
     return _HEAD + "\n".join(["[Service]", *lines, *extra]) + "\n"
 
 
 def _replace(text: str, tokens: list[unitfile.Token], form: Form, path: str) -> str:
-    used = tokens[form.first:form.first + form.length]
-    return f"{text[:used[0].start]}--config={path}{text[used[-1].end:]}"
+    used = tokens[form.first : form.first + form.length]
+    return f"{text[: used[0].start]}--config={path}{text[used[-1].end :]}"

@@ -1,12 +1,15 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard: watches a trial on the node and goes back by itself. Run by systemd, needs neither Ansible nor ssh nor the API server.
+"""The guard: watches a trial on the node and goes back by itself. Run by systemd, needs neither Ansible nor ssh nor the
+API server.
 
-Two ways in: `prestart` before every start of the kubelet (a step of its unit), `tick` from a service that runs only while there is something to wait for.
-Both look, decide (decide.py) and act under the store's lock. Every act can be repeated: what was decided is written down before the first step is taken,
-and struck out after the last, so that a guard that is killed anywhere, or a node that is rebooted, goes on where it stopped.
+Two ways in: `prestart` before every start of the kubelet (a step of its unit), `tick` from a service that runs only
+while there is something to wait for. Both look, decide (decide.py) and act under the store's lock. Every act can be
+repeated: what was decided is written down before the first step is taken, and struck out after the last, so that a
+guard that is killed anywhere, or a node that is rebooted, goes on where it stopped.
 """
+
 from __future__ import annotations
 
 import os
@@ -25,7 +28,8 @@ from .trial import Moment, Trial
 
 LOCK_SECONDS = 5.0
 FAST_SECONDS = 1.0
-# A kubelet that ends is met by the prestart step at its next start, so that a guard who has seen it healthy for a while may look less often.
+# A kubelet that ends is met by the prestart step at its next start, so that a guard who has seen it healthy for a while
+# may look less often.
 CALM_AFTER_SECONDS = 60.0
 CALM_SECONDS = 10.0
 # Status of a kubelet that fails with a configuration that had been good: not ours to mend, but to be said.
@@ -34,9 +38,11 @@ PRESTART = Unit(active="activating", sub="start-pre")
 
 
 class Settings(NamedTuple):
-    """What the guard was installed for: the kubelet's unit, and for when no kubelet runs, or has no configuration, how it was then.
+    """What the guard was installed for: the kubelet's unit, and for when no kubelet runs, or has no configuration, how
+    it was then.
 
-    `argv`: the kubelet's command line; `config`: the config file that the unit names without our drop-in; `key`: the name of the file it is pointed at.
+    `argv`: the kubelet's command line; `config`: the config file that the unit names without our drop-in; `key`: the
+    name of the file it is pointed at.
     """
 
     unit: str = "kubelet.service"
@@ -47,13 +53,21 @@ class Settings(NamedTuple):
 
 
 class Guard:
-    """One node's guard. `run` runs commands, `now` tells the time, `ask` asks healthz, `refuse` forgets a last-known-good that is none any more,
-    `prove` asks the API server for the Node: it returns why that is no proof of the kubelet that runs, empty when it is.
+    """One node's guard. `run` runs commands, `now` tells the time, `ask` asks healthz, `refuse` forgets a
+    last-known-good that is none any more, `prove` asks the API server for the Node: it returns why that is no proof of
+    the kubelet that runs, empty when it is.
     """
 
-    def __init__(self, store: Store, settings: Settings, run: command.Run = command.execute, now: Callable[[], Moment] = Moment.now,
-                 ask: Callable[[int, str], str] = health.healthz, refuse: Callable[[Store, Settings, command.Run], None] | None = None,
-                 prove: Callable[[], str] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        run: command.Run = command.execute,
+        now: Callable[[], Moment] = Moment.now,
+        ask: Callable[[int, str], str] = health.healthz,
+        refuse: Callable[[Store, Settings, command.Run], None] | None = None,
+        prove: Callable[[], str] | None = None,
+    ) -> None:
         self.store = store
         self.settings = settings
         self.run = run
@@ -64,17 +78,24 @@ class Guard:
         self.seen: observe.Kubelet | None = None
         self.records = Records(store.config_dir, store.fs)
 
-    # -- the two ways in -------------------------------------------------------------------------------------------------
+    # -- the two ways in
+    # -------------------------------------------------------------------------------------------------
 
     def prestart(self) -> bool:
-        """Count this start, and run what was good if it is one too many; return whether the watching service has something to do."""
+        """Count this start, and run what was good if it is one too many; return whether the watching service has
+        something to do.
+        """
         seen = observe.kubelet(self.settings.unit, self.run)
         unit = seen.unit._replace(active=PRESTART.active, sub=PRESTART.sub) if seen else PRESTART
         with locked(self.store.config_dir, self.settings.lock_seconds):
             trial = self._trial()
             if trial is None or trial.failed:
                 # Whoever decided to go back did not get to starting the kubelet: this start is it.
-                if trial and not self.records.progress().verdict and self.records.progress().name == terms_of(trial).name:
+                if (
+                    trial
+                    and not self.records.progress().verdict
+                    and self.records.progress().name == terms_of(trial).name
+                ):
                     # It was not the guard that took the configuration back.
                     self._remember(Progress(verdict=trial.failed))
                     self._tell_back(trial.failed)
@@ -93,7 +114,9 @@ class Guard:
         return wait
 
     def _look(self, node: str | None) -> tuple[float | None, bool]:
-        """Look and act, with what is known of the Node; return as `tick` does, and whether to look again with an answer of the API server."""
+        """Look and act, with what is known of the Node; return as `tick` does, and whether to look again with an answer
+        of the API server.
+        """
         self.seen = observe.kubelet(self.settings.unit, self.run, self.seen)
         if self.seen is None:
             return FAST_SECONDS, False
@@ -128,7 +151,9 @@ class Guard:
         return wait, False
 
     def tellable(self) -> bool:
-        """Whether there is something to tell that can be told now: since when the kubelet runs only while it does, and is not about to be restarted."""
+        """Whether there is something to tell that can be told now: since when the kubelet runs only while it does, and
+        is not about to be restarted.
+        """
         report = self.records.report()
         if report is None or not report.annotated or report.message:
             return report is not None
@@ -136,9 +161,14 @@ class Guard:
 
     def _prove(self) -> str:
         done = self.run([sys.executable, "-I", os.path.join(self.store.config_dir, "guard"), "prove"])
-        return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"it could not be asked for (exit {done.returncode})"])[-1]
+        return (
+            ""
+            if done.returncode == 0
+            else (done.stderr.strip().splitlines() or [f"it could not be asked for (exit {done.returncode})"])[-1]
+        )
 
-    # -- looking ---------------------------------------------------------------------------------------------------------
+    # -- looking
+    # ---------------------------------------------------------------------------------------------------------
 
     def _when(self) -> tuple[str, float]:
         moment = self.now()
@@ -158,10 +188,13 @@ class Guard:
                 self._remember(Progress(verdict=str(error)))
             return None
 
-    # -- judging ---------------------------------------------------------------------------------------------------------
+    # -- judging
+    # ---------------------------------------------------------------------------------------------------------
 
     def _judge(self, trial: Trial, facts: Facts, starting: bool) -> str:
-        """Look, decide, act; return what is left to do without the lock: GO_BACK, to restart the kubelet; ASK, for its Node; else WAIT."""
+        """Look, decide, act; return what is left to do without the lock: GO_BACK, to restart the kubelet; ASK, for its
+        Node; else WAIT.
+        """
         terms = terms_of(trial)
         progress = decide.observe(terms, self.records.progress(), facts)
         if starting and trial.state_files and self._running() == self.store.target(trial.to):
@@ -209,7 +242,9 @@ class Guard:
         return progress._replace(told=stage)
 
     def _walk_back(self, reason: str, facts: Facts) -> bool:
-        """Point `active` to what was good; return whether the kubelet is to be restarted. Taken twice, the second time changes nothing."""
+        """Point `active` to what was good; return whether the kubelet is to be restarted. Taken twice, the second time
+        changes nothing.
+        """
         try:
             self.refuse(self.store, self.settings, self.run)
             if self.store.roll_back(reason).target is None:
@@ -225,14 +260,20 @@ class Guard:
         return True
 
     def _note_back(self, reason: str) -> None:
-        """Write down a way back that has been taken, and only then tell of it: until that can be written it is tried at every look."""
+        """Write down a way back that has been taken, and only then tell of it: until that can be written it is tried at
+        every look.
+        """
         self.store.roll_back(reason)
         self._tell_back(reason)
         self._remember(Progress())
 
     def _tell_back(self, reason: str) -> None:
         active = self._active()
-        self._tell("went back to " + ("last-known-good" if active else "the local configuration"), error=reason, event=f"{report.restarting(active)}: {reason}")
+        self._tell(
+            "went back to " + ("last-known-good" if active else "the local configuration"),
+            error=reason,
+            event=f"{report.restarting(active)}: {reason}",
+        )
 
     def _restart(self) -> None:
         # A unit that hit its start limit refuses to start until it is forgotten.
@@ -266,23 +307,33 @@ class Guard:
         if found.target is None:
             # Never a dead kubelet: the file that it would read without us is on the node still.
             self.store.renew_local(self.settings.config, self.settings.key)
-            self._tell(f"went back to {self.settings.config}", error="; ".join(found.reasons), event=report.restarting(None))
+            self._tell(
+                f"went back to {self.settings.config}", error="; ".join(found.reasons), event=report.restarting(None)
+            )
         elif not self.store.usable() and self.store.settle().target != target:
             self._tell("went back to what is whole", error=self.store.error(), event=report.restarting(self._active()))
 
-    # -- a kubelet that fails without a trial ----------------------------------------------------------------------------
+    # -- a kubelet that fails without a trial
+    # ----------------------------------------------------------------------------
 
     def _crashing(self, unit: Unit) -> bool:
         """Say once of a kubelet that keeps failing with a configuration that had been good that it is left alone."""
         progress = self.records.progress()
         if unit.restarts < decide.MOST_FAILURES or progress.told == CRASHED:
             return progress.told == CRASHED
-        self._tell("left alone", error=f"the kubelet ended {unit.restarts} times, with a configuration that had been good: the cause lies elsewhere")
+        self._tell(
+            "left alone",
+            error=f"the kubelet ended {unit.restarts} times, with a configuration that had been good: the cause lies elsewhere",
+        )
         self._remember(Progress(told=CRASHED))
         return True
 
     def _watch_recovery(self, progress: Progress, facts: Facts) -> None:
-        since = progress.healthy_since if progress.invocation == facts.unit.invocation and progress.boot == facts.boot else None
+        since = (
+            progress.healthy_since
+            if progress.invocation == facts.unit.invocation and progress.boot == facts.boot
+            else None
+        )
         since = (facts.now if since is None else since) if facts.healthy else None
         if since is not None and facts.now - since >= CALM_AFTER_SECONDS:
             self._tell("recovered", error=self.store.error())
@@ -291,16 +342,21 @@ class Guard:
             progress = progress._replace(invocation=facts.unit.invocation, boot=facts.boot, healthy_since=since)
         self._remember(progress)
 
-    # -- telling ---------------------------------------------------------------------------------------------------------
+    # -- telling
+    # ---------------------------------------------------------------------------------------------------------
 
     def _tell(self, reason: str, error: str = "", event: str = "") -> None:
         wall = time.time()
-        status = report.status(_or_none(self.store.assigned), self._active(), _or_none(self.store.last_known_good), error, reason, wall)
+        status = report.status(
+            _or_none(self.store.assigned), self._active(), _or_none(self.store.last_known_good), error, reason, wall
+        )
         before = self.records.report()
         told = report.Report(status, event, bool(error), wall, report.suffix(wall))
         if before and before.message and event in ("", before.message):
             # The Event that could not be told yet is told with the newer status, and once.
-            told = told._replace(message=before.message, warning=before.warning, time=before.time, name_suffix=before.name_suffix)
+            told = told._replace(
+                message=before.message, warning=before.warning, time=before.time, name_suffix=before.name_suffix
+            )
         self._keep(lambda: self.records.tell(told))
 
     def _active(self) -> Any:
@@ -315,14 +371,23 @@ def terms_of(trial: Trial) -> Terms:
     """Return a trial as the decision takes it."""
     extra = trial.extra
     return Terms(
-        name=f"{trial.armed.boot_id}/{trial.armed.monotonic}", boot=trial.armed.boot_id, armed=trial.armed.monotonic, invocation=trial.invocation,
-        confirm_seconds=float(extra.get("confirm_seconds", trial.deadline_seconds)), hold_seconds=trial.deadline_seconds,
-        was_healthy=bool(extra.get("was_healthy", True)), retreat=trial.back != trial.to, confirmed=trial.confirmed,
-        unhealthy_seconds=float(extra.get("unhealthy_seconds", decide.UNHEALTHY_SECONDS)))
+        name=f"{trial.armed.boot_id}/{trial.armed.monotonic}",
+        boot=trial.armed.boot_id,
+        armed=trial.armed.monotonic,
+        invocation=trial.invocation,
+        confirm_seconds=float(extra.get("confirm_seconds", trial.deadline_seconds)),
+        hold_seconds=trial.deadline_seconds,
+        was_healthy=bool(extra.get("was_healthy", True)),
+        retreat=trial.back != trial.to,
+        confirmed=trial.confirmed,
+        unhealthy_seconds=float(extra.get("unhealthy_seconds", decide.UNHEALTHY_SECONDS)),
+    )
 
 
 def refuse_outdated(store: Store, settings: Settings, run: command.Run) -> None:
-    """Forget a last-known-good that another kubelet version proved and the present kubelet refuses, so that the way back leads past it."""
+    """Forget a last-known-good that another kubelet version proved and the present kubelet refuses, so that the way
+    back leads past it.
+    """
     good = _or_none(store.last_known_good)
     proved = store.graduated_with()
     if not good or not proved or not settings.argv:

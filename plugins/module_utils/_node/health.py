@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether the kubelet on this node answers that it is well (its /healthz, no credentials needed)."""
+
 from __future__ import annotations
 
 import re
@@ -24,7 +25,8 @@ class Endpoint(NamedTuple):
 
 
 def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
-    """Return where a kubelet with this config and command line answers: flags win, defaults are 127.0.0.1 and 10248 (Kubernetes 1.20 defaults.go).
+    """Return where a kubelet with this config and command line answers: flags win, defaults are 127.0.0.1 and 10248
+    (Kubernetes 1.20 defaults.go).
 
     Raises ValueError for a port that is no number.
     """
@@ -48,7 +50,8 @@ def flag(argv: Sequence[str], name: str) -> str | None:
 
 def healthz(port: int = DEFAULT_PORT, address: str = DEFAULT_ADDRESS, seconds: float = 2.0) -> str:
     """Ask once; return an empty string when the kubelet is well, else what is wrong. Never raises."""
-    # Plain HTTP/1.0 over a socket: an HTTP library would double the memory of the guard, which lives as long as a trial does.
+    # Plain HTTP/1.0 over a socket: an HTTP library would double the memory of the guard, which lives as long as a trial
+    # does.
     try:
         with socket.create_connection((_ANYWHERE.get(address, address), port), seconds) as connection:
             connection.settimeout(seconds)
@@ -70,9 +73,18 @@ def healthz(port: int = DEFAULT_PORT, address: str = DEFAULT_ADDRESS, seconds: f
     return f"healthz says {status.group(1).decode()}: {body[:300].decode('utf-8', 'replace').strip()}"
 
 
-def wait_healthy(where: Endpoint, times: int = 3, seconds: float = 60.0, pause: float = 0.25, ask: Callable[..., str] = healthz,
-                 clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], Any] = time.sleep) -> str:
-    """Ask until the kubelet is well `times` in a row; return an empty string, or what was wrong last when `seconds` are over."""
+def wait_healthy(
+    where: Endpoint,
+    times: int = 3,
+    seconds: float = 60.0,
+    pause: float = 0.25,
+    ask: Callable[..., str] = healthz,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Any] = time.sleep,
+) -> str:
+    """Ask until the kubelet is well `times` in a row; return an empty string, or what was wrong last when `seconds` are
+    over.
+    """
     deadline = clock() + seconds
     row = 0
     wrong = ""

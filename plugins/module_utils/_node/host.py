@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What of this host a kubelet's configuration has to agree with."""
+
 from __future__ import annotations
 
 import glob
@@ -17,7 +18,10 @@ from .health import flag
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
 DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
 DEFAULT_ROOT = "/var/lib/kubelet"
-_STATE_FILES = {"cpu": ("cpu_manager_state", "cpuManagerPolicy", "none"), "memory": ("memory_manager_state", "memoryManagerPolicy", "None")}
+_STATE_FILES = {
+    "cpu": ("cpu_manager_state", "cpuManagerPolicy", "none"),
+    "memory": ("memory_manager_state", "memoryManagerPolicy", "None"),
+}
 
 
 class Runtime(NamedTuple):
@@ -33,8 +37,12 @@ class Runtime(NamedTuple):
     """Who says so."""
 
 
-def facts(config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: command.Run = command.execute) -> dict[str, Any]:
-    """Return the host's side for a kubelet with this config and command line. What cannot be found out is None, never a guess."""
+def facts(
+    config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: command.Run = command.execute
+) -> dict[str, Any]:
+    """Return the host's side for a kubelet with this config and command line. What cannot be found out is None, never a
+    guess.
+    """
     path = flag(argv, "resolv-conf")
     path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF)) if path is None else path
     return {
@@ -48,8 +56,12 @@ def facts(config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: 
     }
 
 
-def runtime(config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: command.Run = command.execute) -> Runtime:
-    """Return the container runtime that this config (containerRuntimeEndpoint) or command line names, and its cgroup driver."""
+def runtime(
+    config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: command.Run = command.execute
+) -> Runtime:
+    """Return the container runtime that this config (containerRuntimeEndpoint) or command line names, and its cgroup
+    driver.
+    """
     where = flag(argv, "container-runtime-endpoint") or str(config.get("containerRuntimeEndpoint") or "") or None
     if where is None and flag(argv, "container-runtime") == "docker":
         where = "docker"
@@ -82,7 +94,9 @@ def _short(words: Sequence[str], name: str) -> str | None:
 
 
 def containerd_driver(dump: str) -> str | None:
-    """Return the cgroup driver of the default runtime in a complete containerd configuration (version 2 or 3), None when it names none."""
+    """Return the cgroup driver of the default runtime in a complete containerd configuration (version 2 or 3), None
+    when it names none.
+    """
     sections: dict[str, dict[str, str]] = {}
     current: dict[str, str] = {}
     for line in dump.splitlines():
@@ -103,7 +117,9 @@ def containerd_driver(dump: str) -> str | None:
 def _crio(root: str, dummy: command.Run) -> tuple[str | None, str]:
     found: tuple[str | None, str] = (None, "")
     for path in [_at(root, "/etc/crio/crio.conf"), *sorted(glob.glob(_at(root, "/etc/crio/crio.conf.d/*")))]:
-        for value in re.findall(r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', _read(path) or "", re.MULTILINE):
+        for value in re.findall(
+            r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', _read(path) or "", re.MULTILINE
+        ):
             found = (value, "/" + os.path.relpath(path, root))
     return found
 
@@ -138,21 +154,50 @@ def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping
     driver = flag(argv, "cgroup-driver") or config.get("cgroupDriver") or CGROUPFS
     theirs = found["container_runtime"]["cgroup_driver"]
     if theirs and theirs != driver:
-        result.append(Problem(WARNING, "cgroupDriver", f"the kubelet would use {driver}, the container runtime uses {theirs} "
-                              f"({found['container_runtime']['source']})", f"Set cgroupDriver: {theirs}.", "cgroup-driver"))
+        result.append(
+            Problem(
+                WARNING,
+                "cgroupDriver",
+                f"the kubelet would use {driver}, the container runtime uses {theirs} "
+                f"({found['container_runtime']['source']})",
+                f"Set cgroupDriver: {theirs}.",
+                "cgroup-driver",
+            )
+        )
     resolv = found["resolv_conf"]
     if resolv["exists"] is False:
-        result.append(Problem(WARNING, "resolvConf", f"{resolv['path']} does not exist on this node; new pods would fail",
-                              "Name a file that exists.", "resolv-conf"))
+        result.append(
+            Problem(
+                WARNING,
+                "resolvConf",
+                f"{resolv['path']} does not exist on this node; new pods would fail",
+                "Name a file that exists.",
+                "resolv-conf",
+            )
+        )
     elif resolv["path"] == DEFAULT_RESOLV_CONF and found["systemd_resolved"]:
-        result.append(Problem(WARNING, "resolvConf", "systemd-resolved runs here, and its stub address in /etc/resolv.conf means nothing inside a pod",
-                              "Set resolvConf: /run/systemd/resolve/resolv.conf.", "systemd-resolved"))
+        result.append(
+            Problem(
+                WARNING,
+                "resolvConf",
+                "systemd-resolved runs here, and its stub address in /etc/resolv.conf means nothing inside a pod",
+                "Set resolvConf: /run/systemd/resolve/resolv.conf.",
+                "systemd-resolved",
+            )
+        )
     for manager, (_name, field, default) in _STATE_FILES.items():
         state = found["state_files"][manager]
         wanted = flag(argv, re.sub("([A-Z])", r"-\1", field).lower()) or config.get(field) or default
         if state and state["policy"] != wanted:
-            result.append(Problem(WARNING, field, f"{state['path']} is for the policy {state['policy']}; a kubelet with {wanted} refuses to start with it",
-                                  "Change the policy with the node drained and the state file removed.", "manager-state"))
+            result.append(
+                Problem(
+                    WARNING,
+                    field,
+                    f"{state['path']} is for the policy {state['policy']}; a kubelet with {wanted} refuses to start with it",
+                    "Change the policy with the node drained and the state file removed.",
+                    "manager-state",
+                )
+            )
     return result
 
 

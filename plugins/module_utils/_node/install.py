@@ -1,10 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Putting the guard on a node: its program as a folder of plain files, its service, and the step in the kubelet's unit; and taking it away.
+"""Putting the guard on a node: its program as a folder of plain files, its service, and the step in the kubelet's unit;
+and taking it away.
 
 The program is this very code: the modules that are loaded here are written there, so that both always agree.
 """
+
 from __future__ import annotations
 
 import json
@@ -38,13 +40,19 @@ class Change(NamedTuple):
 
 def program() -> dict[str, bytes]:
     """Return the guard's files by their path below its folder."""
-    # They travel with the guard, which loads them only when they are needed; so does the module, whose restart of the kubelet is waited for.
+    # They travel with the guard, which loads them only when they are needed; so does the module, whose restart of the
+    # kubelet is waited for.
     from . import binary, kubeconfig, tell  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
 
     above = __name__.rsplit(".", 2)[0]
-    found = {"__main__.py": MAIN.encode(), f"{PACKAGE}/__init__.py": b"", f"{PACKAGE}/_node/__init__.py": b"", f"{PACKAGE}/_config/__init__.py": b""}
+    found = {
+        "__main__.py": MAIN.encode(),
+        f"{PACKAGE}/__init__.py": b"",
+        f"{PACKAGE}/_node/__init__.py": b"",
+        f"{PACKAGE}/_config/__init__.py": b"",
+    }
     for name in sorted(sys.modules):
-        relative = name[len(above) + 1:]
+        relative = name[len(above) + 1 :]
         if name.startswith((f"{above}._node.", f"{above}._config.")):
             spec = util.find_spec(name)
             source = spec.loader.get_source(name) if spec and spec.loader else None  # type: ignore[attr-defined]
@@ -59,12 +67,16 @@ def python() -> str:
 
 
 def prestart(config_dir: str) -> str:
-    """Return the line for the kubelet's drop-in. Its failure never keeps the kubelet from starting, and the kubelet's own sandbox does not bind it."""
+    """Return the line for the kubelet's drop-in. Its failure never keeps the kubelet from starting, and the kubelet's
+    own sandbox does not bind it.
+    """
     return f"ExecStartPre=-+{python()} -I {config_dir}/guard prestart"
 
 
 def service(config_dir: str) -> str:
-    """Return the text of the guard's service. It ends by itself when there is nothing to watch, and comes back when it is killed."""
+    """Return the text of the guard's service. It ends by itself when there is nothing to watch, and comes back when it
+    is killed.
+    """
     return f"""# Written by livenodes.kubelet. Watches a configuration on trial; ends by itself.
 [Unit]
 Description=Guard of the kubelet's configuration
@@ -90,7 +102,10 @@ def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, 
     """Return all files of the guard: path -> content and mode."""
     folder = os.path.join(config_dir, "guard")
     result = {os.path.join(folder, name): (data, 0o600) for name, data in program().items()}
-    result[os.path.join(folder, "settings.json")] = ((json.dumps(settings, sort_keys=True, indent=2) + "\n").encode(), 0o600)
+    result[os.path.join(folder, "settings.json")] = (
+        (json.dumps(settings, sort_keys=True, indent=2) + "\n").encode(),
+        0o600,
+    )
     result[SERVICE_PATH] = (service(config_dir).encode(), 0o644)
     return result
 
@@ -102,7 +117,9 @@ def changes(config_dir: str, settings: dict[str, Any]) -> list[Change]:
 
 
 def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[Change]:
-    """Install the guard; return what changed. The kubelet's drop-in is left to `Unit.install`, with the line of `prestart`. Raises files.FileError."""
+    """Install the guard; return what changed. The kubelet's drop-in is left to `Unit.install`, with the line of
+    `prestart`. Raises files.FileError.
+    """
     done = changes(config_dir, settings)
     modes = wanted(config_dir, settings)
     for change in done:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The kubelet's own way to the API server: address and credentials of its kubeconfig, with the standard library."""
+
 from __future__ import annotations
 
 import base64
@@ -27,7 +28,9 @@ class ApiError(Exception):
 
 
 class Kubeconfig:
-    """The current context of a kubeconfig. Raises ApiError when the file holds none that a program without plugins can use."""
+    """The current context of a kubeconfig. Raises ApiError when the file holds none that a program without plugins can
+    use.
+    """
 
     def __init__(self, path: str, timeout: float = 10) -> None:
         self.path = path
@@ -53,8 +56,10 @@ class Kubeconfig:
 
         authority = self.cluster.get("certificate-authority")
         data = self.cluster.get("certificate-authority-data")
-        context = ssl.create_default_context(cafile=self._path(authority) if authority and not data else None,
-                                             cadata=base64.b64decode(data).decode() if data else None)
+        context = ssl.create_default_context(
+            cafile=self._path(authority) if authority and not data else None,
+            cadata=base64.b64decode(data).decode() if data else None,
+        )
         if self.cluster.get("insecure-skip-tls-verify"):
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -69,9 +74,14 @@ class Kubeconfig:
             context.load_cert_chain(self._path(self.user["client-certificate"]), self._path(self.user["client-key"]))
         return context
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json") -> Any:
-        """Return the decoded answer of one request. Raises ApiError. The files are read anew: the kubelet rotates its certificate."""
-        # A tenth of a second, which each call of the module that installs the guard, and seldom asks anything, would take for nothing.
+    def call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json"
+    ) -> Any:
+        """Return the decoded answer of one request. Raises ApiError. The files are read anew: the kubelet rotates its
+        certificate.
+        """
+        # A tenth of a second, which each call of the module that installs the guard, and seldom asks anything, would
+        # take for nothing.
         import http.client  # pylint: disable=import-outside-toplevel
 
         parts = urlsplit(self.server)
@@ -83,9 +93,13 @@ class Kubeconfig:
                     token = stream.read().strip()
             if token:
                 headers["Authorization"] = f"Bearer {token}"
-            connection = http.client.HTTPSConnection(parts.hostname or "", parts.port or 443, timeout=self.timeout, context=self._context())
+            connection = http.client.HTTPSConnection(
+                parts.hostname or "", parts.port or 443, timeout=self.timeout, context=self._context()
+            )
             try:
-                connection.request(method, parts.path.rstrip("/") + path, json.dumps(body) if body is not None else None, headers)
+                connection.request(
+                    method, parts.path.rstrip("/") + path, json.dumps(body) if body is not None else None, headers
+                )
                 answer = connection.getresponse()
                 text = answer.read().decode("utf-8", "replace")
             finally:
@@ -97,12 +111,14 @@ class Kubeconfig:
         return json.loads(text) if text else None
 
     def node_name(self, override: str = "") -> str:
-        """Return the name of this node's Node: that of the client certificate (`system:node:<name>`), else `override`, else the host's name in lower case."""
+        """Return the name of this node's Node: that of the client certificate (`system:node:<name>`), else `override`,
+        else the host's name in lower case.
+        """
         try:
             if self.user.get("client-certificate"):
                 subject = _subject(self._path(self.user["client-certificate"]))
                 if subject.startswith("system:node:"):
-                    return subject[len("system:node:"):]
+                    return subject[len("system:node:") :]
         except (OSError, ValueError):
             pass
         return (override or socket.gethostname()).strip().lower()
@@ -121,9 +137,10 @@ def _subject(path: str) -> str:
 
     with open(path, encoding="ascii", errors="replace") as stream:
         der = ssl.PEM_cert_to_DER_cert(_first_certificate(stream.read()))
-    # The last commonName of the names in front of the key is the subject's: issuer, validity and subject come in this order.
-    marks = [at for at in range(len(der) - 5) if der[at:at + 5] == b"\x06\x03\x55\x04\x03"]
-    names = [der[at + 7:at + 7 + der[at + 6]].decode("utf-8", "replace") for at in marks]
+    # The last commonName of the names in front of the key is the subject's: issuer, validity and subject come in this
+    # order.
+    marks = [at for at in range(len(der) - 5) if der[at : at + 5] == b"\x06\x03\x55\x04\x03"]
+    names = [der[at + 7 : at + 7 + der[at + 6]].decode("utf-8", "replace") for at in marks]
     return names[-1] if len(names) == 1 else next((name for name in names if name.startswith("system:node:")), "")
 
 
@@ -131,4 +148,4 @@ def _first_certificate(text: str) -> str:
     begin, end = text.find("-----BEGIN CERTIFICATE-----"), text.find("-----END CERTIFICATE-----")
     if begin < 0 or end < 0:
         raise ValueError("no certificate")
-    return text[begin:end + len("-----END CERTIFICATE-----")]
+    return text[begin : end + len("-----END CERTIFICATE-----")]

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What was there before us, byte for byte: what "local" means from now on, and what `reset` leaves behind.
 
-``store/local/manifest`` lists the files with owner and mode, ``store/local/files/<n>`` holds their bytes, and ``store/local/config/<key>`` is
-the kubelet's former config file under the name the kubelet is told to look for, so that going back to it is one rename of `active` as well.
+``store/local/manifest`` lists the files with owner and mode, ``store/local/files/<n>`` holds their bytes, and
+``store/local/config/<key>`` is the kubelet's former config file under the name the kubelet is told to look for, so that
+going back to it is one rename of `active` as well.
 """
+
 from __future__ import annotations
 
 import json
@@ -18,9 +20,11 @@ from .errors import StoreError
 from .files import OS
 
 DEFAULT_KEY = "kubelet"
-# These six are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go), which another place for the file would change.
+# These six are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go), which another place for
+# the file would change.
 _RELATIVE = re.compile(
-    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir)["']?[ \t]*:[ \t]*["']?([^/\s"'#{\[,}~][^\s"',}]*)""")
+    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir)["']?[ \t]*:[ \t]*["']?([^/\s"'#{\[,}~][^\s"',}]*)"""
+)
 
 
 class LocalError(StoreError):
@@ -37,7 +41,9 @@ class File(t.NamedTuple):
 
 
 class Local(t.NamedTuple):
-    """All that is remembered. `config` is the path of the kubelet's own config file, one of `files`; `key` its name under `active`."""
+    """All that is remembered. `config` is the path of the kubelet's own config file, one of `files`; `key` its name
+    under `active`.
+    """
 
     config: str
     key: str
@@ -53,7 +59,8 @@ class LocalStore:
         self.fs = fs
 
     def remember(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> bool:
-        """Keep files as they are now, once: what is remembered is never replaced. Return whether it was new (or, to `pretend`, would be).
+        """Keep files as they are now, once: what is remembered is never replaced. Return whether it was new (or, to
+        `pretend`, would be).
 
         Raises LocalError when there is no config file to go back to or it has relative paths, FileError.
         """
@@ -66,16 +73,31 @@ class LocalStore:
         manifest = {
             "config": config,
             "key": key,
-            "files": [{"path": name, "mode": content[name].mode, "uid": content[name].uid, "gid": content[name].gid,
-                       "sha256": _sha(content[name].data)} for name in names]}
-        made = {f"files/{index}": (content[name].data or b"", 0o600) for index, name in enumerate(names) if content[name].data is not None}
+            "files": [
+                {
+                    "path": name,
+                    "mode": content[name].mode,
+                    "uid": content[name].uid,
+                    "gid": content[name].gid,
+                    "sha256": _sha(content[name].data),
+                }
+                for name in names
+            ],
+        }
+        made = {
+            f"files/{index}": (content[name].data or b"", 0o600)
+            for index, name in enumerate(names)
+            if content[name].data is not None
+        }
         made["manifest"] = ((json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode(), 0o600)
         made[f"config/{key}"] = (data, 0o600)
         files.write_folder(self.folder, made, self.fs)
         return True
 
     def renew(self, content: t.Mapping[str, File], config: str, key: str) -> None:
-        """Remember other files in the place of what is damaged. Raises as `remember`, with nothing changed when the files are unfit."""
+        """Remember other files in the place of what is damaged. Raises as `remember`, with nothing changed when the
+        files are unfit.
+        """
         _fit(content, config, key)
         files.remove_any(self.folder, self.fs)
         self.remember(content, config, key)
@@ -92,9 +114,15 @@ class LocalStore:
             manifest = json.loads((files.read(os.path.join(self.folder, "manifest"), self.fs) or b"").decode())
             found: dict[str, File] = {}
             for index, entry in enumerate(manifest["files"]):
-                data = None if entry["sha256"] is None else files.read(os.path.join(self.folder, "files", str(index)), self.fs)
+                data = (
+                    None
+                    if entry["sha256"] is None
+                    else files.read(os.path.join(self.folder, "files", str(index)), self.fs)
+                )
                 if _sha(data) != entry["sha256"]:
-                    raise LocalError(f"{self.folder}/files/{index} ({entry['path']}) does not match its digest: it was changed or damaged")
+                    raise LocalError(
+                        f"{self.folder}/files/{index} ({entry['path']}) does not match its digest: it was changed or damaged"
+                    )
                 found[entry["path"]] = File(data, entry["mode"], entry["uid"], entry["gid"])
             return Local(manifest["config"], meta.check_key(manifest["key"]), found)
         except (ValueError, KeyError, TypeError) as error:
@@ -109,7 +137,9 @@ class LocalStore:
         return known
 
     def offer(self) -> Local:
-        """See to it that the local config can be run: a copy that was damaged is written anew from what is remembered. Raises as `verify`."""
+        """See to it that the local config can be run: a copy that was damaged is written anew from what is remembered.
+        Raises as `verify`.
+        """
         try:
             return self.verify()
         except StoreError:
@@ -121,7 +151,9 @@ class LocalStore:
     def _known(self) -> Local:
         known = self.read()
         if known is None:
-            raise LocalError(f"{self.folder}: the local configuration is not remembered yet, so there would be no way back to it: remember it first")
+            raise LocalError(
+                f"{self.folder}: the local configuration is not remembered yet, so there would be no way back to it: remember it first"
+            )
         if known.config not in known.files:
             raise LocalError(f"{self.folder}/manifest lacks the kubelet's config file {known.config}")
         return known
@@ -131,11 +163,15 @@ def _fit(content: t.Mapping[str, File], config: str, key: str) -> bytes:
     """Return the config file's bytes. Raises LocalError unless they can be run from here."""
     data = content[config].data if config in content else None
     if data is None or not data.strip():
-        raise LocalError(f"{config}: there is no kubelet config file to come back to. The kubelet has to run with a config file of its own first")
+        raise LocalError(
+            f"{config}: there is no kubelet config file to come back to. The kubelet has to run with a config file of its own first"
+        )
     found = _RELATIVE.search(data)
     if found and found.group(2) not in (b"null", b"|", b">"):
-        raise LocalError(f"{config}: {found.group(1).decode()} is the relative path {found.group(2).decode('utf-8', 'replace')!r}, which means another "
-                         "file when the config lies elsewhere: make it absolute first")
+        raise LocalError(
+            f"{config}: {found.group(1).decode()} is the relative path {found.group(2).decode('utf-8', 'replace')!r}, which means another "
+            "file when the config lies elsewhere: make it absolute first"
+        )
     meta.check_key(key)
     return data
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One at a time: the module and the guard never change a store together."""
+
 from __future__ import annotations
 
 import contextlib
@@ -23,7 +24,8 @@ class LockError(StoreError):
 
 @contextlib.contextmanager
 def locked(config_dir: str, seconds: float = 30) -> t.Iterator[None]:
-    """Hold the store's lock, waiting for it up to `seconds`; the kernel frees it when its holder dies, however that happens.
+    """Hold the store's lock, waiting for it up to `seconds`; the kernel frees it when its holder dies, however that
+    happens.
 
     Raises LockError naming the holder, FileError when the lock's file cannot be made.
     """
@@ -46,8 +48,10 @@ def locked(config_dir: str, seconds: float = 30) -> t.Iterator[None]:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise files.FileError.of(path, "lock", error) from error
         if time.monotonic() >= deadline:
-            raise LockError(f"{config_dir} is in use by process {holder or 'unknown'}{_name(holder)}, and was for {seconds:g} s: "
-                            "wait for it to finish, or end it, then run again")
+            raise LockError(
+                f"{config_dir} is in use by process {holder or 'unknown'}{_name(holder)}, and was for {seconds:g} s: "
+                "wait for it to finish, or end it, then run again"
+            )
         time.sleep(POLL_SECONDS)
     try:
         _sign(handle)

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The guard's program: `prestart`, `watch`, `tick`, `tell`, `prove`, `status`. See guard.py."""
+
 from __future__ import annotations
 
 import json
@@ -22,7 +23,9 @@ LONGEST_PAUSE = 60.0
 
 
 def main(folder: str, words: list[str]) -> int:
-    """Run one of the program's commands; `folder` is the guard's own, which lies in the config folder and holds `settings.json`."""
+    """Run one of the program's commands; `folder` is the guard's own, which lies in the config folder and holds
+    `settings.json`.
+    """
     with open(os.path.join(folder, "settings.json"), encoding="utf-8") as stream:
         known = json.load(stream)
     settings = Settings(known["unit"], tuple(known["argv"]), known.get("config", ""), known.get("key", DEFAULT_KEY))
@@ -66,7 +69,12 @@ def watch(guard: Guard, folder: str) -> int:
             wait = LONGEST_PAUSE / 6
         if guard.records.report() is not None:
             if guard.tellable() and time.monotonic() >= next_telling:
-                told = subprocess.run([sys.executable, "-I", folder, "tell"], check=False, stdin=subprocess.DEVNULL).returncode == 0
+                told = (
+                    subprocess.run(
+                        [sys.executable, "-I", folder, "tell"], check=False, stdin=subprocess.DEVNULL
+                    ).returncode
+                    == 0
+                )
                 pause = 5.0 if told else min(pause * 1.5, LONGEST_PAUSE)
                 next_telling = time.monotonic() + (FAST_SECONDS if told else pause)
                 continue
@@ -86,14 +94,18 @@ def tell(guard: Guard) -> int:
         # A kubelet that is about to be restarted is not the one to tell of.
         return None if guard.records.progress().verdict else _kubelet(guard)[1]
 
-    failure = telling.tell(guard.records, lambda: telling.api_of(words), since, health.flag(words, "hostname-override") or "")
+    failure = telling.tell(
+        guard.records, lambda: telling.api_of(words), since, health.flag(words, "hostname-override") or ""
+    )
     if failure:
         sys.stderr.write(f"not told yet: {failure}\n")
     return 1 if failure else 0
 
 
 def prove(guard: Guard) -> int:
-    """Ask the API server, as the kubelet, whether the Node is a proof of the kubelet that runs; the last line of standard error says why not."""
+    """Ask the API server, as the kubelet, whether the Node is a proof of the kubelet that runs; the last line of
+    standard error says why not.
+    """
     from . import tell as telling  # pylint: disable=import-outside-toplevel
 
     words, started = _kubelet(guard)
@@ -114,9 +126,22 @@ def status(guard: Guard) -> int:
     """Print the node's config status as JSON, in the shape of the annotation, and what the guard remembers of a trial."""
     pending = guard.records.report()
     progress = guard.records.progress()
-    shown = report.status(guard.store.assigned(), guard.store.active_source(), guard.store.last_known_good(), guard.store.error(), "", time.time())
+    shown = report.status(
+        guard.store.assigned(),
+        guard.store.active_source(),
+        guard.store.last_known_good(),
+        guard.store.error(),
+        "",
+        time.time(),
+    )
     started = _kubelet(guard)[1]
     if started is not None:
         shown["started"] = report.stamp(started)
-    sys.stdout.write(json.dumps({**shown, "told": pending is None, "progress": progress._asdict() if progress != Progress() else None}, indent=2) + "\n")
+    sys.stdout.write(
+        json.dumps(
+            {**shown, "told": pending is None, "progress": progress._asdict() if progress != Progress() else None},
+            indent=2,
+        )
+        + "\n"
+    )
     return 0

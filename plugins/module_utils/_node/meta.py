@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The two files that say which config source a kubelet was told to use, and which one it falls back to.
 
-The bytes are those of the kubelets of 1.11 to 1.23 (pkg/kubelet/kubeletconfig/checkpoint/download.go: a SerializedNodeConfigSource as YAML,
-an empty file for the local config). Nodes have no YAML library, so this reads the shape such a kubelet writes, or JSON, and refuses the rest.
+The bytes are those of the kubelets of 1.11 to 1.23 (pkg/kubelet/kubeletconfig/checkpoint/download.go: a
+SerializedNodeConfigSource as YAML, an empty file for the local config). Nodes have no YAML library, so this reads the
+shape such a kubelet writes, or JSON, and refuses the rest.
 """
+
 from __future__ import annotations
 
 import json
@@ -15,14 +17,17 @@ import typing as t
 from .errors import StoreError
 
 Source = t.Dict[str, str]
-"""A config source: namespace, name, uid, resourceVersion, kubeletConfigKey; two are the same when all five are (kubelet, checkpoint/download.go)."""
+"""A config source: namespace, name, uid, resourceVersion, kubeletConfigKey; two are the same when all five are
+(kubelet, checkpoint/download.go).
+"""
 
 PARTS = ("kubeletConfigKey", "name", "namespace", "resourceVersion", "uid")
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "SerializedNodeConfigSource"
 
-# What a ConfigMap can have (apimachinery validation: IsConfigMapKey, IsDNS1123Subdomain, IsDNS1123Label). uid and resourceVersion become
-# names of folders here; both are opaque, but never a path, and a dot is kept free for what we put beside.
+# What a ConfigMap can have (apimachinery validation: IsConfigMapKey, IsDNS1123Subdomain, IsDNS1123Label). uid and
+# resourceVersion become names of folders here; both are opaque, but never a path, and a dot is kept free for what we
+# put beside.
 _FORMS = {
     "kubeletConfigKey": re.compile(r"[-._a-zA-Z0-9]{1,253}"),
     "name": re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-.a-z0-9]*[a-z0-9])?"),
@@ -31,10 +36,12 @@ _FORMS = {
     "uid": re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]{0,127}"),
 }
 _LINE = re.compile(r"( *)([A-Za-z][A-Za-z0-9_.-]*):(?: (.*))?")
-# Plain scalars that YAML 1.1 takes for something else than a string, so that Go's encoder quotes them (gopkg.in/yaml.v2 encode.go, resolve.go).
+# Plain scalars that YAML 1.1 takes for something else than a string, so that Go's encoder quotes them (gopkg.in/yaml.v2
+# encode.go, resolve.go).
 _WORDS = {"", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "<<", "-", "---", "..."}
 _NUMBER = re.compile(
-    r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|[0-9][0-9_]*|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(inf|Inf|INF))|\.(nan|NaN|NAN)")
+    r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|[0-9][0-9_]*|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(inf|Inf|INF))|\.(nan|NaN|NAN)"
+)
 _TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
 
 
@@ -43,23 +50,33 @@ class SourceError(StoreError, ValueError):
 
 
 def checked(source: t.Mapping[str, t.Any]) -> Source:
-    """Return a source reduced to its five parts. Raises SourceError when one is missing or could not be that of a ConfigMap."""
+    """Return a source reduced to its five parts. Raises SourceError when one is missing or could not be that of a
+    ConfigMap.
+    """
     result: Source = {}
     for part in PARTS:
         value = source.get(part)
         if not isinstance(value, str) or not value:
-            raise SourceError(f"the config source has no {part} (all of {', '.join(PARTS)} are needed): take it from the ConfigMap that was pushed")
+            raise SourceError(
+                f"the config source has no {part} (all of {', '.join(PARTS)} are needed): take it from the ConfigMap that was pushed"
+            )
         if not _FORMS[part].fullmatch(value) or value in (".", ".."):
-            raise SourceError(f"{part} {value!r} of the config source is not one a ConfigMap can have: it must not hold path parts or special characters")
+            raise SourceError(
+                f"{part} {value!r} of the config source is not one a ConfigMap can have: it must not hold path parts or special characters"
+            )
         result[part] = value
     return result
 
 
 def check_key(key: str) -> str:
-    """Return a key of a ConfigMap that is to become a file name. Raises SourceError (rules: kubelet, fsstore.go and files.go; apimachinery)."""
+    """Return a key of a ConfigMap that is to become a file name. Raises SourceError (rules: kubelet, fsstore.go and
+    files.go; apimachinery).
+    """
     if not _FORMS["kubeletConfigKey"].fullmatch(key) or key in (".", "..") or key.startswith(("..", "tmp_")):
-        raise SourceError(f"key {key!r} cannot become a file: only base names of letters, digits, '-', '_' and '.' are allowed, "
-                          "at most 253 of them, not beginning with '..' or 'tmp_'. Rename the key in the ConfigMap")
+        raise SourceError(
+            f"key {key!r} cannot become a file: only base names of letters, digits, '-', '_' and '.' are allowed, "
+            "at most 253 of them, not beginning with '..' or 'tmp_'. Rename the key in the ConfigMap"
+        )
     return key
 
 
@@ -74,7 +91,9 @@ def encode(source: t.Mapping[str, str] | None) -> bytes:
 
 
 def decode(data: bytes) -> Source | None:
-    """Return the source a file holds, None for the local config. Raises SourceError saying what is wrong with the content."""
+    """Return the source a file holds, None for the local config. Raises SourceError saying what is wrong with the
+    content.
+    """
     if not data:
         return None
     try:
@@ -133,7 +152,9 @@ def _yaml(text: str) -> dict[str, t.Any]:
 
 
 def _value(text: str, number: int) -> t.Any:
-    """Return a scalar: a string, or None for a plain one that YAML takes for another type, as the kubelet refuses it for a string field."""
+    """Return a scalar: a string, or None for a plain one that YAML takes for another type, as the kubelet refuses it
+    for a string field.
+    """
     if text[0] in "\"'":
         if len(text) < 2 or text[-1] != text[0] or text[0] in text[1:-1] or "\\" in text:
             raise SourceError(f"line {number} has a quoted value that is not one a kubelet writes")

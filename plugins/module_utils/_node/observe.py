@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the guard can see of the kubelet: its unit, and the healthz that its configuration names.
 
-Kept apart from unit.py, which reads and understands unit files: the guard lives as long as a trial does and must stay small.
+Kept apart from unit.py, which reads and understands unit files: the guard lives as long as a trial does and must stay
+small.
 """
+
 from __future__ import annotations
 
 import re
@@ -19,7 +21,9 @@ _PROPERTIES = "ActiveState,SubState,Result,InvocationID,NRestarts,MainPID,ExecMa
 
 
 class Kubelet(NamedTuple):
-    """The kubelet's unit and process: `pid` 0: none; `started` in seconds of CLOCK_MONOTONIC; `birth`: tells the process from a later one of its pid."""
+    """The kubelet's unit and process: `pid` 0: none; `started` in seconds of CLOCK_MONOTONIC; `birth`: tells the
+    process from a later one of its pid.
+    """
 
     unit: Unit
     pid: int = 0
@@ -27,22 +31,38 @@ class Kubelet(NamedTuple):
     birth: str = ""
 
     def since(self) -> float | None:
-        """Return when the process that runs was started, in seconds since the epoch by the clock as it is now; None when none runs."""
-        return time.time() - (time.clock_gettime(time.CLOCK_MONOTONIC) - self.started) if self.unit.running and self.pid and self.started else None
+        """Return when the process that runs was started, in seconds since the epoch by the clock as it is now; None
+        when none runs.
+        """
+        return (
+            time.time() - (time.clock_gettime(time.CLOCK_MONOTONIC) - self.started)
+            if self.unit.running and self.pid and self.started
+            else None
+        )
 
 
 def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | None = None) -> Kubelet | None:
-    """Return what is seen of the kubelet, or None when systemd does not answer. systemd is not asked while the process seen `before` runs on."""
+    """Return what is seen of the kubelet, or None when systemd does not answer. systemd is not asked while the process
+    seen `before` runs on.
+    """
     if before and before.birth and before.birth == _birth(before.pid):
         return before
     done = run(["systemctl", "show", f"--property={_PROPERTIES}", name])
     found = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
     if done.returncode or "ActiveState" not in found:
         return None
-    state = Unit(found["ActiveState"], found.get("SubState", ""), found.get("Result", ""), found.get("InvocationID", ""), int(found.get("NRestarts") or 0))
+    state = Unit(
+        found["ActiveState"],
+        found.get("SubState", ""),
+        found.get("Result", ""),
+        found.get("InvocationID", ""),
+        int(found.get("NRestarts") or 0),
+    )
     pid = int(found.get("MainPID") or 0)
     steady = (state.active, state.sub) == ("active", "running")
-    return Kubelet(state, pid, int(found.get("ExecMainStartTimestampMonotonic") or 0) / 1e6, _birth(pid) if steady and pid else "")
+    return Kubelet(
+        state, pid, int(found.get("ExecMainStartTimestampMonotonic") or 0) / 1e6, _birth(pid) if steady and pid else ""
+    )
 
 
 def _birth(pid: int) -> str:
@@ -65,7 +85,8 @@ def argv(pid: int) -> list[str]:
 
 
 def target(words: Sequence[str]) -> Endpoint:
-    """Return where the kubelet with this command line answers healthz: by its flags, else the configuration file it was given, else the defaults.
+    """Return where the kubelet with this command line answers healthz: by its flags, else the configuration file it was
+    given, else the defaults.
 
     The file is the one it runs with, so that a port that a new configuration moved is looked for where it is now.
     """

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The guard's own two files beside the trial: what it remembers of it, and what it has yet to tell the cluster."""
+
 from __future__ import annotations
 
 import json
@@ -45,11 +46,14 @@ class Records:
             return None
 
     def tell(self, report: Report) -> None:
-        """Put a report in the place of any older one: the cluster needs to know how things are, not how they were. Raises files.FileError."""
+        """Put a report in the place of any older one: the cluster needs to know how things are, not how they were.
+        Raises files.FileError.
+        """
         self._save(self.report_path, report._asdict())
 
     def progressed(self, before: Report, after: Report | None) -> Report:
-        """Put what is left to tell (None: nothing) in the place of a report, unless another one took that meanwhile; return what is there now or was last.
+        """Put what is left to tell (None: nothing) in the place of a report, unless another one took that meanwhile;
+        return what is there now or was last.
 
         Raises files.FileError, LockError.
         """

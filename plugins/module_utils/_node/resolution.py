@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a kubelet should run, found from whatever the disk holds."""
+
 from __future__ import annotations
 
 import typing as t
@@ -20,8 +21,9 @@ T = t.TypeVar("T")
 class Resolution(t.NamedTuple):
     """What the kubelet should run.
 
-    `source` None is the local config. `target` is what `active` should point to; None when not even the local config is remembered, so that
-    only the unit's own files are left. `reasons` say why it is not what was assigned; empty when it is.
+    `source` None is the local config. `target` is what `active` should point to; None when not even the local config is
+    remembered, so that only the unit's own files are left. `reasons` say why it is not what was assigned; empty when it
+    is.
     """
 
     source: Source | None
@@ -30,7 +32,9 @@ class Resolution(t.NamedTuple):
 
 
 def resolve(store: Store, failed: Trial | None = None) -> Resolution:
-    """Return what the kubelet should run; raises for nothing that is on the disk. `failed` is a trial to go by instead of the stored one."""
+    """Return what the kubelet should run; raises for nothing that is on the disk. `failed` is a trial to go by instead
+    of the stored one.
+    """
     reasons: list[str] = []
     for source in _candidates(store, reasons, failed):
         try:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the module `kubelet_guard` does: the guard and the drop-in there or gone, the kubelet restarted with proof."""
+
 from __future__ import annotations
 
 import json
@@ -21,32 +22,48 @@ PAUSE = 0.1
 
 
 def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any]:
-    """Install the guard and the drop-in; also tell which kubelet runs and whether it is healthy. Raises UnitError for a unit that is refused, StoreError."""
+    """Install the guard and the drop-in; also tell which kubelet runs and whether it is healthy. Raises UnitError for a
+    unit that is refused, StoreError.
+    """
     settings = {"unit": unit.name, "argv": unit.argv(), "config": unit.form().config, "key": key}
     path, extra = f"{config_dir}/active/{key}", (install.prestart(config_dir),)
     text = unit.dropin(path, extra)
     diff = [_diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
-    # The command line is written down for the time when no kubelet runs; only what the guard needs of it makes it another one.
+    # The command line is written down for the time when no kubelet runs; only what the guard needs of it makes it
+    # another one.
     known = _known(config_dir)
-    if {**known, "argv": ()} == {**settings, "argv": ()} and _needed(known.get("argv", [])) == _needed(settings["argv"]):
+    if {**known, "argv": ()} == {**settings, "argv": ()} and _needed(known.get("argv", [])) == _needed(
+        settings["argv"]
+    ):
         settings = known
     changes = install.changes(config_dir, settings) if check else install.present(config_dir, unit, settings)
     pid = unit.pid()
     place = observe.target(observe.argv(pid))
-    seen = {"invocation_id": unit.show()["InvocationID"], "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address))}
+    seen = {
+        "invocation_id": unit.show()["InvocationID"],
+        "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address)),
+    }
     if not check:
         _give_active(config_dir)
         unit.install(path, extra)
-    diff += [_diff(change.path, _text(change.before), _text(change.after)) for change in changes if change.path == install.SERVICE_PATH]
+    diff += [
+        _diff(change.path, _text(change.before), _text(change.after))
+        for change in changes
+        if change.path == install.SERVICE_PATH
+    ]
     return {"changed": bool(changes or diff), "diff": diff, **seen}
 
 
 def _give_active(config_dir: str) -> None:
-    """From the drop-in on the kubelet reads what `active` leads to: that has to be there before, should the node be rebooted in between."""
+    """From the drop-in on the kubelet reads what `active` leads to: that has to be there before, should the node be
+    rebooted in between.
+    """
     store = Store(config_dir)
     with locked(config_dir):
         if store.local() is None:
-            raise StoreError(f"{config_dir}: the local configuration is not remembered yet, so that the kubelet would have none: stage a checkpoint first")
+            raise StoreError(
+                f"{config_dir}: the local configuration is not remembered yet, so that the kubelet would have none: stage a checkpoint first"
+            )
         if not store.usable():
             store.settle()
 
@@ -59,7 +76,11 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
     known = _known(config_dir)
     gone = install.absent(config_dir, unit, check)
     warnings = _withdraw(known.get("argv", [])) if gone and not check else []
-    return {"changed": gone or dropin is not None, "diff": [_diff(unit.dropin_path, dropin, None)] if dropin is not None else [], "warnings": warnings}
+    return {
+        "changed": gone or dropin is not None,
+        "diff": [_diff(unit.dropin_path, dropin, None)] if dropin is not None else [],
+        "warnings": warnings,
+    }
 
 
 def _withdraw(argv: Sequence[str]) -> list[str]:
@@ -69,7 +90,12 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
     try:
         api = tell.api_of(argv, timeout=5)
         node = api.node_name(health.flag(argv, "hostname-override") or "")
-        api.call("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {annotation.STATUS: None}}}, report.MERGE_PATCH)
+        api.call(
+            "PATCH",
+            f"/api/v1/nodes/{node}",
+            {"metadata": {"annotations": {annotation.STATUS: None}}},
+            report.MERGE_PATCH,
+        )
     except tell.NoCluster:
         return []
     except kubeconfig.ApiError as error:
@@ -78,7 +104,8 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
 
 
 def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = ()) -> dict[str, Any]:
-    """Restart the kubelet; it has to stay, and healthz to answer, where the configuration that it was started with says. Raises UnitError, files.FileError.
+    """Restart the kubelet; it has to stay, and healthz to answer, where the configuration that it was started with
+    says. Raises UnitError, files.FileError.
 
     `state_files` are removed in between: a kubelet that runs would write them again.
     """
@@ -98,8 +125,10 @@ def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str
         if well >= HEALTHY_TIMES:
             return {"changed": True, "invocation_id": invocation, "seconds": round(time.monotonic() - begun, 3)}
         if time.monotonic() - begun > seconds:
-            raise UnitError(f"{unit.name}: the kubelet runs, and healthz on {place.address}:{place.port} did not answer {HEALTHY_TIMES} times in a row within "
-                            f"{seconds:g} s. The guard takes the configuration back unless it gets well. See `journalctl -u {unit.name}`.")
+            raise UnitError(
+                f"{unit.name}: the kubelet runs, and healthz on {place.address}:{place.port} did not answer {HEALTHY_TIMES} times in a row within "
+                f"{seconds:g} s. The guard takes the configuration back unless it gets well. See `journalctl -u {unit.name}`."
+            )
         time.sleep(PAUSE)
 
 
@@ -112,7 +141,13 @@ def _known(config_dir: str) -> dict[str, Any]:
 
 
 def _needed(argv: Sequence[str]) -> list[str | None]:
-    return [argv[0] if argv else None, *(health.flag(argv, name) for name in ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address"))]
+    return [
+        argv[0] if argv else None,
+        *(
+            health.flag(argv, name)
+            for name in ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address")
+        ),
+    ]
 
 
 def _text(data: bytes | None) -> str | None:

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The state files of the kubelet's CPU and memory managers, which are part of a switch that changes a manager's policy.
 
-A kubelet dies at its start when `cpu_manager_state` was written under another policy (pkg/kubelet/cm/cpumanager/state/state_checkpoint.go). So they are
-put away before the first start on trial, and put back before the first start after the way back: while no kubelet runs that would write them again.
+A kubelet dies at its start when `cpu_manager_state` was written under another policy
+(pkg/kubelet/cm/cpumanager/state/state_checkpoint.go). So they are put away before the first start on trial, and put
+back before the first start after the way back: while no kubelet runs that would write them again.
 """
+
 from __future__ import annotations
 
 import base64
@@ -15,7 +17,9 @@ from . import files
 
 
 def take(paths: Iterable[str]) -> list[dict[str, Any]]:
-    """Return state files as a trial keeps them: path and content (base64), None for one that is not there. Raises files.FileError."""
+    """Return state files as a trial keeps them: path and content (base64), None for one that is not there. Raises
+    files.FileError.
+    """
     result = []
     for path in paths:
         data = files.read(path)

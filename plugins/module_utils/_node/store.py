@@ -14,9 +14,10 @@
     <config_dir>/store/graduated                 which kubelet version the last-known-good proved itself with
     <config_dir>/store/local/                    see local.py
 
-Every change is one rename, made durable before the next one begins. In any state a power cut can leave, `active` points to a whole folder
-and `resolve()` finds a whole config. Whoever changes a store holds its lock (lock.py).
+Every change is one rename, made durable before the next one begins. In any state a power cut can leave, `active` points
+to a whole folder and `resolve()` finds a whole config. Whoever changes a store holds its lock (lock.py).
 """
+
 from __future__ import annotations
 
 import errno
@@ -33,7 +34,19 @@ from .meta import Source, SourceError
 from .resolution import LOCAL_TARGET, Resolution, quietly, resolve
 from .trial import Moment, Trial
 
-__all__ = ["DEFAULT_DIR", "DEFAULT_KEY", "File", "Moment", "Resolution", "Source", "Store", "StoreError", "Trial", "describe", "take"]
+__all__ = [
+    "DEFAULT_DIR",
+    "DEFAULT_KEY",
+    "File",
+    "Moment",
+    "Resolution",
+    "Source",
+    "Store",
+    "StoreError",
+    "Trial",
+    "describe",
+    "take",
+]
 
 DEFAULT_DIR = "/var/lib/kubelet-config"
 
@@ -56,11 +69,15 @@ class Store:
     # What it holds
 
     def assigned(self) -> Source | None:
-        """Return the source the kubelet was told to run, None for its local config. Raises StoreError when that cannot be read."""
+        """Return the source the kubelet was told to run, None for its local config. Raises StoreError when that cannot
+        be read.
+        """
         return self._source("assigned")
 
     def last_known_good(self) -> Source | None:
-        """Return the source the kubelet falls back to, None for its local config. Raises StoreError when that cannot be read."""
+        """Return the source the kubelet falls back to, None for its local config. Raises StoreError when that cannot be
+        read.
+        """
         return self._source("last-known-good")
 
     def graduated_with(self) -> str:
@@ -86,7 +103,9 @@ class Store:
         return self._local.read()
 
     def running(self) -> str | None:
-        """Return what `active` points to, relative to config_dir; None when there is no such link. Raises StoreError when it leads elsewhere."""
+        """Return what `active` points to, relative to config_dir; None when there is no such link. Raises StoreError
+        when it leads elsewhere.
+        """
         try:
             target = self.fs.readlink(self.active)
         except FileNotFoundError:
@@ -96,11 +115,15 @@ class Store:
         parts = target.split("/")
         inside = len(parts) == 4 and parts[:2] == ["store", "checkpoints"] and not {"", ".", ".."} & set(parts)
         if target != LOCAL_TARGET and not inside:
-            raise StoreError(f"{self.active} points to {target!r}, out of the store: somebody changed it; run again to set it right")
+            raise StoreError(
+                f"{self.active} points to {target!r}, out of the store: somebody changed it; run again to set it right"
+            )
         return target
 
     def active_source(self) -> Source | None:
-        """Return the source whose checkpoint `active` points to, None for the local config or none. Raises StoreError when it is not a known one."""
+        """Return the source whose checkpoint `active` points to, None for the local config or none. Raises StoreError
+        when it is not a known one.
+        """
         target = self.running()
         if target is None or target == LOCAL_TARGET:
             return None
@@ -110,8 +133,10 @@ class Store:
         found: Source | None = next((source for source in known if source and self.target(source) == target), None)
         if found is not None:
             return found
-        raise StoreError(f"{self.active} points to {target}, which is neither assigned nor last-known-good nor on trial: "
-                         "assign a configuration or reset")
+        raise StoreError(
+            f"{self.active} points to {target}, which is neither assigned nor last-known-good nor on trial: "
+            "assign a configuration or reset"
+        )
 
     def error(self) -> str:
         """Return why the kubelet does not run what was assigned; empty when it does. The `error` of the node's status."""
@@ -147,30 +172,36 @@ class Store:
         return self._checkpoints.verify(source)
 
     def resolve(self) -> Resolution:
-        """Return what the kubelet should run: assigned, else last-known-good, else local; raises for nothing that is on the disk.
+        """Return what the kubelet should run: assigned, else last-known-good, else local; raises for nothing that is on
+        the disk.
 
-        An assigned source whose trial failed is passed over, first in favour of what its trial names as the way back. One is passed over too
-        while the trial cannot be read and it is not last-known-good, as nothing says then that it did not fail.
+        An assigned source whose trial failed is passed over, first in favour of what its trial names as the way back.
+        One is passed over too while the trial cannot be read and it is not last-known-good, as nothing says then that
+        it did not fail.
         """
         return resolve(self)
 
     # What changes it
 
-    def remember_local(self, content: t.Mapping[str, File], config: str, key: str = DEFAULT_KEY, pretend: bool = False) -> bool:
+    def remember_local(
+        self, content: t.Mapping[str, File], config: str, key: str = DEFAULT_KEY, pretend: bool = False
+    ) -> bool:
         """Keep files as they were before us (`take` reads them), once; return whether this was new.
 
-        `config` names the kubelet's own config file among them. `key` is the file name the kubelet is to be pointed at under `active`, for
-        this config and for every source until the store is removed: so each way back is one rename, whatever it leads to.
-        Raises StoreError when there is no config file, or it has paths relative to its folder.
+        `config` names the kubelet's own config file among them. `key` is the file name the kubelet is to be pointed at
+        under `active`, for this config and for every source until the store is removed: so each way back is one rename,
+        whatever it leads to. Raises StoreError when there is no config file, or it has paths relative to its folder.
         """
         if not pretend:
             files.make_folder(self.folder, self.fs)
         return self._local.remember(content, config, key, pretend)
 
     def stage(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
-        """Keep a ConfigMap's data as a checkpoint, with its digest; return its folder. Does nothing when it is there and whole.
+        """Keep a ConfigMap's data as a checkpoint, with its digest; return its folder. Does nothing when it is there
+        and whole.
 
-        Raises StoreError for keys and names that are no plain file names, links and foreign owners in the way, and disk errors.
+        Raises StoreError for keys and names that are no plain file names, links and foreign owners in the way, and disk
+        errors.
         """
         return self._checkpoints.save(source, data)
 
@@ -179,9 +210,11 @@ class Store:
         return self._checkpoints.is_saved(source, data)
 
     def arm(self, armed: Trial) -> Trial:
-        """Write the trial of a config, before the switch to it; return it with the digests filled in. One that failed is only noted.
+        """Write the trial of a config, before the switch to it; return it with the digests filled in. One that failed
+        is only noted.
 
-        Raises StoreError when the config or the way back is not whole, or they want another key than the kubelet is pointed at.
+        Raises StoreError when the config or the way back is not whole, or they want another key than the kubelet is
+        pointed at.
         """
         if armed.failed:
             self.record(armed)
@@ -206,7 +239,8 @@ class Store:
         return files.remove(self.trial_path, self.fs)
 
     def switch(self, source: t.Mapping[str, str] | None) -> bool:
-        """Assign a source (None: the local config) and make it what the kubelet starts with; return whether `active` changed.
+        """Assign a source (None: the local config) and make it what the kubelet starts with; return whether `active`
+        changed.
 
         Its trial has to be armed before. Raises StoreError when the config is not whole or there would be no way back.
         """
@@ -220,18 +254,23 @@ class Store:
         return self.point(self.target(source))
 
     def point(self, target: str) -> bool:
-        """Make `active` point to a target (`target`, or a Resolution's), by one rename; return whether it did not before. Raises StoreError."""
+        """Make `active` point to a target (`target`, or a Resolution's), by one rename; return whether it did not
+        before. Raises StoreError.
+        """
         if quietly(self.running) == target:
             return False
         files.swap_link(self.active, target, self.fs)
         return True
 
     def settle(self) -> Resolution:
-        """Point `active` at what the kubelet should run, if it is not; return that. For the start of a kubelet. Raises StoreError."""
+        """Point `active` at what the kubelet should run, if it is not; return that. For the start of a kubelet. Raises
+        StoreError.
+        """
         return self._settle(self.resolve())
 
     def renew_local(self, config: str, key: str) -> Resolution:
-        """Settle on the local config when nothing else is whole: what is remembered of it, else the node's own config file as it is now, under `key`.
+        """Settle on the local config when nothing else is whole: what is remembered of it, else the node's own config
+        file as it is now, under `key`.
 
         Raises StoreError when that is not there or could not be run from here.
         """
@@ -243,9 +282,11 @@ class Store:
         return self.settle()
 
     def roll_back(self, reason: str) -> Resolution:
-        """Take the assigned config back: note why, and point `active` at the way back. `assigned` goes on naming it, as in a node's status.
+        """Take the assigned config back: note why, and point `active` at the way back. `assigned` goes on naming it, as
+        in a node's status.
 
-        Raises StoreError. When only the note cannot be written (a full disk), the way back is taken all the same, before that is raised.
+        Raises StoreError. When only the note cannot be written (a full disk), the way back is taken all the same,
+        before that is raised.
         """
         assigned = quietly(self.assigned)
         if assigned is None:
@@ -261,7 +302,8 @@ class Store:
         return resolution
 
     def graduate(self, source: t.Mapping[str, str], kubelet_version: str) -> None:
-        """Make the assigned source the last-known-good, proven with a kubelet of this version ("v1.20.2"), and end its trial.
+        """Make the assigned source the last-known-good, proven with a kubelet of this version ("v1.20.2"), and end its
+        trial.
 
         Raises StoreError when another one is assigned, it was taken back, or its checkpoint is not whole.
         """
@@ -273,12 +315,18 @@ class Store:
             raise StoreError(f"{describe(whole)} cannot become last-known-good: it was taken back ({armed.failed})")
         self.verify(whole)
         note = {"kubelet_version": kubelet_version, "source": whole}
-        files.write(os.path.join(self.folder, "graduated"), (json.dumps(note, indent=2, sort_keys=True) + "\n").encode(), fs=self.fs)
+        files.write(
+            os.path.join(self.folder, "graduated"),
+            (json.dumps(note, indent=2, sort_keys=True) + "\n").encode(),
+            fs=self.fs,
+        )
         self._write_source("last-known-good", whole)
         self.disarm()
 
     def forget_good(self) -> None:
-        """Make the local config what the kubelet falls back to, as when the last-known-good does not fit the present kubelet. Raises StoreError."""
+        """Make the local config what the kubelet falls back to, as when the last-known-good does not fit the present
+        kubelet. Raises StoreError.
+        """
         armed, good = quietly(self.trial), quietly(self.last_known_good)
         if armed is not None and armed.back is not None and armed.back == good:
             self.record(armed.but(back=None))
@@ -286,7 +334,9 @@ class Store:
         files.remove(os.path.join(self.folder, "graduated"), self.fs)
 
     def reset(self) -> bool:
-        """Assign the local config and forget last-known-good and trial; return whether `active` changed. The kubelet then has to be restarted."""
+        """Assign the local config and forget last-known-good and trial; return whether `active` changed. The kubelet
+        then has to be restarted.
+        """
         if not self._local.exists():
             # Nothing was ever switched: there is no `active`, and no kubelet that looks for it.
             return False
@@ -298,7 +348,8 @@ class Store:
         return changed
 
     def remove(self) -> bool:
-        """Remove all that is ours under config_dir; return whether there was anything. Only when no unit points to it any more.
+        """Remove all that is ours under config_dir; return whether there was anything. Only when no unit points to it
+        any more.
 
         Raises StoreError while anything but the local config is active.
         """
@@ -320,7 +371,8 @@ class Store:
         return True
 
     def collect_garbage(self, keep: t.Iterable[t.Mapping[str, str]] = ()) -> list[str]:
-        """Remove the checkpoints nobody needs; return their folders. Assigned, active, last-known-good and both ends of the trial stay, and `keep`.
+        """Remove the checkpoints nobody needs; return their folders. Assigned, active, last-known-good and both ends of
+        the trial stay, and `keep`.
 
         Raises StoreError, with nothing removed, when any of these cannot be read.
         """
@@ -369,8 +421,10 @@ class Store:
     def _check_key(self, source: t.Mapping[str, str], known: Local) -> None:
         key = meta.checked(source)["kubeletConfigKey"]
         if key != known.key:
-            raise StoreError(f"{describe(source)} has its configuration under the key {key!r}, and the kubelet of this node is pointed at the file "
-                             f"{known.key!r}: use that key, or reset the node first")
+            raise StoreError(
+                f"{describe(source)} has its configuration under the key {key!r}, and the kubelet of this node is pointed at the file "
+                f"{known.key!r}: use that key, or reset the node first"
+            )
 
     def _sweep(self, folder: str) -> None:
         """Remove what interrupted work left in a folder."""

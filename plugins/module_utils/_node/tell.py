@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Telling the API server what the guard did, as the kubelet. A process of its own: TLS and HTTP are large, and the guard that waits is to be small."""
+"""Telling the API server what the guard did, as the kubelet. A process of its own: TLS and HTTP are large, and the
+guard that waits is to be small.
+"""
+
 from __future__ import annotations
 
 import os
@@ -19,10 +22,13 @@ class NoCluster(Exception):
     """The kubelet runs without --kubeconfig: there is no API server to tell."""
 
 
-def tell(records: Records, open_api: Callable[[], Kubeconfig], since: Callable[[], float | None], override: str = "") -> str:
+def tell(
+    records: Records, open_api: Callable[[], Kubeconfig], since: Callable[[], float | None], override: str = ""
+) -> str:
     """Tell what is yet to be told; return why it could not be, empty when that was done.
 
-    `since` looks when the kubelet that runs was started (seconds since the epoch). While none runs the report is kept, to tell that as well.
+    `since` looks when the kubelet that runs was started (seconds since the epoch). While none runs the report is kept,
+    to tell that as well.
     """
     pending = records.report()
     if pending is None:
@@ -48,9 +54,11 @@ def tell(records: Records, open_api: Callable[[], Kubeconfig], since: Callable[[
 
 
 def unproven(open_api: Callable[[], Kubeconfig], override: str, started: float | None) -> str:
-    """Return why the Node is no proof of a kubelet that was started then (seconds since the epoch); empty when it is Ready with a heartbeat since.
+    """Return why the Node is no proof of a kubelet that was started then (seconds since the epoch); empty when it is
+    Ready with a heartbeat since.
 
-    A kubelet without a cluster needs none. The heartbeat has whole seconds, and so has the start that it is compared with.
+    A kubelet without a cluster needs none. The heartbeat has whole seconds, and so has the start that it is compared
+    with.
     """
     try:
         api = open_api()
@@ -81,7 +89,9 @@ def _raise_event(api: Kubeconfig, event: dict[str, object]) -> None:
 
 
 def api_of(words: Sequence[str], timeout: float = 10) -> Kubeconfig:
-    """Return the way to the API server that a kubelet with this command line takes. Raises NoCluster when it has none, ApiError."""
+    """Return the way to the API server that a kubelet with this command line takes. Raises NoCluster when it has none,
+    ApiError.
+    """
     path = flag(words, "kubeconfig")
     if not path:
         raise NoCluster

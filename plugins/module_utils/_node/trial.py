@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The armed trial of a config: written before the switch, read by the guard, gone when the config graduated."""
+
 from __future__ import annotations
 
 import json
@@ -13,7 +14,9 @@ from . import meta
 from .errors import StoreError
 
 DEFAULT_SECONDS = 600
-"""How long a config has to hold before it becomes last-known-good: the kubelet's own ten minutes (pkg/kubelet/kubeletconfig/controller.go)."""
+"""How long a config has to hold before it becomes last-known-good: the kubelet's own ten minutes
+(pkg/kubelet/kubeletconfig/controller.go).
+"""
 
 
 class TrialError(StoreError, ValueError):
@@ -21,7 +24,9 @@ class TrialError(StoreError, ValueError):
 
 
 class Moment(t.NamedTuple):
-    """A point in time that a clock change cannot move: seconds since boot (including suspend), of which boot, and the wall clock."""
+    """A point in time that a clock change cannot move: seconds since boot (including suspend), of which boot, and the
+    wall clock.
+    """
 
     boot_id: str
     monotonic: float
@@ -42,10 +47,11 @@ class Moment(t.NamedTuple):
 class Trial(t.NamedTuple):
     """What the guard needs to judge an assigned config and to find the way back without anybody's help.
 
-    `to` is the source on trial, `back` what to go back to (None: the local config). `deadline_seconds` count from `armed`, `attempts` is
-    how many starts were made, `digests` holds the digests of both checkpoints (keys to, back) as they were. `invocation` is the
-    InvocationID of kubelet.service before the switch, `kubelet_version` the kubelet's, `state_files` the manager state files saved.
-    `failed` says why the config was taken back; empty as long as it was not. `extra` is the guard's own notebook.
+    `to` is the source on trial, `back` what to go back to (None: the local config). `deadline_seconds` count from
+    `armed`, `attempts` is how many starts were made, `digests` holds the digests of both checkpoints (keys to, back) as
+    they were. `invocation` is the InvocationID of kubelet.service before the switch, `kubelet_version` the kubelet's,
+    `state_files` the manager state files saved. `failed` says why the config was taken back; empty as long as it was
+    not. `extra` is the guard's own notebook.
     """
 
     to: meta.Source
@@ -80,7 +86,9 @@ def decode(data: bytes) -> Trial:
         raise TrialError("holds no mapping")
     try:
         fields = {name: item for name, item in value.items() if name in Trial._fields}
-        fields["armed"] = Moment(str(value["armed"]["boot_id"]), float(value["armed"]["monotonic"]), float(value["armed"]["wall"]))
+        fields["armed"] = Moment(
+            str(value["armed"]["boot_id"]), float(value["armed"]["monotonic"]), float(value["armed"]["wall"])
+        )
         fields["to"] = meta.checked(value["to"])
         fields["back"] = meta.checked(value["back"]) if value["back"] is not None else None
         fields["deadline_seconds"] = float(value["deadline_seconds"])

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The kubelet's systemd unit: what it really runs, our drop-in for it, and restarts that are proven."""
+
 from __future__ import annotations
 
 import contextlib
@@ -13,9 +14,28 @@ from . import files, form, resolve
 from .command import Run, execute
 from .commandline import CommandLine
 
-PROPERTIES = ("Id", "LoadState", "Type", "User", "RootDirectory", "RootImage", "ExecStart", "Environment", "EnvironmentFiles", "PassEnvironment",
-              "UnsetEnvironment", "FragmentPath", "DropInPaths", "NeedDaemonReload", "MainPID", "InvocationID", "ActiveState", "SubState", "NRestarts",
-              "Result")
+PROPERTIES = (
+    "Id",
+    "LoadState",
+    "Type",
+    "User",
+    "RootDirectory",
+    "RootImage",
+    "ExecStart",
+    "Environment",
+    "EnvironmentFiles",
+    "PassEnvironment",
+    "UnsetEnvironment",
+    "FragmentPath",
+    "DropInPaths",
+    "NeedDaemonReload",
+    "MainPID",
+    "InvocationID",
+    "ActiveState",
+    "SubState",
+    "NRestarts",
+    "Result",
+)
 DROPIN = "zzz-livenodes-kubelet.conf"
 """Drop-ins are read in the order of their names, whatever folder they are in, and the last one wins."""
 
@@ -32,7 +52,9 @@ class Command(NamedTuple):
 
     argv: list[str]
     source: str
-    """`process`: the kubelet that runs; `systemd`: what systemd would start now; `files`: the unit's files read by us, since systemd could not tell."""
+    """`process`: the kubelet that runs; `systemd`: what systemd would start now; `files`: the unit's files read by us,
+    since systemd could not tell.
+    """
 
 
 class Unit:
@@ -44,14 +66,19 @@ class Unit:
         self.run = run
         self._known: dict[str, str] = {}
 
-    # -- reading ---------------------------------------------------------------------------------------------------------
+    # -- reading
+    # ---------------------------------------------------------------------------------------------------------
 
     def show(self, fresh: bool = False) -> dict[str, str]:
-        """Return the unit's properties as `systemctl show` prints them; asked once unless `fresh`. Several values are joined by newlines."""
+        """Return the unit's properties as `systemctl show` prints them; asked once unless `fresh`. Several values are
+        joined by newlines.
+        """
         if fresh or not self._known:
             done = self.run(["systemctl", "show", f"--property={','.join(PROPERTIES)}", self.name])
             if done.returncode:
-                raise UnitError(f"systemctl show {self.name} failed: {_last(done)}. The kubelet has to be run by systemd.")
+                raise UnitError(
+                    f"systemctl show {self.name} failed: {_last(done)}. The kubelet has to be run by systemd."
+                )
             found: dict[str, str] = {}
             for line in done.stdout.splitlines():
                 key, _equals, value = line.partition("=")
@@ -99,7 +126,9 @@ class Unit:
 
     def _not_loaded(self, state: str) -> str:
         if state == "not-found":
-            listed = self.run(["systemctl", "list-unit-files", "--no-legend", "--plain", *(f"{start}*" for start in _OTHERS)]).stdout.split()
+            listed = self.run(
+                ["systemctl", "list-unit-files", "--no-legend", "--plain", *(f"{start}*" for start in _OTHERS)]
+            ).stdout.split()
             for start, owner in _OTHERS.items():
                 if any(unit.startswith(start) for unit in listed):
                     return f"{self.name}: there is no such unit; the kubelet of this node is run by {owner}, which is not supported."
@@ -128,7 +157,8 @@ class Unit:
         return Command([word.text for word in found.words()], "files") if words is None else Command(words, "systemd")
 
     def shadowed(self, argv: list[str] | None = None) -> dict[str, dict[str, Any]]:
-        """Return the fields that a flag hides: path -> {flag, file, line}, of the strongest use; file and line are None where no file gives it any more.
+        """Return the fields that a flag hides: path -> {flag, file, line}, of the strongest use; file and line are None
+        where no file gives it any more.
 
         Raises UnitError.
         """
@@ -140,22 +170,31 @@ class Unit:
         result = {}
         for path, flag in shadow.shadows(running).items():
             givers = [word for word in words if path in shadow.shadows([word.text])]
-            result[path] = {"flag": flag, "file": givers[-1].file if givers else None, "line": givers[-1].line if givers else None}
+            result[path] = {
+                "flag": flag,
+                "file": givers[-1].file if givers else None,
+                "line": givers[-1].line if givers else None,
+            }
         return result
 
     def form(self) -> form.Form:
-        """Return what this unit is, seen without our drop-in: see `form.Form`. It never raises for a unit it cannot use: that one is `refused`."""
+        """Return what this unit is, seen without our drop-in: see `form.Form`. It never raises for a unit it cannot
+        use: that one is `refused`.
+        """
         try:
             shown = self.show()
             found = form.judge(shown, self.command_line(ours=False), self.root)
             later = [path for path in shown.get("DropInPaths", "").split() if os.path.basename(path) > DROPIN]
             if later and found.kind != form.REFUSED:
-                return form.refused(f"{later[-1]}: a drop-in of this name is read after ours ({DROPIN}) and could undo it. Give it another name.")
+                return form.refused(
+                    f"{later[-1]}: a drop-in of this name is read after ours ({DROPIN}) and could undo it. Give it another name."
+                )
             return found
         except UnitError as error:
             return form.refused(str(error))
 
-    # -- changing --------------------------------------------------------------------------------------------------------
+    # -- changing
+    # --------------------------------------------------------------------------------------------------------
 
     @property
     def dropin_path(self) -> str:
@@ -163,7 +202,9 @@ class Unit:
         return f"/etc/systemd/system/{self.name}.d/{DROPIN}"
 
     def dropin(self, path: str, extra: tuple[str, ...] = ()) -> str:
-        """Return the text of our drop-in that makes the kubelet read `path`; `extra` are more lines for [Service]. Raises UnitError if refused."""
+        """Return the text of our drop-in that makes the kubelet read `path`; `extra` are more lines for [Service].
+        Raises UnitError if refused.
+        """
         found = self.form()
         if found.kind == form.REFUSED:
             raise UnitError(found.reason)
@@ -178,12 +219,13 @@ class Unit:
             text = self._read(self.dropin_path)
         except FileNotFoundError:
             return None
-        return text[len(form.FOLDER_MARK) + 1:] if text.startswith(form.FOLDER_MARK) else text
+        return text[len(form.FOLDER_MARK) + 1 :] if text.startswith(form.FOLDER_MARK) else text
 
     def install(self, path: str, extra: tuple[str, ...] = (), fs: files.OS | None = None) -> bool:
         """Write our drop-in, durably and in one step, and have systemd read it; return whether anything changed.
 
-        Raises UnitError, with the drop-in removed again, when systemd does not take it as it is meant; FileError when it cannot be written.
+        Raises UnitError, with the drop-in removed again, when systemd does not take it as it is meant; FileError when
+        it cannot be written.
         """
         # A run that was cut off may have left systemd with another drop-in than the disk has.
         self._reload(False)
@@ -204,7 +246,9 @@ class Unit:
             problem = str(error)
         if problem:
             self.remove(fs)
-            raise UnitError(f"{self.name}: our drop-in has no effect and was removed: {problem}. See `systemctl cat {self.name}`.")
+            raise UnitError(
+                f"{self.name}: our drop-in has no effect and was removed: {problem}. See `systemctl cat {self.name}`."
+            )
         return changed
 
     def _folder_is_ours(self) -> bool:
@@ -214,7 +258,9 @@ class Unit:
             return False
 
     def remove(self, fs: files.OS | None = None) -> bool:
-        """Remove our drop-in, and its folder if that was made for it; return whether anything changed. Raises UnitError, FileError."""
+        """Remove our drop-in, and its folder if that was made for it; return whether anything changed. Raises
+        UnitError, FileError.
+        """
         ours = self._folder_is_ours()
         changed = files.remove(self._at(self.dropin_path), fs)
         if ours:
@@ -229,7 +275,10 @@ class Unit:
         A reload that is not needed costs time on every node, and takes over what others were in the middle of writing.
         """
         shown = self.show(fresh=True)
-        present, listed = os.path.exists(self._at(self.dropin_path)), self.dropin_path in shown.get("DropInPaths", "").split()
+        present, listed = (
+            os.path.exists(self._at(self.dropin_path)),
+            self.dropin_path in shown.get("DropInPaths", "").split(),
+        )
         if changed or present != listed or (present and shown.get("NeedDaemonReload") == "yes"):
             done = self.run(["systemctl", "daemon-reload"])
             if done.returncode:
@@ -246,16 +295,24 @@ class Unit:
         identity = after.get("InvocationID", "")
         if done.returncode or not identity or identity == before:
             said = _last(done) or "exit 0"
-            raise UnitError(f"{self.name}: systemctl restart gave no new invocation ({said}; {_state(after)}). See `journalctl -u {self.name}`.")
+            raise UnitError(
+                f"{self.name}: systemctl restart gave no new invocation ({said}; {_state(after)}). See `journalctl -u {self.name}`."
+            )
         self.holds(identity, settle, sleep)
         return identity
 
     def holds(self, identity: str, seconds: float, sleep: Callable[[float], Any] = time.sleep) -> None:
-        """See for `seconds` (0: once) that this invocation of the kubelet is the one that runs; UnitError as soon as it is not."""
+        """See for `seconds` (0: once) that this invocation of the kubelet is the one that runs; UnitError as soon as it
+        is not.
+        """
         steps = max(1, int(seconds / 0.25)) if seconds else 0
         for step in range(steps + 1):
             now = self.show(fresh=True)
-            if now.get("InvocationID") != identity or now.get("ActiveState") != "active" or now.get("MainPID") in ("0", "", None):
+            if (
+                now.get("InvocationID") != identity
+                or now.get("ActiveState") != "active"
+                or now.get("MainPID") in ("0", "", None)
+            ):
                 raise UnitError(f"{self.name} did not stay up: {_state(now)}. See `journalctl -u {self.name}`.")
             if step < steps:
                 sleep(seconds / steps)

@@ -3,15 +3,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reading unit files, drop-ins and environment files with systemd's own rules, keeping file and line of everything.
 
-Source: systemd's config_parse, extract_first_word and parse_env_file (systemd.syntax(7), systemd.exec(5) "EnvironmentFile=").
+Source: systemd's config_parse, extract_first_word and parse_env_file (systemd.syntax(7), systemd.exec(5)
+"EnvironmentFile=").
 """
+
 from __future__ import annotations
 
 import bisect
 from typing import Iterator, NamedTuple
 
 BLANKS = " \t\n\r"
-_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", '"': '"', "'": "'", "s": " "}
+_ESCAPES = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "\\": "\\",
+    '"': '"',
+    "'": "'",
+    "s": " ",
+}
 _NUMBERS = {"x": (2, 16), "u": (4, 16), "U": (8, 16)}
 
 
@@ -56,7 +70,9 @@ def settings(text: str, file: str, section: str = "Service") -> Iterator[Setting
         elif inside and "=" in value:
             key, _equals, rest = value.partition("=")
             cut = len(value) - len(rest.lstrip(BLANKS))
-            yield Setting(key.strip(), rest.strip(BLANKS), file, tuple(max(0, start - cut) for start in starts), tuple(numbers))
+            yield Setting(
+                key.strip(), rest.strip(BLANKS), file, tuple(max(0, start - cut) for start in starts), tuple(numbers)
+            )
 
 
 def _logical_lines(text: str) -> Iterator[tuple[str, list[int], list[int]]]:
@@ -83,7 +99,8 @@ def _logical_lines(text: str) -> Iterator[tuple[str, list[int], list[int]]]:
 
 
 def split(text: str, escapes: bool = True) -> list[Token]:
-    """Return the words of a setting (`escapes`: backslash sequences as in C) or of a variable's value (a backslash only quotes).
+    """Return the words of a setting (`escapes`: backslash sequences as in C) or of a variable's value (a backslash only
+    quotes).
 
     Raises ValueError for what systemd refuses in a setting: a quote without its end, an unknown escape.
     """
@@ -99,7 +116,7 @@ def split(text: str, escapes: bool = True) -> list[Token]:
             letter = text[at]
             at += 1
             if letter == "\\":
-                letter, at = _escape(text, at) if escapes else (text[at:at + 1], at + 1)
+                letter, at = _escape(text, at) if escapes else (text[at : at + 1], at + 1)
                 word += letter
             elif letter == quote:
                 quote = ""
@@ -113,14 +130,14 @@ def split(text: str, escapes: bool = True) -> list[Token]:
 
 
 def _escape(text: str, at: int) -> tuple[str, int]:
-    letter = text[at:at + 1]
+    letter = text[at : at + 1]
     if letter in _ESCAPES and letter:
         return _ESCAPES[letter], at + 1
     if letter in _NUMBERS and letter:
         digits, base = _NUMBERS[letter]
-        return chr(int(text[at + 1:at + 1 + digits], base)), at + 1 + digits
+        return chr(int(text[at + 1 : at + 1 + digits], base)), at + 1 + digits
     if letter.isdigit():
-        return chr(int(text[at:at + 3], 8)), at + 3
+        return chr(int(text[at : at + 3], 8)), at + 3
     raise ValueError(f"\\{letter} is no escape sequence that systemd knows")
 
 
@@ -147,7 +164,7 @@ def environment_file(text: str) -> Iterator[Variable]:
             while end < len(text) and text[end] not in "=\n":
                 end += 1
             name = text[at:end].rstrip(BLANKS)
-            if text[end:end + 1] != "=":
+            if text[end : end + 1] != "=":
                 at = end
                 continue
             value, at, line = _value(text, end + 1, line)
@@ -160,7 +177,7 @@ def _skip_comment(text: str, at: int, line: int) -> tuple[int, int]:
     while at < len(text) and text[at] != "\n":
         # A backslash continues a comment too.
         if text[at] == "\\":
-            line += text[at + 1:at + 2] == "\n"
+            line += text[at + 1 : at + 2] == "\n"
             at += 1
         at += 1
     return at, line
@@ -174,7 +191,7 @@ def _value(text: str, at: int, line: int) -> tuple[str, int, int]:
         at += 1
         line += letter == "\n"
         if letter == "\\" and quote != "'":
-            following = text[at:at + 1]
+            following = text[at : at + 1]
             at += 1
             line += following == "\n"
             if following != "\n":

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A rollout as the document that both reports are made of: plain values only, stable keys."""
+
 from __future__ import annotations
 
 import datetime
@@ -14,10 +15,14 @@ VERSION = 1
 
 
 def make(rollout: model.Rollout) -> dict[str, t.Any]:
-    """Return the report. Times are UTC, RFC 3339; `steps` are seconds since `started`; nodes come worst first, then by batch and name."""
+    """Return the report. Times are UTC, RFC 3339; `steps` are seconds since `started`; nodes come worst first, then by
+    batch and name.
+    """
     ended = rollout.outcome != "running"
     states = {name: node.state(ended) for name, node in rollout.nodes.items()}
-    order = sorted(rollout.nodes.values(), key=lambda node: (model.STATES.index(states[node.name]), node.batch, node.name))
+    order = sorted(
+        rollout.nodes.values(), key=lambda node: (model.STATES.index(states[node.name]), node.batch, node.name)
+    )
     return {
         "version": VERSION,
         "group": rollout.group,
@@ -37,13 +42,22 @@ def make(rollout: model.Rollout) -> dict[str, t.Any]:
 
 
 def _batch(rollout: model.Rollout, batch: model.Batch) -> dict[str, t.Any]:
-    return {"number": batch.number, "nodes": len(batch.nodes), "at": round(batch.began - rollout.began, 1),
-            "seconds": round(batch.ended - batch.began, 1), **rollout.count(batch)}
+    return {
+        "number": batch.number,
+        "nodes": len(batch.nodes),
+        "at": round(batch.began - rollout.began, 1),
+        "seconds": round(batch.ended - batch.began, 1),
+        **rollout.count(batch),
+    }
 
 
 def _node(rollout: model.Rollout, node: model.Node, state: str) -> dict[str, t.Any]:
     row: dict[str, t.Any] = {
-        "name": node.name, "state": state, "batch": node.batch or None, "delivery": node.delivery or None, "change": node.change,
+        "name": node.name,
+        "state": state,
+        "batch": node.batch or None,
+        "delivery": node.delivery or None,
+        "change": node.change,
         "steps": {step: round(at - rollout.began, 1) for step, at in node.steps.items()},
     }
     if node.cause is not None:
@@ -52,4 +66,8 @@ def _node(rollout: model.Rollout, node: model.Node, state: str) -> dict[str, t.A
 
 
 def _time(seconds: float) -> str:
-    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return (
+        datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+        .isoformat(timespec="seconds")
+        .replace("+00:00", "Z")
+    )

@@ -5,6 +5,7 @@
 
 Results come from outside: whatever does not have the expected shape is passed over, never an exception.
 """
+
 from __future__ import annotations
 
 import typing as t
@@ -13,7 +14,16 @@ STEPS = ("drained", "staged", "switched", "restarted", "proven", "soaked", "conf
 """What can happen to a node, in the usual order. `restored`: uncordoned again."""
 
 PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_BACK, REFUSED, PAUSED = (
-    "plan", "forecast", "batch", "group", "delivery", "failed", "not_back", "refused", "paused")
+    "plan",
+    "forecast",
+    "batch",
+    "group",
+    "delivery",
+    "failed",
+    "not_back",
+    "refused",
+    "paused",
+)
 
 REMEDIES = {
     "fell_back": "Correct the value that is named, then run the rollout again. The kubelet's own log has more.",
@@ -34,7 +44,9 @@ REMEDIES = {
 
 
 class Event(t.NamedTuple):
-    """One thing that happened. `kind` is a step or one of the names above; `node` is empty for what concerns the whole rollout."""
+    """One thing that happened. `kind` is a step or one of the names above; `node` is empty for what concerns the whole
+    rollout.
+    """
 
     kind: str
     node: str = ""
@@ -43,19 +55,27 @@ class Event(t.NamedTuple):
     detail: t.Any = None
 
 
-def read(module: str, result: t.Mapping[str, t.Any], node: str, trouble: str = "", told: str = "", task: str = "") -> list[Event]:
-    """Return what the result of a task says: of one of our modules (its short name), or of another task that speaks for a node or failed.
+def read(
+    module: str, result: t.Mapping[str, t.Any], node: str, trouble: str = "", told: str = "", task: str = ""
+) -> list[Event]:
+    """Return what the result of a task says: of one of our modules (its short name), or of another task that speaks for
+    a node or failed.
 
-    `node` is the node of the host that the result belongs to, empty when the task ran once for all: bulk modules name their nodes themselves. `trouble` is
-    empty, failed or unreachable. `told` is the task's variable kubelet_rollout_event: the name of the step where a play uses a module for another than the
-    usual one, such as the way back; `planned` where the plan is a fact. `task` is the task's name, for failures that say nothing.
+    `node` is the node of the host that the result belongs to, empty when the task ran once for all: bulk modules name
+    their nodes themselves. `trouble` is empty, failed or unreachable. `told` is the task's variable
+    kubelet_rollout_event: the name of the step where a play uses a module for another than the usual one, such as the
+    way back; `planned` where the plan is a fact. `task` is the task's name, for failures that say nothing.
     """
     step = told if told in STEPS else ""
     reader = None if trouble == "unreachable" else _READERS.get(module, _way_back if told == "planned" else None)
     found = list(reader(result, node, bool(trouble), step)) if reader else []
     if trouble and not any(event.kind in (FAILED, REFUSED, PAUSED) for event in found):
         words = _message(result) or f"the task {task!r} failed; its own output has the cause"
-        found.append(Event(FAILED, node, words, "unreachable" if trouble == "unreachable" else "") if node else Event(REFUSED, message=words))
+        found.append(
+            Event(FAILED, node, words, "unreachable" if trouble == "unreachable" else "")
+            if node
+            else Event(REFUSED, message=words)
+        )
     elif not reader and not trouble and step and node:
         found.append(Event(step, node))
     return found
@@ -73,14 +93,24 @@ def _way_back(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: s
     lines = [str(line).partition(": ") for line in _inner(plan, "text") or ()]
     going = {*(_inner(plan, "nodes") or ()), *(_inner(plan, "local") or ())}
     if lines:
-        yield Event(PLAN, detail={"nodes": {
-            name: {"action": "assign", "text": words} if name in going else {"action": "none", "problems": [{"severity": "warning", "message": words}]}
-            for name, _mark, words in lines}})
+        yield Event(
+            PLAN,
+            detail={
+                "nodes": {
+                    name: {"action": "assign", "text": words}
+                    if name in going
+                    else {"action": "none", "problems": [{"severity": "warning", "message": words}]}
+                    for name, _mark, words in lines
+                }
+            },
+        )
 
 
 def _forecast(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: str) -> t.Iterator[Event]:
     if isinstance(result.get("summary"), dict):
-        yield Event(FORECAST, detail={"summary": result["summary"], "text": [str(line) for line in result.get("text") or ()]})
+        yield Event(
+            FORECAST, detail={"summary": result["summary"], "text": [str(line) for line in result.get("text") or ()]}
+        )
 
 
 def _lease(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: str) -> t.Iterator[Event]:
@@ -172,7 +202,7 @@ def _verdict(name: str, row: t.Mapping[str, t.Any], step: str) -> t.Iterator[Eve
 
 def _rows(result: t.Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Mapping[str, t.Any]]]:
     rows = result.get("nodes")
-    for name, row in (rows.items() if isinstance(rows, dict) else ()):
+    for name, row in rows.items() if isinstance(rows, dict) else ():
         if isinstance(row, dict):
             yield str(name), row
 
@@ -192,8 +222,15 @@ def _message(row: t.Mapping[str, t.Any]) -> str:
 
 
 _READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool, str], t.Iterator[Event]]] = {
-    "kubelet_config_plan": _plan, "kubelet_config_forecast": _forecast, "kubelet_rollout_lease": _lease, "kubelet_rollout_gate": _gate,
-    "node_config_source": _source, "node_soak": _soak, "node_config_back": _back, "node_drain": _drain, "kubelet_checkpoint": _checkpoint,
+    "kubelet_config_plan": _plan,
+    "kubelet_config_forecast": _forecast,
+    "kubelet_rollout_lease": _lease,
+    "kubelet_rollout_gate": _gate,
+    "node_config_source": _source,
+    "node_soak": _soak,
+    "node_config_back": _back,
+    "node_drain": _drain,
+    "kubelet_checkpoint": _checkpoint,
     "kubelet_guard": _guard,
 }
 MODULES = frozenset(_READERS)

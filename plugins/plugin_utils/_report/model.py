@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is known of a rollout so far: nodes, batches, plan and how it ended. Knows no Ansible, no clock and no files."""
+
 from __future__ import annotations
 
 import json
@@ -10,9 +11,19 @@ import typing as t
 from . import events
 
 TO_DO, RUNNING, DONE, FAILED, BACK, UNTOUCHED, UNCHANGED, UNFINISHED = (
-    "waiting", "running", "done", "failed", "back", "untouched", "unchanged", "unfinished")
+    "waiting",
+    "running",
+    "done",
+    "failed",
+    "back",
+    "untouched",
+    "unchanged",
+    "unfinished",
+)
 STATES = (FAILED, BACK, UNFINISHED, RUNNING, DONE, UNTOUCHED, TO_DO, UNCHANGED)
-"""Worst first. `waiting` and `running` are states of a rollout that goes on, `untouched` and `unfinished` what becomes of them."""
+"""Worst first. `waiting` and `running` are states of a rollout that goes on, `untouched` and `unfinished` what becomes
+of them.
+"""
 
 
 class Node:
@@ -35,7 +46,11 @@ class Node:
         """Return one of STATES."""
         if self.cause is not None:
             return BACK if "back" in self.steps else FAILED
-        if "confirmed" in self.steps or ("proven" in self.steps and self.delivery != "checkpoint") or "back" in self.steps:
+        if (
+            "confirmed" in self.steps
+            or ("proven" in self.steps and self.delivery != "checkpoint")
+            or "back" in self.steps
+        ):
             return DONE
         if self.steps.keys() - {"restored"} or (self.batch and self.to_change):
             return UNFINISHED if ended else RUNNING
@@ -126,12 +141,14 @@ class Rollout:
     def count(self, batch: Batch | None = None) -> dict[str, int]:
         """Count nodes by state, of one batch or all; states that nobody is in are left out."""
         counts = dict.fromkeys(STATES, 0)
-        for node in (self.nodes.values() if batch is None else map(self.node, batch.nodes)):
+        for node in self.nodes.values() if batch is None else map(self.node, batch.nodes):
             counts[node.state(self.outcome != "running")] += 1
         return {state: number for state, number in counts.items() if number}
 
     def seconds_left(self, at: float) -> float | None:
-        """Return how long the nodes that wait will take, by what those before them took; None before the first batch is over."""
+        """Return how long the nodes that wait will take, by what those before them took; None before the first batch is
+        over.
+        """
         counts = self.count()
         over = sum(counts.get(state, 0) for state in (DONE, FAILED, BACK))
         left = counts.get(TO_DO, 0) + counts.get(RUNNING, 0)
@@ -204,7 +221,16 @@ class Rollout:
             key = json.dumps([row.get("effect"), changes, problems, way], sort_keys=True, default=str)
             if key not in self._known:
                 self._known[key] = len(self.changes)
-                self.changes.append({"effect": row.get("effect"), "changes": changes, "problems": problems, "text": way, "variants": [], "nodes": 0})
+                self.changes.append(
+                    {
+                        "effect": row.get("effect"),
+                        "changes": changes,
+                        "problems": problems,
+                        "text": way,
+                        "variants": [],
+                        "nodes": 0,
+                    }
+                )
             if node.change is None:
                 node.change = self._known[key]
                 entry = self.changes[node.change]

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The HTML report: one file that loads nothing, and in which nothing runs but its own script."""
+
 from __future__ import annotations
 
 import base64
@@ -25,7 +26,13 @@ def write(path: str, report: t.Mapping[str, t.Any]) -> None:
 def make(report: t.Mapping[str, t.Any]) -> str:
     """Return the page for a report as document.make returns it."""
     template, style, script = _parts()
-    parts = {"policy": _policy(style, script), "style": style, "script": script, "data": _data(report), **sections.make(report)}
+    parts = {
+        "policy": _policy(style, script),
+        "style": style,
+        "script": script,
+        "data": _data(report),
+        **sections.make(report),
+    }
     # In one pass: what is put in is not looked at again, whatever a node is called.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match.group(1)], template)
 
@@ -43,13 +50,28 @@ def _policy(style: str, script: str) -> str:
 
 
 def _data(report: t.Mapping[str, t.Any]) -> str:
-    """Return what the script shows, as JSON that cannot end the element it stands in. Rows instead of mappings: a third of the size."""
+    """Return what the script shows, as JSON that cannot end the element it stands in. Rows instead of mappings: a third
+    of the size.
+    """
     steps = [*events.STEPS, events.FAILED]
     number = {step: index for index, step in enumerate(steps)}
-    rows = [[node["name"], model.STATES.index(node["state"]), node["batch"] or 0, node["delivery"] or "",
-             [part for step, at in node["steps"].items() if step in number for part in (number[step], at)],
-             *([node["verdict"] or "", node["cause"], node["remedy"] or ""] if "cause" in node else [])] for node in report["nodes"]]
-    data = {"steps": steps, "states": model.STATES, "seconds": report["seconds"], "nodes": rows,
-            "batches": [[batch["at"], batch["seconds"]] for batch in report["batches"]]}
+    rows = [
+        [
+            node["name"],
+            model.STATES.index(node["state"]),
+            node["batch"] or 0,
+            node["delivery"] or "",
+            [part for step, at in node["steps"].items() if step in number for part in (number[step], at)],
+            *([node["verdict"] or "", node["cause"], node["remedy"] or ""] if "cause" in node else []),
+        ]
+        for node in report["nodes"]
+    ]
+    data = {
+        "steps": steps,
+        "states": model.STATES,
+        "seconds": report["seconds"],
+        "nodes": rows,
+        "batches": [[batch["at"], batch["seconds"]] for batch in report["batches"]],
+    }
     words = json.dumps(data, separators=(",", ":"))
     return words.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

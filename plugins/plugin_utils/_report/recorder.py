@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Takes events as they come, keeps people informed and the reports up to date."""
+
 from __future__ import annotations
 
 import typing as t
@@ -15,7 +16,9 @@ BETWEEN_REPORTS = 10.0
 
 
 class Settings(t.NamedTuple):
-    """What the user asked for. `html` and `json` are absolute paths, empty for no report; `live` is auto, always or never."""
+    """What the user asked for. `html` and `json` are absolute paths, empty for no report; `live` is auto, always or
+    never.
+    """
 
     html: str = ""
     json: str = ""
@@ -25,8 +28,14 @@ class Settings(t.NamedTuple):
 class Recorder:
     """One run of ansible-playbook. `clock` returns seconds since the epoch; `say` prints a line, `warn` a warning."""
 
-    def __init__(self, settings: Settings, say: t.Callable[[str], t.Any], warn: t.Callable[[str], t.Any], streams: tuple[t.TextIO, t.TextIO],
-                 clock: t.Callable[[], float]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        say: t.Callable[[str], t.Any],
+        warn: t.Callable[[str], t.Any],
+        streams: tuple[t.TextIO, t.TextIO],
+        clock: t.Callable[[], float],
+    ) -> None:
         self.settings, self._say, self._warn, self._clock = settings, say, warn, clock
         self.rollout = model.Rollout(clock())
         self._line = _status_line(settings.live, *streams)
@@ -66,7 +75,9 @@ class Recorder:
         self._draw()
 
     def end(self, outcome: str = "", failed: bool = False) -> None:
-        """The run is over: by itself, or with the outcome given. `failed`: Ansible counts failures, also such that no event told of."""
+        """The run is over: by itself, or with the outcome given. `failed`: Ansible counts failures, also such that no
+        event told of.
+        """
         if self.rollout.outcome != "running":
             return
         self._close()
@@ -102,7 +113,9 @@ class Recorder:
             except OSError as error:
                 if path not in self._told_trouble:
                     self._told_trouble.add(path)
-                    self._warn(f"the report of the rollout could not be written to {path}: {error.strerror or error}. The rollout goes on; name another file")
+                    self._warn(
+                        f"the report of the rollout could not be written to {path}: {error.strerror or error}. The rollout goes on; name another file"
+                    )
         self._written = self._clock()
         self._pause = max(BETWEEN_REPORTS, 100 * (self._written - began))
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The parts of the HTML report that need no script. Whatever comes from outside goes through `escape`."""
+
 from __future__ import annotations
 
 import json
@@ -13,11 +14,27 @@ from . import model, text
 
 OUTCOMES = {
     "done": ("good", "Done", "Every node that was to change runs what it was given."),
-    "failed": ("bad", "Failed", "Nodes failed. What to do is said below; a rollout that is run again goes on where this one stopped."),
+    "failed": (
+        "bad",
+        "Failed",
+        "Nodes failed. What to do is said below; a rollout that is run again goes on where this one stopped.",
+    ),
     "refused": ("bad", "Refused", "A rule stopped the rollout before its next step."),
-    "paused": ("warn", "Paused", "The rollout stopped after a batch because it is paused. Run it again when the pause is over."),
-    "interrupted": ("warn", "Interrupted", "The run was ended from outside. Run it again: it goes on where it stopped."),
-    "running": ("info", "Not finished", "Written while the rollout was going on. If it no longer runs it was killed: run it again to go on."),
+    "paused": (
+        "warn",
+        "Paused",
+        "The rollout stopped after a batch because it is paused. Run it again when the pause is over.",
+    ),
+    "interrupted": (
+        "warn",
+        "Interrupted",
+        "The run was ended from outside. Run it again: it goes on where it stopped.",
+    ),
+    "running": (
+        "info",
+        "Not finished",
+        "Written while the rollout was going on. If it no longer runs it was killed: run it again to go on.",
+    ),
 }
 PLANNED = "Nothing was changed: this is what a rollout would do."
 MOST_CARDS = 40
@@ -31,17 +48,30 @@ def make(report: t.Mapping[str, t.Any]) -> dict[str, str]:
     if report["check_mode"] or (report["outcome"] == "done" and model.UNTOUCHED in report["summary"]):
         meaning = PLANNED
     parts = {"failures": _failures(report), "changes": _changes(report), "batches": _batches(report)}
-    links = [(name, head) for name, head in (("failures", "Failures"), ("changes", "What changes"), ("batches", "Batches")) if parts[name]]
+    links = [
+        (name, head)
+        for name, head in (("failures", "Failures"), ("changes", "What changes"), ("batches", "Batches"))
+        if parts[name]
+    ]
     return {
-        **parts, "sections": "".join(f'<a href="#{name}">{head}</a>' for name, head in [*links, ("nodes", "Nodes")]),
-        "title": escape(f"{word}: kubelet rollout, {title}"), "group": escape(title), "kind": kind, "outcome": escape(word),
-        "meaning": escape(meaning), "facts": _facts(report), "states": _states(report),
+        **parts,
+        "sections": "".join(f'<a href="#{name}">{head}</a>' for name, head in [*links, ("nodes", "Nodes")]),
+        "title": escape(f"{word}: kubelet rollout, {title}"),
+        "group": escape(title),
+        "kind": kind,
+        "outcome": escape(word),
+        "meaning": escape(meaning),
+        "facts": _facts(report),
+        "states": _states(report),
     }
 
 
 def _facts(report: t.Mapping[str, t.Any]) -> str:
-    facts = [text.count(report["summary"]["nodes"], "node"), f"{report['summary']['batches']:,} batch{'' if report['summary']['batches'] == 1 else 'es'}",
-             f"took {text.duration(report['seconds'])}"]
+    facts = [
+        text.count(report["summary"]["nodes"], "node"),
+        f"{report['summary']['batches']:,} batch{'' if report['summary']['batches'] == 1 else 'es'}",
+        f"took {text.duration(report['seconds'])}",
+    ]
     began = f'<time datetime="{escape(report["started"])}">{escape(report["started"].replace("T", " ").replace("Z", " UTC"))}</time>'
     return " · ".join([began, *map(escape, facts)])
 
@@ -61,11 +91,19 @@ def _failures(report: t.Mapping[str, t.Any]) -> str:
     if report["paused"]:
         notes.insert(0, _note("Paused", _paused(report["paused"])))
     cards = [_card(nodes) for nodes in sorted(groups.values(), key=len, reverse=True)]
-    more = f'<p class="quiet">{len(cards) - MOST_CARDS:,} more causes: see the nodes below.</p>' if len(cards) > MOST_CARDS else ""
+    more = (
+        f'<p class="quiet">{len(cards) - MOST_CARDS:,} more causes: see the nodes below.</p>'
+        if len(cards) > MOST_CARDS
+        else ""
+    )
     words = "".join([*notes, *cards[:MOST_CARDS]]) + more
     failed = sum(map(len, groups.values()))
     head = f'Failures <span class="count">{failed:,}</span>' if failed else "What stopped it"
-    return f'<section id="failures" aria-labelledby="h-failures"><h2 id="h-failures">{head}</h2>{words}</section>' if words else ""
+    return (
+        f'<section id="failures" aria-labelledby="h-failures"><h2 id="h-failures">{head}</h2>{words}</section>'
+        if words
+        else ""
+    )
 
 
 def _note(head: str, words: str) -> str:
@@ -73,7 +111,11 @@ def _note(head: str, words: str) -> str:
 
 
 def _paused(paused: t.Mapping[str, t.Any]) -> str:
-    parts = [f"{word} {paused[key]}" for word, key in (("since", "since"), ("by", "by"), ("because:", "reason")) if paused.get(key)]
+    parts = [
+        f"{word} {paused[key]}"
+        for word, key in (("since", "since"), ("by", "by"), ("because:", "reason"))
+        if paused.get(key)
+    ]
     return ". ".join(filter(None, [", ".join(parts), str(paused.get("message") or "")]))
 
 
@@ -83,13 +125,19 @@ def _card(nodes: list[t.Mapping[str, t.Any]]) -> str:
     names = "".join(_name(node["name"]) for node in nodes[:MOST_NAMES])
     if len(nodes) > MOST_NAMES:
         # The most that is shown at all; the table has them too.
-        rest = nodes[MOST_NAMES:MOST_NAMES + 500]
+        rest = nodes[MOST_NAMES : MOST_NAMES + 500]
         names += f"<details><summary>{len(nodes) - MOST_NAMES:,} more</summary>{''.join(_name(node['name']) for node in rest)}</details>"
     back = sum(node["state"] == model.BACK for node in nodes)
-    went = f'<p class="quiet">{back:,} of {text.count(len(nodes), "node")} went back to the former configuration.</p>' if back else ""
+    went = (
+        f'<p class="quiet">{back:,} of {text.count(len(nodes), "node")} went back to the former configuration.</p>'
+        if back
+        else ""
+    )
     remedy = f'<p class="remedy"><b>Remedy</b> {escape(first["remedy"])}</p>' if first["remedy"] else ""
-    return (f'<article class="card bad"><h3><span class="chip s-{escape(first["state"])}">{escape(state)}</span> {text.count(len(nodes), "node")}</h3>'
-            f'<p class="cause">{escape(first["cause"])}</p>{remedy}{went}<div class="names">{names}</div></article>')
+    return (
+        f'<article class="card bad"><h3><span class="chip s-{escape(first["state"])}">{escape(state)}</span> {text.count(len(nodes), "node")}</h3>'
+        f'<p class="cause">{escape(first["cause"])}</p>{remedy}{went}<div class="names">{names}</div></article>'
+    )
 
 
 def _name(name: str) -> str:
@@ -103,9 +151,15 @@ def _changes(report: t.Mapping[str, t.Any]) -> str:
         blocks.append(f'<p class="quiet">{len(entries) - MOST_CARDS:,} more kinds of change: see the JSON report.</p>')
     if report["forecast"]:
         lines = "\n".join(report["forecast"]["text"])
-        blocks.append(f'<details class="plan" open><summary>Forecast for pods</summary><pre>{escape(lines)}</pre></details>')
+        blocks.append(
+            f'<details class="plan" open><summary>Forecast for pods</summary><pre>{escape(lines)}</pre></details>'
+        )
     words = "".join(blocks)
-    return f'<section id="changes" aria-labelledby="h-changes"><h2 id="h-changes">What changes</h2>{words}</section>' if words else ""
+    return (
+        f'<section id="changes" aria-labelledby="h-changes"><h2 id="h-changes">What changes</h2>{words}</section>'
+        if words
+        else ""
+    )
 
 
 def _change(entry: t.Mapping[str, t.Any], shown: bool) -> str:
@@ -115,17 +169,29 @@ def _change(entry: t.Mapping[str, t.Any], shown: bool) -> str:
     rows = "".join(
         f'<tr><th scope="row"><code>{escape(str(row.get("path", "")))}</code></th><td class="before"><code>{_value(row.get("before"))}</code></td>'
         f'<td class="after"><code>{_value(row.get("after"))}</code></td><td>{_effect(row)} {escape(str(row.get("reason") or ""))}{_shadowed(row)}</td></tr>'
-        for row in entry["changes"] if isinstance(row, dict))
+        for row in entry["changes"]
+        if isinstance(row, dict)
+    )
     # Of a way back it is not known which fields change.
-    table = ("" if entry["text"] or entry["problems"] else '<p class="quiet">No field changes; only the source does.</p>') if not rows else (
-        '<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th><th scope="col">After</th>'
-        f'<th scope="col">Effect</th></tr></thead><tbody>{rows}</tbody></table></div>')
-    problems = "".join(f'<li class="p-{escape(str(row.get("severity")))}"><b>{escape(str(row.get("severity")))}</b> '
-                       f'{escape(" ".join(str(row.get(key) or "") for key in ("path", "message", "remedy")))}</li>'
-                       for row in entry["problems"] if isinstance(row, dict))
+    table = (
+        ("" if entry["text"] or entry["problems"] else '<p class="quiet">No field changes; only the source does.</p>')
+        if not rows
+        else (
+            '<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th><th scope="col">After</th>'
+            f'<th scope="col">Effect</th></tr></thead><tbody>{rows}</tbody></table></div>'
+        )
+    )
+    problems = "".join(
+        f'<li class="p-{escape(str(row.get("severity")))}"><b>{escape(str(row.get("severity")))}</b> '
+        f"{escape(' '.join(str(row.get(key) or '') for key in ('path', 'message', 'remedy')))}</li>"
+        for row in entry["problems"]
+        if isinstance(row, dict)
+    )
     head = f'{text.count(entry["nodes"], "node")} {_effect(entry)} <code class="quiet">{named}</code>'
-    return (f'<details class="plan"{" open" if shown else ""}><summary>{head}</summary>{table}'
-            f'{f"<ul>{problems}</ul>" if problems else ""}</details>')
+    return (
+        f'<details class="plan"{" open" if shown else ""}><summary>{head}</summary>{table}'
+        f"{f'<ul>{problems}</ul>' if problems else ''}</details>"
+    )
 
 
 def _effect(row: t.Mapping[str, t.Any]) -> str:
@@ -134,7 +200,7 @@ def _effect(row: t.Mapping[str, t.Any]) -> str:
 
 
 def _shadowed(row: t.Mapping[str, t.Any]) -> str:
-    return f' <b>No effect: {escape(str(row["shadowed_by"]))}</b>' if row.get("shadowed_by") else ""
+    return f" <b>No effect: {escape(str(row['shadowed_by']))}</b>" if row.get("shadowed_by") else ""
 
 
 def _value(value: t.Any) -> str:
@@ -146,13 +212,17 @@ def _value(value: t.Any) -> str:
 def _batches(report: t.Mapping[str, t.Any]) -> str:
     rows = "".join(
         f'<tr><th scope="row">{batch["number"]}</th><td>{batch["nodes"]:,}</td><td>{batch.get(model.DONE, 0):,}</td>'
-        f'<td{" class=worst" if _bad(batch) else ""}>{_bad(batch):,}</td><td>{escape(text.duration(batch["at"]))}</td>'
-        f'<td>{escape(text.duration(batch["seconds"]))}</td></tr>' for batch in report["batches"])
+        f"<td{' class=worst' if _bad(batch) else ''}>{_bad(batch):,}</td><td>{escape(text.duration(batch['at']))}</td>"
+        f"<td>{escape(text.duration(batch['seconds']))}</td></tr>"
+        for batch in report["batches"]
+    )
     if not rows:
         return ""
-    return ('<section id="batches" aria-labelledby="h-batches"><h2 id="h-batches">Batches</h2><div class="scroll tall" tabindex="0" role="region" '
-            'aria-labelledby="h-batches"><table class="numbers"><thead><tr><th scope="col">Batch</th><th scope="col">Nodes</th><th scope="col">Done</th>'
-            f'<th scope="col">Failed</th><th scope="col">Began after</th><th scope="col">Took</th></tr></thead><tbody>{rows}</tbody></table></div></section>')
+    return (
+        '<section id="batches" aria-labelledby="h-batches"><h2 id="h-batches">Batches</h2><div class="scroll tall" tabindex="0" role="region" '
+        'aria-labelledby="h-batches"><table class="numbers"><thead><tr><th scope="col">Batch</th><th scope="col">Nodes</th><th scope="col">Done</th>'
+        f'<th scope="col">Failed</th><th scope="col">Began after</th><th scope="col">Took</th></tr></thead><tbody>{rows}</tbody></table></div></section>'
+    )
 
 
 def _bad(batch: t.Mapping[str, t.Any]) -> int:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One line at the bottom of a terminal that other output never runs into."""
+
 from __future__ import annotations
 
 import os
@@ -12,7 +13,8 @@ ERASE = "\r\x1b[2K"
 
 
 class StatusLine:
-    """A line that is erased before anything else is written to the terminal, and drawn again by whoever has something new to say.
+    """A line that is erased before anything else is written to the terminal, and drawn again by whoever has something
+    new to say.
 
     Nothing of the terminal's state is changed: what is killed leaves a line behind and nothing else.
     """
@@ -63,4 +65,5 @@ class StatusLine:
             if words:
                 self._free = words.endswith(("\n", "\r"))
             return write(words)
+
         return guarded

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What people read on a terminal or in a log: lines, and the bar."""
+
 from __future__ import annotations
 
 import time
@@ -34,9 +35,13 @@ def one_line(words: str) -> str:
 
 def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
     """Return the line of a batch that is over."""
-    names = ", ".join(batch.nodes[:_SHOWN]) + (f" and {len(batch.nodes) - _SHOWN:,} more" if len(batch.nodes) > _SHOWN else "")
-    return one_line(f"kubelet rollout: batch {batch.number}, {count(len(batch.nodes), 'node')} ({names}): {_counts(rollout.count(batch))} in "
-                    f"{duration(batch.ended - batch.began)}; {_progress(rollout, at)}")
+    names = ", ".join(batch.nodes[:_SHOWN]) + (
+        f" and {len(batch.nodes) - _SHOWN:,} more" if len(batch.nodes) > _SHOWN else ""
+    )
+    return one_line(
+        f"kubelet rollout: batch {batch.number}, {count(len(batch.nodes), 'node')} ({names}): {_counts(rollout.count(batch))} in "
+        f"{duration(batch.ended - batch.began)}; {_progress(rollout, at)}"
+    )
 
 
 def failure_line(node: model.Node) -> str:
@@ -47,11 +52,15 @@ def failure_line(node: model.Node) -> str:
 
 def last_line(rollout: model.Rollout) -> str:
     """Return the line of a rollout that is over."""
-    return one_line(f"kubelet rollout: {rollout.outcome} after {duration(rollout.ended - rollout.began)}: {_counts(rollout.count()) or 'no nodes'}")
+    return one_line(
+        f"kubelet rollout: {rollout.outcome} after {duration(rollout.ended - rollout.began)}: {_counts(rollout.count()) or 'no nodes'}"
+    )
 
 
 def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, width: int) -> str:
-    """Return the status line, at most `width` characters: the bar over the nodes that are to change, what is done now, and how long it will take."""
+    """Return the status line, at most `width` characters: the bar over the nodes that are to change, what is done now,
+    and how long it will take.
+    """
     counts = rollout.count()
     over, all_of_them = _over(counts)
     failed = counts.get(model.FAILED, 0) + counts.get(model.BACK, 0)
@@ -65,7 +74,7 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
     if doing:
         parts.append(f"{doing}, since {time.strftime('%H:%M:%S', time.localtime(since))}")
     line = one_line(" | ".join(parts))
-    return line if len(line) <= width else line[:max(0, width - 3)] + "..."
+    return line if len(line) <= width else line[: max(0, width - 3)] + "..."
 
 
 def _over(counts: t.Mapping[str, int]) -> tuple[int, int]:

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ansible's side of tests/support/boundaries.py: before each task and handler it says the name and waits for leave to go on."""
+"""Ansible's side of tests/support/boundaries.py: before each task and handler it says the name and waits for leave to
+go on.
+"""
+
 from __future__ import annotations
 
 import os

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""No command of the documentation goes untried: tests/e2e_fleet/test_docs_commands.py types it, or a reason says why not."""
+"""No command of the documentation goes untried: tests/e2e_fleet/test_docs_commands.py types it, or a reason says why
+not.
+"""
+
 from __future__ import annotations
 
 import ast
@@ -18,13 +21,19 @@ def typed() -> set[str]:
     found: set[str] = set()
     for loop in (node for node in ast.walk(tree) if isinstance(node, ast.For) and "types_as_root" in ast.unparse(node)):
         found |= {f"# {one.value}" for one in getattr(loop.iter, "elts", []) if isinstance(one, ast.Constant)}
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+    for call in (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args
+    ):
         text = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
         if call.func.attr == "types" and text:
             found.add(text)
         elif call.func.attr == "plays" and text:
             name, blank, more = text.partition(" ")
-            found.add(f"ansible-playbook -i inventory livenodes.kubelet.{name} -e kubelet_config_hosts=workers{blank}{more}")
+            found.add(
+                f"ansible-playbook -i inventory livenodes.kubelet.{name} -e kubelet_config_hosts=workers{blank}{more}"
+            )
     return found
 
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whatever a node, a guard or a rollout may say about a configuration has a row in the guide about status and errors."""
+
 from __future__ import annotations
 
 import ast
@@ -52,7 +53,10 @@ def patterns(node: ast.expr) -> list[str]:
 def calls(file: str, names: t.Collection[str]) -> t.Iterator[ast.Call]:
     """The calls of functions or methods of these names."""
     for node in ast.walk(ast.parse((PLUGINS / file).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in names:
+        if (
+            isinstance(node, ast.Call)
+            and (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in names
+        ):
             yield node
 
 
@@ -65,33 +69,67 @@ def function(file: str, name: str) -> ast.FunctionDef:
 def guard_reasons() -> set[str]:
     """What the guard may tell as `reason`."""
     told = {one for call in calls("_node/guard.py", ["_tell"]) for one in patterns(call.args[0])}
-    staged = {one for node in ast.walk(function("_node/guard.py", "_tell_stage")) if isinstance(node, ast.Assign) for one in patterns(node.value)}
+    staged = {
+        one
+        for node in ast.walk(function("_node/guard.py", "_tell_stage"))
+        if isinstance(node, ast.Assign)
+        for one in patterns(node.value)
+    }
     # The reason of an action that waits becomes the stage.
-    waits = {one for call in calls("_node/decide.py", ["Action"]) if ast.unparse(call.args[0]) in ("WAIT", "ASK") for word in call.args[1:]
-             for one in patterns(word)}
-    held = {one for node in ast.walk(function("_node/decide.py", "decide")) if isinstance(node, ast.Assign) for one in patterns(node.value)}
+    waits = {
+        one
+        for call in calls("_node/decide.py", ["Action"])
+        if ast.unparse(call.args[0]) in ("WAIT", "ASK")
+        for word in call.args[1:]
+        for one in patterns(word)
+    }
+    held = {
+        one
+        for node in ast.walk(function("_node/decide.py", "decide"))
+        if isinstance(node, ast.Assign)
+        for one in patterns(node.value)
+    }
     return (told | staged | waits | held) - {ANYTHING, ""}
 
 
 def guard_errors() -> set[str]:
     """What the guard may tell as `error` by its own judgement."""
-    faults = {one for node in ast.walk(function("_node/decide.py", "_fault")) if isinstance(node, ast.Return) and node.value for one in patterns(node.value)}
-    decided = {one for call in calls("_node/decide.py", ["Action", "_back"]) if ast.unparse(call.args[0]) in ("GO_BACK", "LEAVE", "terms")
-               for word in call.args[1:] for one in patterns(word)}
-    told = {one for call in calls("_node/guard.py", ["_tell"]) for keyword in call.keywords if keyword.arg == "error" for one in patterns(keyword.value)}
+    faults = {
+        one
+        for node in ast.walk(function("_node/decide.py", "_fault"))
+        if isinstance(node, ast.Return) and node.value
+        for one in patterns(node.value)
+    }
+    decided = {
+        one
+        for call in calls("_node/decide.py", ["Action", "_back"])
+        if ast.unparse(call.args[0]) in ("GO_BACK", "LEAVE", "terms")
+        for word in call.args[1:]
+        for one in patterns(word)
+    }
+    told = {
+        one
+        for call in calls("_node/guard.py", ["_tell"])
+        for keyword in call.keywords
+        if keyword.arg == "error"
+        for one in patterns(keyword.value)
+    }
     return (faults | decided | told) - {ANYTHING, ""}
 
 
 def soak_states() -> set[str]:
     """The states that a soak gives by itself."""
-    return {call.args[1].value for call in calls("_cluster/soak.py", ["_fail"]) if isinstance(call.args[1], ast.Constant)}
+    return {
+        call.args[1].value for call in calls("_cluster/soak.py", ["_fail"]) if isinstance(call.args[1], ast.Constant)
+    }
 
 
 def test_every_state_has_a_cause_and_a_remedy() -> None:
     """Verdicts, soak, way back: all of them, and no other."""
     found = rows("Verdicts")
     assert set(verdict.STATES) | soak_states() | {back.BACK, back.NOT_BACK, back.REASSIGNED} == {
-        word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2}
+        word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2
+    }
     assert soak_states() > {"pods_lost", "restarted"}
 
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The image of the lab's pods: what stands in the archive belongs together."""
+
 from __future__ import annotations
 
 import hashlib
@@ -16,7 +17,7 @@ def test_manifest_config_and_layer_belong_together() -> None:
     with tarfile.open(fileobj=io.BytesIO(images.archive(b"program"))) as pack:
         parts = {name: pack.extractfile(name) for name in pack.getnames()}
         content = {name: stream.read() for name, stream in parts.items() if stream}
-    manifest, = json.loads(content["manifest.json"])
+    (manifest,) = json.loads(content["manifest.json"])
     assert manifest["RepoTags"] == [images.IMAGE]
     config, layer = json.loads(content[manifest["Config"]]), content[manifest["Layers"][0]]
     assert config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(layer).hexdigest()}"]

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The machine's limit of inotify instances: raised for the nodes of all labs, and as before when the last lab has gone."""
+
 from __future__ import annotations
 
 import contextlib
@@ -109,7 +110,9 @@ def test_a_lab_removed_by_hand_counts_no_more(box: Machine) -> None:
     assert (box.up("two", 1), box.down("two")) == (168, 128)
 
 
-def test_where_the_limit_cannot_be_raised_it_is_said(box: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_the_limit_cannot_be_raised_it_is_said(
+    box: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     class ReadOnly:
         def read_text(self) -> str:
             return "128\n"

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The simulated kubelet against the model that was written from the kubelet's source; the real one judges both in tests/e2e."""
+"""The simulated kubelet against the model that was written from the kubelet's source; the real one judges both in
+tests/e2e.
+"""
+
 from __future__ import annotations
 
 import typing as t
@@ -10,7 +13,13 @@ from tests.support import kubelet_model, objects
 from tests.support.simulated_model import Kubelet, shown
 
 LOCAL = objects.live(tlsCertFile="/own.crt", tlsPrivateKeyFile="/own.key")
-TEXTS = {"good_a": objects.text(maxPods=50), "good_b": objects.text(maxPods=51), "unparsable": "{", "invalid": objects.text(kubeAPIQPS=-1), "missing_key": None}
+TEXTS = {
+    "good_a": objects.text(maxPods=50),
+    "good_b": objects.text(maxPods=51),
+    "unparsable": "{",
+    "invalid": objects.text(kubeAPIQPS=-1),
+    "missing_key": None,
+}
 
 
 def _assign(kubelet: Kubelet, state: str) -> bool:
@@ -32,7 +41,11 @@ def test_every_step_from_every_state() -> None:
     for _before, after in kubelet_model.circuit():
         assert _assign(kubelet, after) == model.assign(after)
         said = kubelet.status()
-        assert (_name(kubelet.assigned), _name(kubelet.active), said["error"] or "") == (model.assigned, model.active, model.error)
+        assert (_name(kubelet.assigned), _name(kubelet.active), said["error"] or "") == (
+            model.assigned,
+            model.active,
+            model.error,
+        )
         wanted = {"good_a": 50, "good_b": 51}.get(model.active or "")
         assert kubelet.configz.get("maxPods") == wanted if wanted else kubelet.configz == LOCAL
 
@@ -60,10 +73,29 @@ def test_last_known_good_is_what_it_goes_back_to() -> None:
 
 def test_shown_as_go_writes_it() -> None:
     """Defaults in, empties out where Go leaves them out, durations in one form, unknown names gone."""
-    said: dict[str, t.Any] = shown({
-        "syncFrequency": "90s", "enforceNodeAllocatable": [], "evictionHard": {}, "kubeAPIQPS": 0, "readOnlyPort": 0, "podPidsLimit": -7, "misspelled": 1,
-        "nodeStatusUpdateFrequency": "20s", "authentication": {"x509": {"clientCAFile": "/ca"}}}, LOCAL)
+    said: dict[str, t.Any] = shown(
+        {
+            "syncFrequency": "90s",
+            "enforceNodeAllocatable": [],
+            "evictionHard": {},
+            "kubeAPIQPS": 0,
+            "readOnlyPort": 0,
+            "podPidsLimit": -7,
+            "misspelled": 1,
+            "nodeStatusUpdateFrequency": "20s",
+            "authentication": {"x509": {"clientCAFile": "/ca"}},
+        },
+        LOCAL,
+    )
     assert {"enforceNodeAllocatable", "evictionHard", "readOnlyPort", "misspelled", "kind"}.isdisjoint(said)
-    assert (said["syncFrequency"], said["kubeAPIQPS"], said["podPidsLimit"], said["nodeStatusReportFrequency"]) == ("1m30s", 0, -1, "20s")
-    assert said["authentication"]["x509"] == {"clientCAFile": "/ca"} and said["authentication"]["webhook"]["cacheTTL"] == "2m0s"
+    assert (said["syncFrequency"], said["kubeAPIQPS"], said["podPidsLimit"], said["nodeStatusReportFrequency"]) == (
+        "1m30s",
+        0,
+        -1,
+        "20s",
+    )
+    assert (
+        said["authentication"]["x509"] == {"clientCAFile": "/ca"}
+        and said["authentication"]["webhook"]["cacheTTL"] == "2m0s"
+    )
     assert (said["tlsCertFile"], said["maxPods"]) == ("/own.crt", 110)

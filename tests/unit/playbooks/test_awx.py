@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Survey specs as AWX takes them (awx/api/views and awx/main/models/mixins.py), and as the roles know their variables."""
+
 from __future__ import annotations
 
 import json
@@ -18,8 +19,20 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 ROOT = Path(__file__).resolve().parents[3]
 AWX = ROOT / "playbooks/awx"
 SURVEYS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((AWX / "surveys").glob("*.json"))}
-QUESTIONS = [pytest.param(question, id=f"{name}-{question['variable']}") for name, survey in SURVEYS.items() for question in survey["spec"]]
-TYPES = {"text": str, "textarea": str, "password": str, "multiplechoice": str, "multiselect": list, "integer": int, "float": float}
+QUESTIONS = [
+    pytest.param(question, id=f"{name}-{question['variable']}")
+    for name, survey in SURVEYS.items()
+    for question in survey["spec"]
+]
+TYPES = {
+    "text": str,
+    "textarea": str,
+    "password": str,
+    "multiplechoice": str,
+    "multiselect": list,
+    "integer": int,
+    "float": float,
+}
 
 
 def specs() -> dict[str, list[dict[str, t.Any]]]:
@@ -67,7 +80,9 @@ def test_awx_takes_the_question_and_its_default(question: dict[str, t.Any]) -> N
 def test_each_variable_is_one_of_a_role_with_its_type_choices_and_default(question: dict[str, t.Any]) -> None:
     """Every role that has the variable takes each answer, and the default of the survey is the role's."""
     for option in SPECS[question["variable"]]:
-        validator = ArgumentSpecValidator({"answer": {key: option[key] for key in ("type", "choices") if key in option}})
+        validator = ArgumentSpecValidator(
+            {"answer": {key: option[key] for key in ("type", "choices") if key in option}}
+        )
         for answer in question["choices"] or [question["default"]]:
             assert validator.validate({"answer": answer}).error_messages == []
         if option["type"] == "bool":
@@ -82,7 +97,12 @@ def test_each_variable_is_one_of_a_role_with_its_type_choices_and_default(questi
 
 def test_the_surveys_are_those_of_the_argument_specs() -> None:
     """Nobody wrote them by hand."""
-    done = subprocess.run([sys.executable, str(ROOT / "tools/generate_surveys.py"), "--check"], check=False, text=True, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools/generate_surveys.py"), "--check"],
+        check=False,
+        text=True,
+        capture_output=True,
+    )
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -93,4 +113,8 @@ def test_each_job_template_has_its_playbook_and_its_survey() -> None:
     assert {survey for _playbook, survey in rows} == set(SURVEYS)
     for playbook, _survey in rows:
         (play,) = yaml.safe_load((AWX / "project" / playbook).read_text(encoding="utf-8"))
-        assert (ROOT / "playbooks" / play["ansible.builtin.import_playbook"].removeprefix("livenodes.kubelet.")).with_suffix(".yml").exists()
+        assert (
+            (ROOT / "playbooks" / play["ansible.builtin.import_playbook"].removeprefix("livenodes.kubelet."))
+            .with_suffix(".yml")
+            .exists()
+        )

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What every playbook asks before it begins."""
+
 from __future__ import annotations
 
 import json
@@ -18,13 +19,25 @@ ROLLOUT = {"awx_job_template_name": "Rollout", "awx_workflow_job_name": "Rollout
 def ansible(tmp_path: Path) -> Ansible:
     """Three hosts in two groups, and no cluster."""
     hosts = tmp_path / "hosts.yml"
-    hosts.write_text(json.dumps({"workers": {"hosts": {"n1": {}, "n2": {}}}, "others": {"hosts": {"n3": {}}}, "empty": {"hosts": {}}}))
+    hosts.write_text(
+        json.dumps(
+            {"workers": {"hosts": {"n1": {}, "n2": {}}}, "others": {"hosts": {"n3": {}}}, "empty": {"hosts": {}}}
+        )
+    )
     return Ansible(tmp_path / "home", tmp_path / "no-kubeconfig", hosts)
 
 
-@pytest.mark.parametrize("arguments", [
-    (), ("-e", "kubelet_config_hosts=workers"), ("-e", '{"kubelet_config_hosts": ["n1", "n3"]}'), ("--limit", "n2"),
-    ("-e", "kubelet_config_hosts=workers", "--limit", "n2"), ("-e", json.dumps({**ROLLOUT, "awx_workflow_job_name": "Week"}))])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("-e", "kubelet_config_hosts=workers"),
+        ("-e", '{"kubelet_config_hosts": ["n1", "n3"]}'),
+        ("--limit", "n2"),
+        ("-e", "kubelet_config_hosts=workers", "--limit", "n2"),
+        ("-e", json.dumps({**ROLLOUT, "awx_workflow_job_name": "Week"})),
+    ],
+)
 def test_hosts_are_welcome(ansible: Ansible, arguments: tuple[str, ...]) -> None:
     run = ansible.playbook("require_hosts", *arguments)
     assert run.code == 0, run.output
@@ -39,8 +52,10 @@ def test_hosts_that_only_the_inventory_names_are_refused(ansible: Ansible) -> No
     assert ansible.playbook("require_hosts", "-e", "kubelet_config_hosts=workers").code == 0
 
 
-@pytest.mark.parametrize(("text", "variables"), [
-    ("No host matches kubelet_config_hosts=empty", {"kubelet_config_hosts": "empty"}), ("job_slice_count", ROLLOUT)])
+@pytest.mark.parametrize(
+    ("text", "variables"),
+    [("No host matches kubelet_config_hosts=empty", {"kubelet_config_hosts": "empty"}), ("job_slice_count", ROLLOUT)],
+)
 def test_refused(ansible: Ansible, text: str, variables: dict[str, str]) -> None:
     run = ansible.playbook("require_hosts", "-e", json.dumps(variables))
     assert run.code != 0 and text in run.output, run.output

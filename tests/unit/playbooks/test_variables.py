@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where the variables of users may come from. There is no cluster here: what gets as far as asking for it was heard."""
+
 from __future__ import annotations
 
 import json
@@ -25,7 +26,9 @@ def ansible(tmp_path: Path) -> Ansible:
 def test_a_variable_of_the_play_alone_is_refused(ansible: Ansible, tmp_path: Path) -> None:
     """A rollout would find nothing to do, and say that all is well."""
     playbook = tmp_path / "mine.yml"
-    playbook.write_text(json.dumps([{"import_playbook": "livenodes.kubelet.plan", "vars": {"kubelet_config": {"maxPods": 30}}}]))
+    playbook.write_text(
+        json.dumps([{"import_playbook": "livenodes.kubelet.plan", "vars": {"kubelet_config": {"maxPods": 30}}}])
+    )
     run = ansible.playbook(str(playbook))
     assert run.code != 0 and UNSEEN in run.output and "group_vars" in run.output, run.output
     assert "no-kubeconfig" not in run.output

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The roles' argument specs, READMEs and tasks speak of the same variables."""
+
 from __future__ import annotations
 
 import re
@@ -13,7 +14,11 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 # These work on the node itself, host by host; the controller has nothing to do there.
-ON_THE_NODE = {"livenodes.kubelet.kubelet_checkpoint", "livenodes.kubelet.kubelet_guard", "livenodes.kubelet.kubelet_preflight_info"}
+ON_THE_NODE = {
+    "livenodes.kubelet.kubelet_checkpoint",
+    "livenodes.kubelet.kubelet_guard",
+    "livenodes.kubelet.kubelet_preflight_info",
+}
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 # What node_table reads of each host, wherever it is called.
 OF_THE_FILTER = {"kubelet_config_node_name"}
@@ -36,7 +41,14 @@ def test_readme_has_each_variable_with_its_type_default_and_meaning(role: str) -
     for options in specs(role).values():
         for name, option in options.items():
             default = str(option.get("default", ""))
-            expected.add((name, option["type"], default.lower() if option["type"] == "bool" else default, " ".join(option["description"])))
+            expected.add(
+                (
+                    name,
+                    option["type"],
+                    default.lower() if option["type"] == "bool" else default,
+                    " ".join(option["description"]),
+                )
+            )
     assert rows == expected
 
 
@@ -73,8 +85,13 @@ def test_each_tasks_file_uses_what_its_spec_has_and_nothing_else(role: str) -> N
 def test_defaults_in_tasks_are_those_of_the_spec(role: str) -> None:
     for name, options in specs(role).items():
         text = tasks(role, name)[0]
-        found = {option: yaml.safe_load(value) for option, value in re.findall(r"(kubelet_config_\w+) \| default\(('[^']*'|\d+|true|false)\)", text)}
-        assert found == {option: spec["default"] for option, spec in options.items() if "default" in spec}, f"{role}/tasks/{name}.yml"
+        found = {
+            option: yaml.safe_load(value)
+            for option, value in re.findall(r"(kubelet_config_\w+) \| default\(('[^']*'|\d+|true|false)\)", text)
+        }
+        assert found == {option: spec["default"] for option, spec in options.items() if "default" in spec}, (
+            f"{role}/tasks/{name}.yml"
+        )
 
 
 def test_every_tasks_file_has_a_spec() -> None:
@@ -109,5 +126,10 @@ def test_one_call_serves_the_batch(role: str) -> None:
     """Every task that talks to the API, or writes on the controller, runs once and there, and not as root."""
     for path in (ROOT / "roles" / role / "tasks").glob("*.yml"):
         for task in flat(yaml.safe_load(path.read_text())):
-            if any((key.startswith("livenodes.kubelet.") and key not in ON_THE_NODE) or key == "ansible.builtin.copy" for key in task):
-                assert (task["delegate_to"], task["run_once"], task["become"]) == ("localhost", True, False), f"{path}: {task['name']}"
+            if any(
+                (key.startswith("livenodes.kubelet.") and key not in ON_THE_NODE) or key == "ansible.builtin.copy"
+                for key in task
+            ):
+                assert (task["delegate_to"], task["run_once"], task["become"]) == ("localhost", True, False), (
+                    f"{path}: {task['name']}"
+                )

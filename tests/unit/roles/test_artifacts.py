@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a rollout leaves for the next node of a workflow stays small, however long names and reasons are."""
+
 from __future__ import annotations
 
 import json
@@ -17,14 +18,41 @@ LIMIT = 4096
 def test_a_hundred_nodes_that_failed_at_length(tmp_path: Path) -> None:
     """Their number is all of it; names and reasons are those of the first five."""
     hosts = [f"{index:03}-{'n' * 249}" for index in range(120)]
-    rollout = {"group": "g" * 5000, "hosts": hosts, "rest": ["r1", "r2"], "resets": {"hosts": []}, "failed": dict.fromkeys(hosts[:100], "why " * 1000)}
-    play = [{"hosts": "localhost", "gather_facts": False, "tasks": [
-        {"ansible.builtin.set_fact": {"rollout_state": rollout}}, {"ansible.builtin.include_tasks": str(RESULT), "vars": {"rollout_done": 110}}]}]
+    rollout = {
+        "group": "g" * 5000,
+        "hosts": hosts,
+        "rest": ["r1", "r2"],
+        "resets": {"hosts": []},
+        "failed": dict.fromkeys(hosts[:100], "why " * 1000),
+    }
+    play = [
+        {
+            "hosts": "localhost",
+            "gather_facts": False,
+            "tasks": [
+                {"ansible.builtin.set_fact": {"rollout_state": rollout}},
+                {"ansible.builtin.include_tasks": str(RESULT), "vars": {"rollout_done": 110}},
+            ],
+        }
+    ]
     (tmp_path / "play.yml").write_text(json.dumps(play))
-    environment = {**os.environ, "ANSIBLE_HOME": str(tmp_path), "ANSIBLE_SHOW_CUSTOM_STATS": "true", "ANSIBLE_NOCOLOR": "1",
-                   "ANSIBLE_LOCALHOST_WARNING": "false"}
-    done = subprocess.run([str(Path(sys.executable).with_name("ansible-playbook")), "play.yml"], check=False, text=True, capture_output=True, cwd=tmp_path,
-                          env=environment, stdin=subprocess.DEVNULL, timeout=120)
+    environment = {
+        **os.environ,
+        "ANSIBLE_HOME": str(tmp_path),
+        "ANSIBLE_SHOW_CUSTOM_STATS": "true",
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_LOCALHOST_WARNING": "false",
+    }
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("ansible-playbook")), "play.yml"],
+        check=False,
+        text=True,
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     text = done.stdout.partition("RUN: ")[2].strip()
     found = json.loads(text)["kubelet_rollout"]

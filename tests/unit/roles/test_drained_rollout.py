@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rollouts that drain, by real ansible-playbook and roles; a real HTTP server stands in the place of the API server."""
+
 from __future__ import annotations
 
 import json
@@ -25,8 +26,19 @@ class Keeping(ServedCluster):
     def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
         """Answer one request."""
         name = url.partition("?")[0].rpartition("/")[2]
-        if method == "PATCH" and name in self.kept and self.nodes[name]["spec"].get("unschedulable") and "unschedulable" in body.get("spec", {}):
-            return 403, {"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "nodes is forbidden", "code": 403}
+        if (
+            method == "PATCH"
+            and name in self.kept
+            and self.nodes[name]["spec"].get("unschedulable")
+            and "unschedulable" in body.get("spec", {})
+        ):
+            return 403, {
+                "kind": "Status",
+                "status": "Failure",
+                "reason": "Forbidden",
+                "message": "nodes is forbidden",
+                "code": 403,
+            }
         return super().serve(method, url, body)
 
     def cordoned(self) -> set[str]:
@@ -45,9 +57,22 @@ def fleet() -> t.Iterator[Keeping]:
 def ansible(tmp_path: Path, fleet: Keeping) -> Ansible:
     """ansible-playbook with the fleet as its cluster. All nodes are drained."""
     hosts = tmp_path / "hosts.yml"
-    hosts.write_text(json.dumps({"all": {"hosts": {name: {} for name in NAMES}, "vars": {
-        "ansible_connection": "local", "ansible_python_interpreter": sys.executable, "kubelet_config": {"maxPods": 80}, "kubelet_config_wait_timeout": 5,
-        "kubelet_config_drain": "always"}}}))
+    hosts.write_text(
+        json.dumps(
+            {
+                "all": {
+                    "hosts": {name: {} for name in NAMES},
+                    "vars": {
+                        "ansible_connection": "local",
+                        "ansible_python_interpreter": sys.executable,
+                        "kubelet_config": {"maxPods": 80},
+                        "kubelet_config_wait_timeout": 5,
+                        "kubelet_config_drain": "always",
+                    },
+                }
+            }
+        )
+    )
     made = Ansible(tmp_path, tmp_path / "none", hosts)
     del made.environment["K8S_AUTH_KUBECONFIG"]
     made.environment["K8S_AUTH_HOST"] = fleet.url
@@ -73,5 +98,10 @@ def test_a_node_that_cannot_be_given_back_stops_the_rollout(ansible: Ansible, fl
     """The others would be drained one after the other, and stay so."""
     fleet.kept = {"n1"}
     run = ansible.playbook("rollout")
-    assert run.code != 0 and "stopped at n1: " in run.output and "nodes is forbidden" in run.output and "Untouched hosts: n2, n3" in run.output, run.output
+    assert (
+        run.code != 0
+        and "stopped at n1: " in run.output
+        and "nodes is forbidden" in run.output
+        and "Untouched hosts: n2, n3" in run.output
+    ), run.output
     assert (fleet.assigned, fleet.cordoned(), fleet.claims.items) == ({"n1"}, {"n1"}, {})

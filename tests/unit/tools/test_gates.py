@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The runner of the gates: what it must not get wrong is the verdict."""
+
 from __future__ import annotations
 
 import io
@@ -50,7 +51,7 @@ def test_one_that_is_not_in_a_hurry_stands_back() -> None:
     """Within its session, and as a session where those share the processor."""
     program = "import os; print(os.nice(0), open('/proc/self/autogroup').read() if os.path.exists('/proc/self/autogroup') else 'nice 19')"
     # The priority is set after the start.
-    slow = ["sh", "-c", f"sleep 1; exec {sys.executable} -c \"{program}\""]
+    slow = ["sh", "-c", f'sleep 1; exec {sys.executable} -c "{program}"']
     assert gates.run("plain", slow, 30)[2].read_text(encoding="utf-8").split()[0] == str(os.nice(0))
     words = gates.run("idle", slow, 30, idle=True)[2].read_text(encoding="utf-8").split()
     assert (words[0], words[-2:]) == ("19", ["nice", "19"])
@@ -59,7 +60,9 @@ def test_one_that_is_not_in_a_hurry_stands_back() -> None:
 def test_cases_are_counted_and_an_absent_report_counts_none(reports: Path) -> None:
     (reports / "unit.xml").write_text(
         '<testsuites><testsuite tests="9" failures="2" errors="0" skipped="1"><testcase classname="tests.a" name="b"/>'
-        '<testcase classname="tests.a" name="c"><failure message="one&#10;two"/></testcase></testsuite></testsuites>', encoding="utf-8")
+        '<testcase classname="tests.a" name="c"><failure message="one&#10;two"/></testcase></testsuite></testsuites>',
+        encoding="utf-8",
+    )
     assert gates.count("unit") == (6, 2, 1, ["tests.a::c: one two"])
     assert gates.count("ruff") == (0, 0, 0, [])
 
@@ -85,10 +88,18 @@ def test_a_lab_that_is_required_and_cannot_be_is_a_failure(monkeypatch: pytest.M
 
 def test_a_lab_that_does_not_come_up_fails_once_and_is_taken_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "no_lab_here", lambda: "")
-    monkeypatch.setattr(gates, "LAB", [sys.executable, "-c", "import sys; sys.exit(sys.argv[1] not in ('build', 'down'))"])
+    monkeypatch.setattr(
+        gates, "LAB", [sys.executable, "-c", "import sys; sys.exit(sys.argv[1] not in ('build', 'down'))"]
+    )
     work = gates.Run({"e2e": ["lab"], "benchmarks": ["lab", "alone"]})
     work.all()
-    assert verdicts(work) == [("lab parts", "passed"), ("lab up", "failed"), ("e2e", "left out"), ("benchmarks", "left out"), ("lab down", "passed")]
+    assert verdicts(work) == [
+        ("lab parts", "passed"),
+        ("lab up", "failed"),
+        ("e2e", "left out"),
+        ("benchmarks", "left out"),
+        ("lab down", "passed"),
+    ]
     assert work.labs["lab"].down() is None
 
 
@@ -101,7 +112,8 @@ def test_no_lab_is_tried_without_its_parts(monkeypatch: pytest.MonkeyPatch) -> N
     assert work.outcomes[-1].reason == "what labs are made of could not be built"
 
 
-# Stands in for tests.lab: a folder is the lab. `status` is 3 without it, and up and down write into it what they were told.
+# Stands in for tests.lab: a folder is the lab. `status` is 3 without it, and up and down write into it what they were
+# told.
 LAB = """
 import os, pathlib, shutil, sys
 place = pathlib.Path(os.environ["LIVENODES_LAB_DIR"])
@@ -121,8 +133,15 @@ time.sleep(float(os.environ["SECONDS"]))
 with open(os.environ["DIARY"], "a") as diary:
     diary.write(f"{sys.argv[-1]} {os.environ['LIVENODES_LAB_DIR']} {begin} {time.monotonic()}\\n")
 """
-WANTED = {"unit": ["quick"], "docs": ["quick"], "sanity": ["slow"], "e2e": ["lab"], "e2e_node": ["lab_static"], "molecule_lab": ["lab_static"],
-          "benchmarks": ["lab", "alone"]}
+WANTED = {
+    "unit": ["quick"],
+    "docs": ["quick"],
+    "sanity": ["slow"],
+    "e2e": ["lab"],
+    "e2e_node": ["lab_static"],
+    "molecule_lab": ["lab_static"],
+    "benchmarks": ["lab", "alone"],
+}
 
 
 @pytest.fixture
@@ -143,9 +162,13 @@ def test_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypa
     monkeypatch.setenv("SECONDS", "3")
     work = gates.Run(WANTED)
     work.all()
-    diary = {line[0]: (line[1], float(line[2]), float(line[3])) for line in map(str.split, places["diary"].read_text(encoding="utf-8").splitlines())}
+    diary = {
+        line[0]: (line[1], float(line[2]), float(line[3]))
+        for line in map(str.split, places["diary"].read_text(encoding="utf-8").splitlines())
+    }
     assert {name: place for name, (place, _begin, _end) in diary.items()} == {
-        name: str(places["lab_static" if "lab_static" in tags else "lab"]) for name, tags in WANTED.items()}
+        name: str(places["lab_static" if "lab_static" in tags else "lab"]) for name, tags in WANTED.items()
+    }
     begin, end = ({name: row[index] for name, row in diary.items()} for index in (1, 2))
     # Not before the first, which fills the environment that they share.
     assert end["unit"] < min(begin[name] for name in WANTED if name != "unit")
@@ -170,7 +193,9 @@ def test_a_lab_that_was_up_stays_up(places: dict[str, Path], monkeypatch: pytest
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_both_lanes_and_takes_both_labs_down(places: dict[str, Path], tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_ends_both_lanes_and_takes_both_labs_down(
+    places: dict[str, Path], tmp_path: Path, number: signal.Signals
+) -> None:
     program = f"""
 import json, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -182,8 +207,13 @@ gates.no_lab_here = lambda: ""
 gates.declared = lambda: {WANTED!r}
 sys.exit(gates.main(["e2e", "e2e_node", "molecule_lab", "benchmarks"]))
 """
-    with subprocess.Popen([sys.executable, "-c", program], text=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                          env={**os.environ, "SECONDS": "600"}) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        text=True,
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "SECONDS": "600"},
+    ) as process:
         until = time.monotonic() + 20
         while not all((place / "options").exists() for place in (places["lab"], places["lab_static"])):
             assert time.monotonic() < until

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every module of the controller has an action of its name, and runs the same in both ways: in Ansible's own process, and as a module."""
+"""Every module of the controller has an action of its name, and runs the same in both ways: in Ansible's own process,
+and as a module.
+"""
+
 from __future__ import annotations
 
 import dataclasses
@@ -27,7 +30,9 @@ GROUP = set(yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_grou
 @pytest.mark.parametrize("name", sorted(GROUP | {path.stem for path in (ROOT / "plugins/action").glob("*.py")}))
 def test_each_module_of_the_group_has_its_action(name: str) -> None:
     """Without one, every call of it starts a Python that imports the API client."""
-    assert (ROOT / f"plugins/action/{name}.py").is_file(), f"give {name} an action: copy plugins/action/node_config_info.py and put its name in"
+    assert (ROOT / f"plugins/action/{name}.py").is_file(), (
+        f"give {name} an action: copy plugins/action/node_config_info.py and put its name in"
+    )
     action = importlib.import_module(f"{PLUGINS}.action.{name}").ActionModule
     assert issubclass(action, ControllerAction)
     assert action.module is importlib.import_module(f"{PLUGINS}.modules.{name}").MODULE
@@ -47,38 +52,103 @@ class Case:
 
 
 def current() -> dict[str, t.Any]:
-    row = {"variant": "v1", "kubelet_version": "v1.20.2", "machine_specific": [], "restored": [], "source": None, "status": {}}
+    row = {
+        "variant": "v1",
+        "kubelet_version": "v1.20.2",
+        "machine_specific": [],
+        "restored": [],
+        "source": None,
+        "status": {},
+    }
     return {"variants": {"v1": {**HEADER, **live(maxPods=110)}}, "nodes": {"n1": row}}
 
 
 NODES = Answer(body=items(node("n1")))
 OLD = Answer(body=items(node("n1")), headers=[("Warning", '299 - "old"')])
 CASES = {
-    "success": Case("node_config_info", {"concurrency": "3", "verify_ssl": True, "validate_certs": "no"}, lambda seen: (
-        seen["nodes"]["n1"]["ready"] and seen["invocation"]["module_args"]["concurrency"] == 3 and seen["invocation"]["module_args"]["request_timeout"] == 7
-        and "verify_ssl" in str(seen["warnings"]) and "API server: old" in str(seen["warnings"])), (OLD,), 1),
-    "facts": Case("kubelet_configz_facts", {"nodes": ["n1"]}, lambda seen: bool(seen["ansible_facts"]["kubelet_configz"]["nodes"]["n1"]["variant"]),
-                  (NODES, Answer(body={"kubeletconfig": live(maxPods=110)})), 2),
-    "refusal": Case("node_config_source", {"nodes": ["gone"], "source": {"name": "a", "kubeletConfigKey": "a", "kubelet_config_key": "b"}},
-                    lambda seen: "gone" in seen["msg"] and "kubeletConfigKey" in str(seen["warnings"]), (Answer(body=items()),), 1),
-    "refusal, with a result": Case("kubelet_config_plan", {"current": current(), "config": {"maxPodz": 1}, "node_configs": {1: None}},
-                                   lambda seen: seen["plan"]["refused"] and seen["invocation"]["module_args"]["node_configs"] == {"1": None}),
-    "unknown option": Case("node_config_info", {"nodez": ["n1"]}, lambda seen: seen["msg"].startswith(
-        "Unsupported parameters for (livenodes.kubelet.node_config_info) module: nodez. Supported parameters include: ")),
+    "success": Case(
+        "node_config_info",
+        {"concurrency": "3", "verify_ssl": True, "validate_certs": "no"},
+        lambda seen: (
+            seen["nodes"]["n1"]["ready"]
+            and seen["invocation"]["module_args"]["concurrency"] == 3
+            and seen["invocation"]["module_args"]["request_timeout"] == 7
+            and "verify_ssl" in str(seen["warnings"])
+            and "API server: old" in str(seen["warnings"])
+        ),
+        (OLD,),
+        1,
+    ),
+    "facts": Case(
+        "kubelet_configz_facts",
+        {"nodes": ["n1"]},
+        lambda seen: bool(seen["ansible_facts"]["kubelet_configz"]["nodes"]["n1"]["variant"]),
+        (NODES, Answer(body={"kubeletconfig": live(maxPods=110)})),
+        2,
+    ),
+    "refusal": Case(
+        "node_config_source",
+        {"nodes": ["gone"], "source": {"name": "a", "kubeletConfigKey": "a", "kubelet_config_key": "b"}},
+        lambda seen: "gone" in seen["msg"] and "kubeletConfigKey" in str(seen["warnings"]),
+        (Answer(body=items()),),
+        1,
+    ),
+    "refusal, with a result": Case(
+        "kubelet_config_plan",
+        {"current": current(), "config": {"maxPodz": 1}, "node_configs": {1: None}},
+        lambda seen: seen["plan"]["refused"] and seen["invocation"]["module_args"]["node_configs"] == {"1": None},
+    ),
+    "unknown option": Case(
+        "node_config_info",
+        {"nodez": ["n1"]},
+        lambda seen: seen["msg"].startswith(
+            "Unsupported parameters for (livenodes.kubelet.node_config_info) module: nodez. Supported parameters include: "
+        ),
+    ),
     "bad value": Case("node_config_info", {"concurrency": "many"}, lambda seen: "concurrency" in seen["msg"]),
-    "options that need others": Case("kubelet_configmap", {"state": "kubeadm"}, lambda seen: "node_configs" in seen["msg"]),
-    "secrets": Case("node_config_info", {"api_key": "hunter2-long"}, lambda seen: "hunter2" not in str(seen) and "****" in seen["msg"],
-                    (Answer(400, {"message": "seen hunter2-long"}),), 1),
-    "environment": Case("node_config_info", {}, lambda seen: "hunter2" not in str(seen) and "****" in seen["msg"],
-                        (Answer(400, {"message": "seen hunter2-long"}),), 1,
-                        {"environment": {"K8S_AUTH_API_KEY": "hunter2-long", "K8S_AUTH_HOST": "URL"}}, named=False),
-    "no_log": Case("node_config_info", {}, lambda seen: "censored" in seen and "nodes" not in seen, (NODES,), 1, {"no_log": True}),
+    "options that need others": Case(
+        "kubelet_configmap", {"state": "kubeadm"}, lambda seen: "node_configs" in seen["msg"]
+    ),
+    "secrets": Case(
+        "node_config_info",
+        {"api_key": "hunter2-long"},
+        lambda seen: "hunter2" not in str(seen) and "****" in seen["msg"],
+        (Answer(400, {"message": "seen hunter2-long"}),),
+        1,
+    ),
+    "environment": Case(
+        "node_config_info",
+        {},
+        lambda seen: "hunter2" not in str(seen) and "****" in seen["msg"],
+        (Answer(400, {"message": "seen hunter2-long"}),),
+        1,
+        {"environment": {"K8S_AUTH_API_KEY": "hunter2-long", "K8S_AUTH_HOST": "URL"}},
+        named=False,
+    ),
+    "no_log": Case(
+        "node_config_info", {}, lambda seen: "censored" in seen and "nodes" not in seen, (NODES,), 1, {"no_log": True}
+    ),
     "check mode, diff, a file beside the playbook": Case(
-        "kubelet_configmap", {"src": ["kubelet.json"]}, lambda seen: seen["changed"] and "maxPods" in str(seen["diff"]),
-        (Answer(404), Answer(201, configmap(content=text(maxPods=5)))), 2, {"check_mode": True, "diff": True}),
-    "no diff": Case("kubelet_config_plan", {"current": current(), "config": {"maxPods": 50}}, lambda seen: "diff" not in seen and not seen["plan"]["refused"]),
-    "loop": Case("node_config_info", {"nodes": ["{{ item }}"]},
-                 lambda seen: ["gone" in row.get("msg", "") for row in seen["results"]] == [False, True], (NODES,), 2, {"loop": ["n1", "gone"]}),
+        "kubelet_configmap",
+        {"src": ["kubelet.json"]},
+        lambda seen: seen["changed"] and "maxPods" in str(seen["diff"]),
+        (Answer(404), Answer(201, configmap(content=text(maxPods=5)))),
+        2,
+        {"check_mode": True, "diff": True},
+    ),
+    "no diff": Case(
+        "kubelet_config_plan",
+        {"current": current(), "config": {"maxPods": 50}},
+        lambda seen: "diff" not in seen and not seen["plan"]["refused"],
+    ),
+    "loop": Case(
+        "node_config_info",
+        {"nodes": ["{{ item }}"]},
+        lambda seen: ["gone" in row.get("msg", "") for row in seen["results"]] == [False, True],
+        (NODES,),
+        2,
+        {"loop": ["n1", "gone"]},
+    ),
 }
 
 
@@ -91,23 +161,40 @@ class Way:
         inventory = home / "hosts"
         inventory.write_text("{}")
         (play / "kubelet.json").write_text(text(maxPods=5))
-        (play / "play.yml").write_text(yaml.safe_dump([{
-            "hosts": "localhost", "gather_facts": False, "ignore_errors": True, "vars": {"ansible_python_interpreter": python},
-            "module_defaults": {"group/livenodes.kubelet.cluster": {"request_timeout": 7}},
-            "tasks": [self._task(name, case, servers[name].url) for name, case in CASES.items()],
-        }]))
+        (play / "play.yml").write_text(
+            yaml.safe_dump(
+                [
+                    {
+                        "hosts": "localhost",
+                        "gather_facts": False,
+                        "ignore_errors": True,
+                        "vars": {"ansible_python_interpreter": python},
+                        "module_defaults": {"group/livenodes.kubelet.cluster": {"request_timeout": 7}},
+                        "tasks": [self._task(name, case, servers[name].url) for name, case in CASES.items()],
+                    }
+                ]
+            )
+        )
         before = {name: len(server.seen) for name, server in servers.items()}
         for name, case in CASES.items():
             servers[name].say(*case.answers)
         # Each case names its server.
         ansible = Ansible(home, home / "nothing", inventory)
-        self.said = ansible.playbook(str(play / "play.yml"), LIVENODES_TEST_RESULTS=str(home / "results"), ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS),
-                                     ANSIBLE_CALLBACKS_ENABLED="results", ANSIBLE_INJECT_INVOCATION="1", ANSIBLE_PIPELINING="1",
-                                     K8S_AUTH_KUBECONFIG="")
+        self.said = ansible.playbook(
+            str(play / "play.yml"),
+            LIVENODES_TEST_RESULTS=str(home / "results"),
+            ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS),
+            ANSIBLE_CALLBACKS_ENABLED="results",
+            ANSIBLE_INJECT_INVOCATION="1",
+            ANSIBLE_PIPELINING="1",
+            K8S_AUTH_KUBECONFIG="",
+        )
         lines = (home / "results").read_text().splitlines()
         assert len(lines) == len(CASES), self.said.output
         self.results = {name: json.loads(line) for name, line in zip(CASES, lines)}
-        self.requests = {name: [(seen.method, seen.path) for seen in server.seen[before[name]:]] for name, server in servers.items()}
+        self.requests = {
+            name: [(seen.method, seen.path) for seen in server.seen[before[name] :]] for name, server in servers.items()
+        }
 
     @staticmethod
     def _task(name: str, case: Case, url: str) -> dict[str, t.Any]:
@@ -157,13 +244,31 @@ def test_the_api_client_is_imported_once_a_run(tmp_path: Path, strategy: str) ->
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'kubernetes':\n"
         f"            open({str(tmp_path / 'imports')!r}, 'a').write(f'{{os.getpid()}}\\n')\n"
-        "sys.meta_path.insert(0, Watch())\n")
-    (tmp_path / "inventory").write_text(json.dumps({"all": {"hosts": {"a": None, "b": None}, "vars": {"ansible_connection": "local"}}}))
+        "sys.meta_path.insert(0, Watch())\n"
+    )
+    (tmp_path / "inventory").write_text(
+        json.dumps({"all": {"hosts": {"a": None, "b": None}, "vars": {"ansible_connection": "local"}}})
+    )
     home = tmp_path / "home"
     home.mkdir()
-    (home / "play.yml").write_text(json.dumps([{
-        "hosts": "all", "gather_facts": False, "strategy": strategy,
-        "tasks": [{"livenodes.kubelet.node_config_info": {"host": "URL", "kubeconfig": "/nowhere"}, "ignore_errors": True}] * 2}]))
+    (home / "play.yml").write_text(
+        json.dumps(
+            [
+                {
+                    "hosts": "all",
+                    "gather_facts": False,
+                    "strategy": strategy,
+                    "tasks": [
+                        {
+                            "livenodes.kubelet.node_config_info": {"host": "URL", "kubeconfig": "/nowhere"},
+                            "ignore_errors": True,
+                        }
+                    ]
+                    * 2,
+                }
+            ]
+        )
+    )
     ansible = Ansible(home, tmp_path / "kubeconfig", tmp_path / "inventory")
     with ansible.start(str(home / "play.yml"), PYTHONPATH=str(tmp_path)) as process:
         output, _nothing = process.communicate(timeout=120)

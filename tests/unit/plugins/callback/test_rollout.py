@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The callback in a real ansible-playbook, beside the callback that writes to stdout: real roles, a real HTTP server in the place of the API server."""
+"""The callback in a real ansible-playbook, beside the callback that writes to stdout: real roles, a real HTTP server in
+the place of the API server.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -33,15 +36,34 @@ def fleet() -> t.Iterator[ServedCluster]:
 
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
-    """ansible-playbook with the callback, an inventory in which one host has another name than its node, and the fleet as its cluster."""
+    """ansible-playbook with the callback, an inventory in which one host has another name than its node, and the fleet
+    as its cluster.
+    """
     hosts = tmp_path / "hosts.yml"
-    hosts.write_text(json.dumps({"all": {"hosts": {"n1": {}, "h2": {"kubelet_config_node_name": "{{ 'node-' ~ 2 }}"}, "n3": {}},
-                                         "vars": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable,
-                                                  "kubelet_config": {"maxPods": 80}, "kubelet_config_wait_timeout": 5}}}))
+    hosts.write_text(
+        json.dumps(
+            {
+                "all": {
+                    "hosts": {"n1": {}, "h2": {"kubelet_config_node_name": "{{ 'node-' ~ 2 }}"}, "n3": {}},
+                    "vars": {
+                        "ansible_connection": "local",
+                        "ansible_python_interpreter": sys.executable,
+                        "kubelet_config": {"maxPods": 80},
+                        "kubelet_config_wait_timeout": 5,
+                    },
+                }
+            }
+        )
+    )
     made = Ansible(tmp_path, tmp_path / "none", hosts)
     del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment.update(K8S_AUTH_HOST=fleet.url, ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout", PWD=str(tmp_path),
-                            LIVENODES_KUBELET_REPORT_JSON="reports/r.json", LIVENODES_KUBELET_REPORT_HTML="reports/r.html")
+    made.environment.update(
+        K8S_AUTH_HOST=fleet.url,
+        ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout",
+        PWD=str(tmp_path),
+        LIVENODES_KUBELET_REPORT_JSON="reports/r.json",
+        LIVENODES_KUBELET_REPORT_HTML="reports/r.html",
+    )
     return made
 
 
@@ -58,9 +80,22 @@ def lines(output: str) -> list[str]:
 def on_a_terminal(ansible: Ansible, name: str, *arguments: str) -> tuple[int, str]:
     """Run a playbook on a terminal of its own; return its exit code and all that was written."""
     ours, theirs = pty.openpty()
-    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(ansible.inventory), f"livenodes.kubelet.{name}", *arguments]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, cwd=ansible.home, env={**ansible.environment, "COLUMNS": "100"},
-                          start_new_session=True) as process:
+    command = [
+        str(Path(sys.executable).with_name("ansible-playbook")),
+        "-i",
+        str(ansible.inventory),
+        f"livenodes.kubelet.{name}",
+        *arguments,
+    ]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=ansible.home,
+        env={**ansible.environment, "COLUMNS": "100"},
+        start_new_session=True,
+    ) as process:
         os.close(theirs)
         seen = b""
         with contextlib.suppress(OSError):
@@ -76,11 +111,18 @@ def test_a_rollout_that_fails_somewhere_and_its_way_back(ansible: Ansible, fleet
     code, raw = on_a_terminal(ansible, "rollout", "-e", "kubelet_config_max_failed=1")
     assert code != 0, raw
     made = report(ansible)
-    assert (made["outcome"], made["group"], made["summary"]) == ("failed", "all", {"nodes": 3, "batches": 3, "back": 1, "done": 2}), raw
+    assert (made["outcome"], made["group"], made["summary"]) == (
+        "failed",
+        "all",
+        {"nodes": 3, "batches": 3, "back": 1, "done": 2},
+    ), raw
     # Without a soak: what there would be to see of one is part of the proof.
     good = (["switched", "proven"], None)
     assert {node["name"]: (node["batch"], list(node["steps"]), node.get("verdict")) for node in made["nodes"]} == {
-        "n1": (1, *good), "node-2": (2, ["switched", "failed", "back"], "fell_back"), "n3": (3, *good)}
+        "n1": (1, *good),
+        "node-2": (2, ["switched", "failed", "back"], "fell_back"),
+        "n3": (3, *good),
+    }
     assert {node["delivery"] for node in made["nodes"]} == {"native"}
     first = made["nodes"][0]
     assert first["name"] == "node-2" and "failed to validate" in first["cause"] and first["remedy"]
@@ -107,24 +149,39 @@ def test_a_rollout_that_fails_somewhere_and_its_way_back(ansible: Ansible, fleet
     made = report(ansible)
     assert (made["outcome"], made["summary"]) == ("done", {"nodes": 3, "batches": 3, "done": 3}), back.output
     assert {node["name"]: (node["batch"], list(node["steps"])) for node in made["nodes"]} == {
-        "n1": (1, good[0]), "n3": (2, good[0]), "node-2": (3, ["switched", "back"])}
-    assert {change["nodes"]: change["text"].rpartition(" -> ")[2] for change in made["changes"]} == {2: f"kube-system/{fleet.BEFORE}", 1: "its local config"}
+        "n1": (1, good[0]),
+        "n3": (2, good[0]),
+        "node-2": (3, ["switched", "back"]),
+    }
+    assert {change["nodes"]: change["text"].rpartition(" -> ")[2] for change in made["changes"]} == {
+        2: f"kube-system/{fleet.BEFORE}",
+        1: "its local config",
+    }
     assert [line.split(" in ")[0] for line in lines(back.output)[:3]] == [
-        f"kubelet rollout: batch {number}, 1 node ({name}): 1 done" for number, name in enumerate(("n1", "n3", "node-2"), 1)]
+        f"kubelet rollout: batch {number}, 1 node ({name}): 1 done"
+        for number, name in enumerate(("n1", "n3", "node-2"), 1)
+    ]
 
 
 def test_check_mode_says_that_nothing_happened_and_a_pause_is_no_failure(ansible: Ansible) -> None:
     run = ansible.playbook("rollout", "--check", "-e", "kubelet_config_pause=true")
     assert run.code != 0
     made = report(ansible)
-    assert (made["check_mode"], made["outcome"], made["summary"]) == (True, "paused", {"nodes": 3, "batches": 0, "untouched": 3}), run.output
+    assert (made["check_mode"], made["outcome"], made["summary"]) == (
+        True,
+        "paused",
+        {"nodes": 3, "batches": 0, "untouched": 3},
+    ), run.output
     assert "Untouched hosts: n3" in made["paused"]["message"] and not made["messages"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_interrupted_run_leaves_its_report(ansible: Ansible, fleet: ServedCluster, number: signal.Signals) -> None:
     fleet.deaf.add("n3")
-    with ansible.start("rollout", "-e", "kubelet_config_serial=3", "-e", "kubelet_config_wait_timeout=60") as process, contextlib.ExitStack() as cleanup:
+    with (
+        ansible.start("rollout", "-e", "kubelet_config_serial=3", "-e", "kubelet_config_wait_timeout=60") as process,
+        contextlib.ExitStack() as cleanup,
+    ):
         cleanup.callback(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
         until = time.monotonic() + 60
         while "n3" not in fleet.assigned and time.monotonic() < until:
@@ -133,7 +190,8 @@ def test_an_interrupted_run_leaves_its_report(ansible: Ansible, fleet: ServedClu
         polls = fleet.count("GET", NODES) + 5
         while fleet.count("GET", NODES) < polls and time.monotonic() < until:
             time.sleep(0.1)
-        # Ctrl-C reaches all processes of a terminal; under ansible-core 2.17 the run waits for a worker that was not told.
+        # Ctrl-C reaches all processes of a terminal; under ansible-core 2.17 the run waits for a worker that was not
+        # told.
         (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
         # Not until its output ends: under ansible-core 2.17 a module outlives the run, and holds it open.
         assert process.wait(timeout=30) != 0

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The filters that turn hosts into nodes and plans into sources."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,9 +17,18 @@ from tests.support.objects import place
 def test_node_table() -> None:
     """Hosts in their order; of each only what it says."""
     hostvars = {
-        "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": "maxPods: 2", "kubelet_config_flags": ["--v=2"]},
+        "h1": {
+            "kubelet_config": {"maxPods": 1},
+            "kubelet_config_host": "maxPods: 2",
+            "kubelet_config_flags": ["--v=2"],
+        },
         "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
-        "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native", "assign_failure": "unreachable"},
+        "h3": {
+            "kubelet_config": {},
+            "kubelet_config_flags": [],
+            "kubelet_config_delivery": "native",
+            "assign_failure": "unreachable",
+        },
         "elsewhere": {"kubelet_config_node_name": "n2"},
     }
     table = batch.node_table(["h1", "h2", "h3"], hostvars)
@@ -33,27 +43,45 @@ def test_node_table() -> None:
     assert list(table["hosts"]) == ["h1", "n2", "h3"]
 
 
-@pytest.mark.parametrize("hostvars", [
-    {"a": {"kubelet_config_node_name": "n1"}, "b": {"kubelet_config_node_name": "n1"}},
-    {"a": {"kubelet_config_node_name": "b"}, "b": {}},
-])
+@pytest.mark.parametrize(
+    "hostvars",
+    [
+        {"a": {"kubelet_config_node_name": "n1"}, "b": {"kubelet_config_node_name": "n1"}},
+        {"a": {"kubelet_config_node_name": "b"}, "b": {}},
+    ],
+)
 def test_two_hosts_for_one_node(hostvars: dict[str, dict[str, str]]) -> None:
-    with pytest.raises(AnsibleFilterError, match=r"hosts a and b both stand for the node (n1|b): give each its own kubelet_config_node_name"):
+    with pytest.raises(
+        AnsibleFilterError,
+        match=r"hosts a and b both stand for the node (n1|b): give each its own kubelet_config_node_name",
+    ):
         batch.node_table(["a", "b"], hostvars)
 
 
 def test_plan_sources() -> None:
-    plan = {"nodes": {
-        "changes": {"source": place("a"), "action": "assign", "changes": [{}]},
-        "renamed": {"source": place("b"), "action": "assign", "changes": []},
-        "failed before": {"source": place("c"), "action": "none", "changes": [{}]},
-        "as it should be": {"source": place("d"), "action": "none", "changes": []},
-    }}
-    table = {"hosts": dict.fromkeys(plan["nodes"], "host"), "deliveries": {"renamed": "native"}, "failures": {"changes": "unreachable"}}
-    a, b, c = ({**place(name), "delivery": delivery} for name, delivery in (("a", "auto"), ("b", "native"), ("c", "auto")))
+    plan = {
+        "nodes": {
+            "changes": {"source": place("a"), "action": "assign", "changes": [{}]},
+            "renamed": {"source": place("b"), "action": "assign", "changes": []},
+            "failed before": {"source": place("c"), "action": "none", "changes": [{}]},
+            "as it should be": {"source": place("d"), "action": "none", "changes": []},
+        }
+    }
+    table = {
+        "hosts": dict.fromkeys(plan["nodes"], "host"),
+        "deliveries": {"renamed": "native"},
+        "failures": {"changes": "unreachable"},
+    }
+    a, b, c = (
+        {**place(name), "delivery": delivery} for name, delivery in (("a", "auto"), ("b", "native"), ("c", "auto"))
+    )
     assert batch.plan_sources(plan, "assign", table) == {"changes": a, "renamed": b}
     assert batch.plan_sources(plan, "verify", table) == {"renamed": b, "failed before": c}
-    assert batch.plan_sources(plan, "verify", {**table, "failures": {}}) == {"changes": a, "renamed": b, "failed before": c}
+    assert batch.plan_sources(plan, "verify", {**table, "failures": {}}) == {
+        "changes": a,
+        "renamed": b,
+        "failed before": c,
+    }
     assert batch.plan_sources(plan, "assign") == {"changes": a, "renamed": {**b, "delivery": "auto"}}
     assert batch.plan_sources(plan, "assign", {**table, "hosts": {"renamed": "host"}}) == {"renamed": b}
     with pytest.raises(AnsibleFilterError, match="the purpose is assign or verify, not 'push'"):
@@ -61,7 +89,15 @@ def test_plan_sources() -> None:
 
 
 def row(delivery: str, **more: Any) -> dict[str, Any]:
-    return {"delivery": delivery, "listening": True, "source": place(), "config_source": None, "settled": True, "reason": "", **more}
+    return {
+        "delivery": delivery,
+        "listening": True,
+        "source": place(),
+        "config_source": None,
+        "settled": True,
+        "reason": "",
+        **more,
+    }
 
 
 ROWS = {
@@ -79,7 +115,13 @@ ROWS = {
 
 def test_moving_sources() -> None:
     assert list(batch.moving_sources(ROWS, "checkpoint")) == ["native", "half moved", "not confirmed", "gone back"]
-    assert list(batch.moving_sources(ROWS, "native")) == ["moved", "half moved", "not confirmed", "gone back", "moved, flag taken away"]
+    assert list(batch.moving_sources(ROWS, "native")) == [
+        "moved",
+        "half moved",
+        "not confirmed",
+        "gone back",
+        "moved, flag taken away",
+    ]
     assert batch.moving_sources(ROWS, "native")["moved"] == place()
     with pytest.raises(AnsibleFilterError, match="the delivery is checkpoint or native, not 'auto'"):
         batch.moving_sources(ROWS, "auto")
@@ -87,4 +129,7 @@ def test_moving_sources() -> None:
 
 def test_names_as_playbooks_use_them() -> None:
     assert batch.FilterModule().filters() == {
-        "node_table": batch.node_table_of_hosts, "plan_sources": batch.plan_sources, "moving_sources": batch.moving_sources}
+        "node_table": batch.node_table_of_hosts,
+        "plan_sources": batch.plan_sources,
+        "moving_sources": batch.moving_sources,
+    }

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Who comes when in a rollout, and what became of them."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -23,14 +24,22 @@ NAMES = ("n1", "m1", "n2", "n3")
 
 
 def plan(**actions: str) -> dict[str, Any]:
-    """A plan in which each node is to be assigned (`assign`), differs without that (`differs`) or has nothing to do (`none`)."""
-    return {"nodes": {name: {"action": "assign" if what == "assign" else "none", "changes": [{}] if what == "differs" else []}
-                      for name, what in actions.items()}}
+    """A plan in which each node is to be assigned (`assign`), differs without that (`differs`) or has nothing to do
+    (`none`).
+    """
+    return {
+        "nodes": {
+            name: {"action": "assign" if what == "assign" else "none", "changes": [{}] if what == "differs" else []}
+            for name, what in actions.items()
+        }
+    }
 
 
 def table(*names: str) -> dict[str, Any]:
     """What node_table returns of hosts that are named otherwise than their nodes."""
-    return batch.node_table([f"host-{name}" for name in names], {f"host-{name}": {"kubelet_config_node_name": name} for name in names})
+    return batch.node_table(
+        [f"host-{name}" for name in names], {f"host-{name}": {"kubelet_config_node_name": name} for name in names}
+    )
 
 
 def rows(*unready: str) -> dict[str, Any]:
@@ -44,9 +53,16 @@ def test_workers_then_control_plane() -> None:
     """Only who has something to do; the control plane one at a time."""
     assert rollout.rollout_order(ALL, table(*NAMES), rows()) == {
         "stages": [{"hosts": ["host-n1", "host-n2"], "serial": [1, 1]}, {"hosts": ["host-m1"], "serial": [1]}],
-        "hosts": ["host-n1", "host-n2", "host-m1"], "resets": {"hosts": [], "serial": [1, 1]}, "rest": ["host-n3"],
-        "batches": [{"host-n1": "n1"}, {"host-n2": "n2"}, {"host-m1": "m1"}]}
-    assert rollout.rollout_order(ALL, table(*NAMES), rows(), control_plane="first")["hosts"] == ["host-m1", "host-n1", "host-n2"]
+        "hosts": ["host-n1", "host-n2", "host-m1"],
+        "resets": {"hosts": [], "serial": [1, 1]},
+        "rest": ["host-n3"],
+        "batches": [{"host-n1": "n1"}, {"host-n2": "n2"}, {"host-m1": "m1"}],
+    }
+    assert rollout.rollout_order(ALL, table(*NAMES), rows(), control_plane="first")["hosts"] == [
+        "host-m1",
+        "host-n1",
+        "host-n2",
+    ]
     with pytest.raises(AnsibleFilterError, match="kubelet_config_control_plane is 'never'"):
         rollout.rollout_order(ALL, table(*NAMES), rows(), control_plane="never")
 
@@ -58,34 +74,66 @@ def test_only_the_hosts_of_the_play() -> None:
 
 def test_nodes_that_are_not_ready_come_first_only_when_asked() -> None:
     assert rollout.rollout_order(ALL, table(*NAMES), rows("n2"))["hosts"] == ["host-n1", "host-n2", "host-m1"]
-    assert rollout.rollout_order(ALL, table(*NAMES), rows("n2"), unready_first=True)["hosts"] == ["host-n2", "host-n1", "host-m1"]
+    assert rollout.rollout_order(ALL, table(*NAMES), rows("n2"), unready_first=True)["hosts"] == [
+        "host-n2",
+        "host-n1",
+        "host-m1",
+    ]
 
 
 @pytest.mark.parametrize(("local", "serial"), [(["n2", "n3"], [2]), (["n2", "m1"], [1])])
 def test_those_that_go_back_to_their_local_config(local: list[str], serial: list[int]) -> None:
     """By themselves; one at a time where one is of the control plane."""
-    found = rollout.rollout_order({**plan(n1="assign"), "local": [*local, "elsewhere"]}, table(*NAMES), rows(), serial=2)
+    found = rollout.rollout_order(
+        {**plan(n1="assign"), "local": [*local, "elsewhere"]}, table(*NAMES), rows(), serial=2
+    )
     assert found["resets"] == {"hosts": [f"host-{name}" for name in local], "serial": serial}
-    assert sorted([*found["hosts"], *found["resets"]["hosts"], *found["rest"]]) == sorted(f"host-{name}" for name in NAMES)
+    assert sorted([*found["hosts"], *found["resets"]["hosts"], *found["rest"]]) == sorted(
+        f"host-{name}" for name in NAMES
+    )
 
 
-@pytest.mark.parametrize(("serial", "sizes"), [
-    (None, [1, 3]), ("", [1, 3]), (2, [2]), ("2", [2]), ("10%", [1]), ("50%", [2]), ([1, "75%"], [1, 3]), ("1, 50%,100%", [1, 2, 4])])
+@pytest.mark.parametrize(
+    ("serial", "sizes"),
+    [
+        (None, [1, 3]),
+        ("", [1, 3]),
+        (2, [2]),
+        ("2", [2]),
+        ("10%", [1]),
+        ("50%", [2]),
+        ([1, "75%"], [1, 3]),
+        ("1, 50%,100%", [1, 2, 4]),
+    ],
+)
 def test_serial(serial: Any, sizes: list[int]) -> None:
-    assert rollout.rollout_order(ALL, table(*NAMES), rows(), serial=serial, max_unavailable="75%")["stages"][0]["serial"] == sizes
+    assert (
+        rollout.rollout_order(ALL, table(*NAMES), rows(), serial=serial, max_unavailable="75%")["stages"][0]["serial"]
+        == sizes
+    )
 
 
 @given(st.sets(st.integers(1, 40), max_size=12), st.lists(st.integers(1, 5), min_size=1, max_size=3))
 def test_batches_are_those_that_ansible_makes(numbers: set[int], serial: list[int]) -> None:
     names = [f"n{number}" for number in sorted(numbers)]
-    found = rollout.rollout_order(plan(**dict.fromkeys(names, "assign")), table(*names), {name: {"ready": True, "control_plane": False} for name in names},
-                                  serial=serial)
+    found = rollout.rollout_order(
+        plan(**dict.fromkeys(names, "assign")),
+        table(*names),
+        {name: {"ready": True, "control_plane": False} for name in names},
+        serial=serial,
+    )
     inventory = InventoryManager(DataLoader(), [f"{','.join(found['hosts'])},"])
-    play = Play.load({"hosts": found["hosts"] or ["!all"], "serial": found["stages"][0]["serial"], "gather_facts": False})
+    play = Play.load(
+        {"hosts": found["hosts"] or ["!all"], "serial": found["stages"][0]["serial"], "gather_facts": False}
+    )
     executor = PlaybookExecutor([], inventory, VariableManager(DataLoader(), inventory), DataLoader(), {})
     made = executor._get_serialized_batches(play)  # there is no public way to ask for them
     assert [[host.name for host in batch] for batch in made] == [list(batch) for batch in found["batches"]]
-    assert all(batch[f"host-{name}"] == name for batch in found["batches"] for name in (host.removeprefix("host-") for host in batch))
+    assert all(
+        batch[f"host-{name}"] == name
+        for batch in found["batches"]
+        for name in (host.removeprefix("host-") for host in batch)
+    )
 
 
 @pytest.mark.parametrize("serial", [0, "0", "0%", "all", "-1", [1, "x"], {}])
@@ -94,11 +142,19 @@ def test_a_serial_that_is_none(serial: Any) -> None:
         rollout.rollout_order(ALL, table(*NAMES), rows(), serial=serial)
 
 
-@given(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["assign", "differs", "none"])), st.sampled_from(["first", "last"]), st.booleans())
+@given(
+    st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["assign", "differs", "none"])),
+    st.sampled_from(["first", "last"]),
+    st.booleans(),
+)
 def test_every_host_comes_once(actions: dict[str, str], control_plane: str, unready_first: bool) -> None:
-    found = rollout.rollout_order(plan(**actions), table(*NAMES), rows("n1", "n3"), control_plane=control_plane, unready_first=unready_first)
+    found = rollout.rollout_order(
+        plan(**actions), table(*NAMES), rows("n1", "n3"), control_plane=control_plane, unready_first=unready_first
+    )
     assert sorted([*found["hosts"], *found["rest"]]) == sorted(f"host-{name}" for name in NAMES)
-    assert {host.removeprefix("host-") for host in found["hosts"]} == {name for name, what in actions.items() if what != "none"}
+    assert {host.removeprefix("host-") for host in found["hosts"]} == {
+        name for name, what in actions.items() if what != "none"
+    }
 
 
 def test_rollout_batch() -> None:
@@ -106,10 +162,20 @@ def test_rollout_batch() -> None:
     order = rollout.rollout_order({**ALL, "local": ["n3"]}, table(*NAMES), rows(), serial=2)
     assert order["batches"] == [{"host-n1": "n1", "host-n2": "n2"}, {"host-m1": "m1"}, {"host-n3": "n3"}]
     found = {host: rollout.rollout_batch(order, host) for batch in order["batches"] for host in batch}
-    assert found["host-n1"] == found["host-n2"] == {
-        "nodes": order["batches"][0], "names": ["n1", "n2"], "started": False, "done": 2, "untouched": ["host-m1", "host-n3"]}
-    assert [(found[host]["started"], found[host]["done"], found[host]["untouched"]) for host in ("host-m1", "host-n3")] == [
-        (True, 3, ["host-n3"]), (True, 4, [])]
+    assert (
+        found["host-n1"]
+        == found["host-n2"]
+        == {
+            "nodes": order["batches"][0],
+            "names": ["n1", "n2"],
+            "started": False,
+            "done": 2,
+            "untouched": ["host-m1", "host-n3"],
+        }
+    )
+    assert [
+        (found[host]["started"], found[host]["done"], found[host]["untouched"]) for host in ("host-m1", "host-n3")
+    ] == [(True, 3, ["host-n3"]), (True, 4, [])]
     with pytest.raises(AnsibleFilterError, match="host-n9 is in no batch"):
         rollout.rollout_batch(order, "host-n9")
 
@@ -127,7 +193,10 @@ def test_rollout_failures() -> None:
     verified = {"nodes": {"n1": {"ok": False, "message": "silent"}, "n3": {"ok": True, "message": "runs"}}}
     soaked = {"nodes": {"m1": {"ok": False, "message": "a pod was lost"}, "n3": {"message": "no verdict in it"}}}
     assert rollout.rollout_failures(BATCH, list(BATCH), hostvars, verified, soaked, {"skipped": True}, None) == {
-        "n1": "silent; cannot be reached", "m1": "a pod was lost", "n2": "not taken back"}
+        "n1": "silent; cannot be reached",
+        "m1": "a pod was lost",
+        "n2": "not taken back",
+    }
 
 
 def test_hosts_that_were_lost_on_the_way() -> None:
@@ -135,7 +204,9 @@ def test_hosts_that_were_lost_on_the_way() -> None:
 
 
 def test_native_delivery_does_nothing_on_hosts_that_could_fail() -> None:
-    """Their variables, which take long to get, are not asked for; what an earlier rollout of the run left there would be wrong as well."""
+    """Their variables, which take long to get, are not asked for; what an earlier rollout of the run left there would
+    be wrong as well.
+    """
     verified = {"nodes": {name: {"ok": name != "n1", "message": "silent", "delivery": "native"} for name in NAMES}}
     assert rollout.rollout_failures(BATCH, list(BATCH), {}, verified) == {"n1": "silent"}
 
@@ -146,23 +217,43 @@ def info(previous: Any, active: Any = None, **more: Any) -> dict[str, Any]:
 
 def test_rollback_plan() -> None:
     """Every node by itself; nobody twice."""
-    found = rollout.rollback_plan({
-        "changed": info(reference("old"), reference("new")), "back already": info(reference("old", "8"), reference("old")),
-        "fell back": info(reference("old"), reference("old"), settled=False), "was local": info({}, reference("new")), "is local": info({}),
-        "never": info(None, reference("new"))})
-    assert {name: row["source"] for name, row in found["nodes"].items()} == {"changed": place("old"), "fell back": place("old")}
+    found = rollout.rollback_plan(
+        {
+            "changed": info(reference("old"), reference("new")),
+            "back already": info(reference("old", "8"), reference("old")),
+            "fell back": info(reference("old"), reference("old"), settled=False),
+            "was local": info({}, reference("new")),
+            "is local": info({}),
+            "never": info(None, reference("new")),
+        }
+    )
+    assert {name: row["source"] for name, row in found["nodes"].items()} == {
+        "changed": place("old"),
+        "fell back": place("old"),
+    }
     assert (found["local"], found["unknown"]) == (["was local"], ["never"])
-    assert found["text"] == ["changed: kube-system/new -> kube-system/old", "fell back: kube-system/old -> kube-system/old",
-                             "was local: kube-system/new -> its local config", "never: left alone, it is not known what it ran before"]
-    assert batch.plan_sources(found, "assign") == {name: {**place("old"), "delivery": "auto"} for name in ("changed", "fell back")}
+    assert found["text"] == [
+        "changed: kube-system/new -> kube-system/old",
+        "fell back: kube-system/old -> kube-system/old",
+        "was local: kube-system/new -> its local config",
+        "never: left alone, it is not known what it ran before",
+    ]
+    assert batch.plan_sources(found, "assign") == {
+        name: {**place("old"), "delivery": "auto"} for name in ("changed", "fell back")
+    }
 
 
 def test_rollback_to_a_variant() -> None:
-    found = rollout.rollback_plan({"n1": info(None, reference("new")), "n2": info({}, reference("named"))}, place("named"))
+    found = rollout.rollback_plan(
+        {"n1": info(None, reference("new")), "n2": info({}, reference("named"))}, place("named")
+    )
     assert (list(found["nodes"]), found["local"], found["unknown"]) == (["n1"], [], [])
 
 
 def test_names_as_playbooks_use_them() -> None:
     assert rollout.FilterModule().filters() == {
-        "rollout_order": rollout.rollout_order, "rollout_batch": rollout.rollout_batch, "rollout_failures": rollout.rollout_failures,
-        "rollback_plan": rollout.rollback_plan}
+        "rollout_order": rollout.rollout_order,
+        "rollout_batch": rollout.rollout_batch,
+        "rollout_failures": rollout.rollout_failures,
+        "rollback_plan": rollout.rollback_plan,
+    }

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The inventory plugin, as ansible-inventory runs it, before an API server that says what it is told to."""
+
 from __future__ import annotations
 
 import json
@@ -28,8 +29,13 @@ def labelled(name: str, labels: dict[str, str], addresses: dict[str, str], **fie
     return found
 
 
-MASTER = labelled("m1", {"node-role.kubernetes.io/control-plane": "", "zone": "a"}, MINE, config=status(reference("blue-1"), reference("blue-1")),
-                  source=place("blue-1"))
+MASTER = labelled(
+    "m1",
+    {"node-role.kubernetes.io/control-plane": "", "zone": "a"},
+    MINE,
+    config=status(reference("blue-1"), reference("blue-1")),
+    source=place("blue-1"),
+)
 WORKER = labelled("w1", {"zone": "b"}, {"InternalIP": "10.0.0.2"}, version="v1.30.1", ready="False")
 
 
@@ -43,13 +49,29 @@ def api() -> t.Iterator[Server]:
 @pytest.fixture
 def listing(api: Server, tmp_path: Path) -> Listing:
     """Runs ansible-inventory with a configuration file; the environment says which cluster."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "K8S_AUTH_", "KUBECONFIG"))}
-    environment |= {"HOME": str(tmp_path), "ANSIBLE_HOME": str(tmp_path / "home"), "ANSIBLE_COLLECTIONS_PATH": str(link(ROOT / ".nox" / ".cache" / "link")),
-                    "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "K8S_AUTH_HOST": api.url, "K8S_AUTH_API_KEY": "secret-token",
-                    "ANSIBLE_NOCOLOR": "1", "COLUMNS": "2000"}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ANSIBLE_", "K8S_AUTH_", "KUBECONFIG"))
+    }
+    environment |= {
+        "HOME": str(tmp_path),
+        "ANSIBLE_HOME": str(tmp_path / "home"),
+        "ANSIBLE_COLLECTIONS_PATH": str(link(ROOT / ".nox" / ".cache" / "link")),
+        "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
+        "K8S_AUTH_HOST": api.url,
+        "K8S_AUTH_API_KEY": "secret-token",
+        "ANSIBLE_NOCOLOR": "1",
+        "COLUMNS": "2000",
+    }
 
-    def run(config: dict[str, t.Any], *arguments: str, name: str = "nodes.livenodes.yml", program: str = "ansible-inventory",
-            **more: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        config: dict[str, t.Any],
+        *arguments: str,
+        name: str = "nodes.livenodes.yml",
+        program: str = "ansible-inventory",
+        **more: str,
+    ) -> subprocess.CompletedProcess[str]:
         (tmp_path / name).write_text(json.dumps({"plugin": "livenodes.kubelet.nodes", **config}))
         return inventory({**environment, **more}, tmp_path / name, *arguments, program=program)
 
@@ -68,21 +90,44 @@ def test_hosts_and_groups_from_one_request(listing: Listing, api: Server) -> Non
     hosts, groups = table(done)
     assert {name: row["ansible_host"] for name, row in hosts.items()} == {"m1": "10.0.0.1", "w1": "10.0.0.2"}
     assert {name: row["kubelet_config_node_name"] for name, row in hosts.items()} == {"m1": "m1", "w1": "w1"}
-    assert (hosts["m1"]["node_variant"], hosts["m1"]["node_labels"], hosts["w1"]["node_ready"]) == ("blue-1", MASTER["metadata"]["labels"], False)
+    assert (hosts["m1"]["node_variant"], hosts["m1"]["node_labels"], hosts["w1"]["node_ready"]) == (
+        "blue-1",
+        MASTER["metadata"]["labels"],
+        False,
+    )
     assert groups == {
-        "role_control_plane": ["m1"], "kubelet_1_20": ["m1"], "kubelet_1_30": ["w1"], "delivery_native": ["m1"], "delivery_none": ["w1"],
-        "variant_blue_1": ["m1"], "variant_local": ["w1"], "settled": ["m1", "w1"], "label_zone_a": ["m1"], "label_zone_b": ["w1"],
+        "role_control_plane": ["m1"],
+        "kubelet_1_20": ["m1"],
+        "kubelet_1_30": ["w1"],
+        "delivery_native": ["m1"],
+        "delivery_none": ["w1"],
+        "variant_blue_1": ["m1"],
+        "variant_local": ["w1"],
+        "settled": ["m1", "w1"],
+        "label_zone_a": ["m1"],
+        "label_zone_b": ["w1"],
     }
     # AWX would take the mark for the value.
     assert "__ansible_unsafe" not in done.stdout
     (seen,) = api.seen
-    assert (seen.path, seen.headers["authorization"]) == ("/api/v1/nodes?labelSelector=a%3Db%2C%21c&limit=250", "Bearer secret-token")
+    assert (seen.path, seen.headers["authorization"]) == (
+        "/api/v1/nodes?labelSelector=a%3Db%2C%21c&limit=250",
+        "Bearer secret-token",
+    )
 
 
 def test_what_users_know_of_other_inventories(listing: Listing) -> None:
-    hosts, groups = table(listing({
-        "group_by": [], "host_address": "ExternalIP", "compose": {"where": "node_addresses.InternalIP ~ ':22'"}, "groups": {"broken": "not node_ready"},
-        "keyed_groups": [{"key": "node_labels.zone", "prefix": "zone"}]}))
+    hosts, groups = table(
+        listing(
+            {
+                "group_by": [],
+                "host_address": "ExternalIP",
+                "compose": {"where": "node_addresses.InternalIP ~ ':22'"},
+                "groups": {"broken": "not node_ready"},
+                "keyed_groups": [{"key": "node_labels.zone", "prefix": "zone"}],
+            }
+        )
+    )
     assert [row.get("ansible_host") for row in hosts.values()] == ["192.0.2.1", None]
     assert "10.0.0.1:22" in str(hosts["m1"]["where"])
     assert groups == {"broken": ["w1"], "zone_a": ["m1"], "zone_b": ["w1"]}
@@ -96,9 +141,14 @@ def test_a_strict_expression_that_fails(listing: Listing) -> None:
     assert "Could not set x for host m1" in " ".join(done.stderr.split()), done.stderr
 
 
-@pytest.mark.parametrize("text", [
-    "v1.20.2 {{ 6 * 7 }}", "{% if true %}{{ 6 * 7 }}{% endif %}", "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ 6 * 7 ]]",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "v1.20.2 {{ 6 * 7 }}",
+        "{% if true %}{{ 6 * 7 }}{% endif %}",
+        "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ 6 * 7 ]]",
+    ],
+)
 def test_what_a_node_says_of_itself_is_no_template(listing: Listing, api: Server, text: str) -> None:
     api.say(Answer(body=items(node(version=text))))
     hosts, _groups = table(listing({"compose": {"copy": "node_kubelet_version"}}))
@@ -125,12 +175,21 @@ def test_cache(listing: Listing, api: Server, tmp_path: Path) -> None:
     assert not [path for path in (tmp_path / "cache").iterdir() if "secret-token" in path.read_text()]
 
 
-@pytest.mark.parametrize(("config", "words"), [
-    ({"label_selector": "a=b", "colour": 1}, "unknown options colour, label_selector: `ansible-doc -t inventory livenodes.kubelet.nodes` has those there are"),
-    ({"validate_certs": "maybe"}, "The value 'maybe' is not a valid boolean"),
-    ({"kubeconfig": "/nowhere"}, "no kubeconfig at /nowhere: name one with the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG"),
-    ({"host_address": "InternalIp"}, "InternalIP, ExternalIP, Hostname"),
-])
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (
+            {"label_selector": "a=b", "colour": 1},
+            "unknown options colour, label_selector: `ansible-doc -t inventory livenodes.kubelet.nodes` has those there are",
+        ),
+        ({"validate_certs": "maybe"}, "The value 'maybe' is not a valid boolean"),
+        (
+            {"kubeconfig": "/nowhere"},
+            "no kubeconfig at /nowhere: name one with the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG",
+        ),
+        ({"host_address": "InternalIp"}, "InternalIP, ExternalIP, Hostname"),
+    ],
+)
 def test_what_is_wrong_with_the_file(listing: Listing, api: Server, config: dict[str, t.Any], words: str) -> None:
     done = listing(config)
     said = " ".join(done.stderr.split())
@@ -145,7 +204,10 @@ def test_what_is_wrong_with_the_cluster(listing: Listing, api: Server) -> None:
     done = listing({})
     said = " ".join(done.stderr.split())
     assert done.returncode != 0
-    assert "nodes.livenodes.yml: nodes is forbidden: user x cannot list (the user in use lacks this permission; docs/rbac.yaml" in said
+    assert (
+        "nodes.livenodes.yml: nodes is forbidden: user x cannot list (the user in use lacks this permission; docs/rbac.yaml"
+        in said
+    )
 
 
 @pytest.mark.parametrize(("name", "mine"), [("a.livenodes.yaml", True), ("nodes.yml", False)])

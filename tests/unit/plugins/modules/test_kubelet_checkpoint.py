@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The module's states, one after another on a real folder, with check mode and diff beside each."""
+
 from __future__ import annotations
 
 import errno
@@ -21,11 +22,24 @@ Run = t.Callable[..., dict[str, t.Any]]
 
 
 def source(name: str) -> dict[str, str]:
-    return {"namespace": "kube-system", "name": name, "uid": f"uid-{name}", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
+    return {
+        "namespace": "kube-system",
+        "name": name,
+        "uid": f"uid-{name}",
+        "resourceVersion": "7",
+        "kubeletConfigKey": "kubelet",
+    }
 
 
 def config(**fields: t.Any) -> str:
-    return json.dumps({"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", **fields}, indent=2, sort_keys=True) + "\n"
+    return (
+        json.dumps(
+            {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", **fields},
+            indent=2,
+            sort_keys=True,
+        )
+        + "\n"
+    )
 
 
 TEXTS = {"a": config(maxPods=61), "b": config(maxPods=62, staticPodURLHeader={"Authorization": ["Bearer secret"]})}
@@ -42,7 +56,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
     def once(options: dict[str, t.Any], **internal: t.Any) -> dict[str, t.Any]:
         given = {"config_dir": str(folder), **options, **{f"_ansible_{key}": value for key, value in internal.items()}}
-        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())
+        monkeypatch.setattr(
+            "ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode()
+        )
         monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
         with pytest.raises(SystemExit):
             kubelet_checkpoint.main()
@@ -58,7 +74,20 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         foretold = once(given, check_mode=True, diff=True)
         assert sorted((str(path), path.lstat().st_mtime_ns) for path in tmp_path.rglob("*")) == before
         done = once(given, diff=True)
-        for key in ("changed", "failed", "msg", "restart_needed", "assigned", "active", "lastKnownGood", "error", "trial", "config", "checkpoint", "diff"):
+        for key in (
+            "changed",
+            "failed",
+            "msg",
+            "restart_needed",
+            "assigned",
+            "active",
+            "lastKnownGood",
+            "error",
+            "trial",
+            "config",
+            "checkpoint",
+            "diff",
+        ):
             assert foretold.get(key) == done.get(key), key
         return done
 
@@ -71,7 +100,10 @@ def store(tmp_path: Path) -> Store:
 
 
 def status(result: dict[str, t.Any]) -> tuple[t.Any, ...]:
-    return (*(result[part] and result[part]["name"] for part in ("assigned", "active", "lastKnownGood")), result["error"])
+    return (
+        *(result[part] and result[part]["name"] for part in ("assigned", "active", "lastKnownGood")),
+        result["error"],
+    )
 
 
 def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
@@ -80,17 +112,40 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert Path(first["checkpoint"], "kubelet").read_text() == TEXTS["a"]
     assert not run("staged", "a")["changed"]
 
-    done = run("assigned", "a", trial_seconds=300, confirm_seconds=60, was_healthy=True, kubelet_version="v1.20.2", state_files=["/x"])
+    done = run(
+        "assigned",
+        "a",
+        trial_seconds=300,
+        confirm_seconds=60,
+        was_healthy=True,
+        kubelet_version="v1.20.2",
+        state_files=["/x"],
+    )
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("a", "a", None, ""))
-    assert done["trial"] == {"to": source("a"), "back": None, "seconds": 300, "confirmed": False, "failed": "", "kubelet_version": "v1.20.2"}
+    assert done["trial"] == {
+        "to": source("a"),
+        "back": None,
+        "seconds": 300,
+        "confirmed": False,
+        "failed": "",
+        "kubelet_version": "v1.20.2",
+    }
     assert Path(done["config"]).read_text() == TEXTS["a"]
     assert '"maxPods": 60' in done["diff"]["before"] or done["diff"]["before"] == ""
     assert '"maxPods": 61' in done["diff"]["after"]
     armed = store.trial()
     assert armed is not None
-    assert (armed.extra, [item["path"] for item in armed.state_files]) == ({"confirm_seconds": 60, "was_healthy": True}, ["/x"])
+    assert (armed.extra, [item["path"] for item in armed.state_files]) == (
+        {"confirm_seconds": 60, "was_healthy": True},
+        ["/x"],
+    )
     again = run("assigned", "a", trial_seconds=300)
-    assert (again["changed"], again["restart_needed"], again["diff"]["before"], again["diff"]["after"]) == (False, False, "", "")
+    assert (again["changed"], again["restart_needed"], again["diff"]["before"], again["diff"]["after"]) == (
+        False,
+        False,
+        "",
+        "",
+    )
 
     assert run("confirmed", "a")["trial"]["confirmed"]
     assert not run("confirmed")["changed"]
@@ -112,7 +167,9 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     done = run("assigned", "b")
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "b", "a", ""))
     done = run("assigned", "a")
-    assert (status(done), done["trial"]["back"]) == (("a", "a", "a", ""), source("b")), "what ran until now is the way back from what had been good"
+    assert (status(done), done["trial"]["back"]) == (("a", "a", "a", ""), source("b")), (
+        "what ran until now is the way back from what had been good"
+    )
 
     assert "is in use: reset without `remove` first" in run("reset", remove=True)["msg"]
     done = run("reset")
@@ -128,8 +185,13 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
 
 
 def test_text_that_ansible_has_made_a_mapping_of(run: Run) -> None:
-    done = run("staged", source=source("c"), data={"kubelet": {"kind": "KubeletConfiguration", "maxPods": 61}, "more": "text"})
-    assert json.loads(Path(done["checkpoint"], "kubelet").read_text()) == {"kind": "KubeletConfiguration", "maxPods": 61}
+    done = run(
+        "staged", source=source("c"), data={"kubelet": {"kind": "KubeletConfiguration", "maxPods": 61}, "more": "text"}
+    )
+    assert json.loads(Path(done["checkpoint"], "kubelet").read_text()) == {
+        "kind": "KubeletConfiguration",
+        "maxPods": 61,
+    }
     assert Path(done["checkpoint"], "more").read_text() == "text"
 
 
@@ -149,16 +211,27 @@ def test_old_checkpoints_go(run: Run, store: Store) -> None:
     store.verify(source("b"))
 
 
-@pytest.mark.parametrize(("state", "options", "words"), [
-    ("assigned", {}, "state is assigned but all of the following are missing: source"),
-    ("staged", {"source": {"name": "a"}}, "missing required arguments: resource_version, uid"),
-    ("assigned", {"source": source("a")}, "does not exist: stage ConfigMap kube-system/a at resourceVersion 7 again"),
-    ("staged", {"source": source("a"), "data": {"a/b": "x", "kubelet": "x"}}, "only base names"),
-    ("staged", {"source": {**source("a"), "uid": "../x"}, "data": {"kubelet": "x"}}, "uid '../x'"),
-    ("assigned", {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": None}, "give local_config"),
-    ("assigned", {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": "/no/such/file"}, "no kubelet config file"),
-    ("confirmed", {}, "nothing is to be confirmed"),
-])
+@pytest.mark.parametrize(
+    ("state", "options", "words"),
+    [
+        ("assigned", {}, "state is assigned but all of the following are missing: source"),
+        ("staged", {"source": {"name": "a"}}, "missing required arguments: resource_version, uid"),
+        (
+            "assigned",
+            {"source": source("a")},
+            "does not exist: stage ConfigMap kube-system/a at resourceVersion 7 again",
+        ),
+        ("staged", {"source": source("a"), "data": {"a/b": "x", "kubelet": "x"}}, "only base names"),
+        ("staged", {"source": {**source("a"), "uid": "../x"}, "data": {"kubelet": "x"}}, "uid '../x'"),
+        ("assigned", {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": None}, "give local_config"),
+        (
+            "assigned",
+            {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": "/no/such/file"},
+            "no kubelet config file",
+        ),
+        ("confirmed", {}, "nothing is to be confirmed"),
+    ],
+)
 def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -> None:
     result = run(state, **options)
     assert result["failed"]
@@ -167,7 +240,10 @@ def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -
 
 def test_something_else_is_assigned(run: Run) -> None:
     run("assigned", "a")
-    assert "ConfigMap kube-system/b at resourceVersion 7 is to be confirmed, but ConfigMap kube-system/a" in run("confirmed", "b")["msg"]
+    assert (
+        "ConfigMap kube-system/b at resourceVersion 7 is to be confirmed, but ConfigMap kube-system/a"
+        in run("confirmed", "b")["msg"]
+    )
 
 
 def test_taken_back_although_the_disk_is_full(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +254,11 @@ def test_taken_back_although_the_disk_is_full(run: Run, store: Store, monkeypatc
 
     monkeypatch.setattr(OS, "write", full)
     done = run("rolled_back", reason="pods were lost")
-    assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("a", None, None, "pods were lost")), done
+    assert (done["changed"], done["restart_needed"], status(done)) == (
+        True,
+        True,
+        ("a", None, None, "pods were lost"),
+    ), done
     assert "store/trial: cannot write: No space left on device" in json.dumps(done["warnings"])
     assert store.active_source() is None
 
@@ -200,7 +280,9 @@ def test_damaged_meta_files_are_told_and_mended(run: Run, store: Store) -> None:
     assert status(run("reset")) == (None, None, None, "")
 
 
-def test_a_store_in_use(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_in_use(
+    run: Run, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     run("assigned", "a")
     given = {"config_dir": store.config_dir, "state": "reset", "lock_timeout": 0}
     monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())

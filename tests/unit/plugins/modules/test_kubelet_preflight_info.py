@@ -13,8 +13,21 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node import preflight, unit
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
 
-SHOWN = {"Id": "kubelet.service", "LoadState": "loaded", "Type": "simple", "FragmentPath": "/lib/kubelet.service", "MainPID": "72", "ActiveState": "active"}
-ARGV = ["/usr/bin/kubelet", "--config=/etc/kubelet.yaml", "--config-dir=/etc/kubelet.d", "--manifest-url-header=Authorization:hunter2", "--max-pods=61"]
+SHOWN = {
+    "Id": "kubelet.service",
+    "LoadState": "loaded",
+    "Type": "simple",
+    "FragmentPath": "/lib/kubelet.service",
+    "MainPID": "72",
+    "ActiveState": "active",
+}
+ARGV = [
+    "/usr/bin/kubelet",
+    "--config=/etc/kubelet.yaml",
+    "--config-dir=/etc/kubelet.d",
+    "--manifest-url-header=Authorization:hunter2",
+    "--max-pods=61",
+]
 
 
 class Node:
@@ -37,7 +50,11 @@ class Node:
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         words = list(argv)
-        out = "".join(f"{key}={value}\n" for key, value in self.shown.items()) if words[:2] == ["systemctl", "show"] else ""
+        out = (
+            "".join(f"{key}={value}\n" for key, value in self.shown.items())
+            if words[:2] == ["systemctl", "show"]
+            else ""
+        )
         out = "Kubernetes v1.20.2\n" if words[1:] == ["--version"] else out
         return subprocess.CompletedProcess(words, 0 if out else 1, out, "")
 
@@ -53,8 +70,17 @@ def node(tmp_path: Path) -> Node:
 def test_one_look_shows_unit_and_host(node: Node) -> None:
     found = node.look()
     kubelet = found["kubelet"]
-    assert (kubelet["form"], kubelet["version"], kubelet["command_source"], kubelet["changes_at_restart"]) == ("plain", "v1.20.2", "process", False)
-    assert kubelet["config_dir_files"] == ["/etc/kubelet.d/10-a.conf", "/etc/kubelet.d/20-b.conf", "/etc/kubelet.d/sub/30-c.conf"]
+    assert (kubelet["form"], kubelet["version"], kubelet["command_source"], kubelet["changes_at_restart"]) == (
+        "plain",
+        "v1.20.2",
+        "process",
+        False,
+    )
+    assert kubelet["config_dir_files"] == [
+        "/etc/kubelet.d/10-a.conf",
+        "/etc/kubelet.d/20-b.conf",
+        "/etc/kubelet.d/sub/30-c.conf",
+    ]
     assert kubelet["shadowed"]["maxPods"] == {"flag": "--max-pods=61", "file": "/lib/kubelet.service", "line": 2}
     assert "hunter2" not in json.dumps(found)
     assert "--manifest-url-header=********" in kubelet["command"]
@@ -88,7 +114,9 @@ def test_a_staged_config_is_checked_and_held_against_the_host(node: Node) -> Non
 
 
 def test_what_the_unit_names_by_itself_is_held_against_the_host(node: Node) -> None:
-    node.write("/proc/72/cmdline", "\0".join([word.replace("/etc/kubelet.yaml", "/store/kubelet") for word in ARGV] + [""]))
+    node.write(
+        "/proc/72/cmdline", "\0".join([word.replace("/etc/kubelet.yaml", "/store/kubelet") for word in ARGV] + [""])
+    )
     node.write("/store/kubelet", 'kind: KubeletConfiguration\nresolvConf: ""\n')
     assert node.look()["problems"] == []
     assert [problem["path"] for problem in node.look(local=True)["problems"]] == ["resolvConf"]
@@ -104,18 +132,29 @@ def test_the_disk_is_looked_at_where_that_is_asked_for(node: Node) -> None:
 
 def test_secret_flags_in_both_forms_are_masked() -> None:
     assert preflight.masked(["--manifest-url-header", "A:hunter2", "--max-pods", "1", "--manifest_url_header=A:b"]) == [
-        "--manifest-url-header", "********", "--max-pods", "1", "--manifest_url_header=********"]
+        "--manifest-url-header",
+        "********",
+        "--max-pods",
+        "1",
+        "--manifest_url_header=********",
+    ]
 
 
-def run_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **options: t.Any) -> dict[str, t.Any]:
-    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": options}).encode())
+def run_module(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **options: t.Any
+) -> dict[str, t.Any]:
+    monkeypatch.setattr(
+        "ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": options}).encode()
+    )
     monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
     with pytest.raises(SystemExit):
         kubelet_preflight_info.main()
     return t.cast("dict[str, t.Any]", json.loads(capsys.readouterr().out))
 
 
-def test_the_module_passes_options_on_and_masks_secrets(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_module_passes_options_on_and_masks_secrets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     seen: list[t.Any] = []
 
     def look(*arguments: t.Any, **dummy: t.Any) -> dict[str, t.Any]:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Options of the modules: what goes with what is said before anything is asked of a cluster."""
+
 from __future__ import annotations
 
 import importlib
@@ -20,7 +21,9 @@ PLUGINS = "ansible_collections.livenodes.kubelet.plugins.modules"
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: t.Any) -> t.Callable[[str, dict[str, t.Any]], dict[str, t.Any]]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: t.Any
+) -> t.Callable[[str, dict[str, t.Any]], dict[str, t.Any]]:
     """Run a module's main and return what it prints. There is no cluster: what gets beyond the options fails for that."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST"):
@@ -28,7 +31,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
     def runner(name: str, options: dict[str, t.Any], **internal: t.Any) -> dict[str, t.Any]:
         given = {**options, **{f"_ansible_{key}": value for key, value in internal.items()}}
-        monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())
+        monkeypatch.setattr(
+            "ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode()
+        )
         monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
         with pytest.raises(SystemExit):
             importlib.import_module(f"{PLUGINS}.{name}").main()
@@ -41,47 +46,96 @@ Run = t.Callable[..., dict[str, t.Any]]
 NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
 
 
-@pytest.mark.parametrize(("name", "options"), [
-    ("kubelet_config_forecast", {"plan": {}, "current": {}, "refuse": "false", "allow_pods": "3"}),
-    ("kubelet_configz_facts", {}), ("node_config_info", {"nodes": ["n1"]}), ("kubelet_configmap", {"variants": {}}), ("kubelet_configmap", {"src": ["a"]}),
-    ("kubelet_config_drift_info", {}), ("kubelet_config_drift_info", {"nodes": ["n1"], "hosts": {"n1": {}}}),
-    ("kubelet_configmap", {"state": "pruned"}), ("kubelet_configmap", {"state": "kubeadm", "node_configs": {"n1": None}}),
-    ("node_config_source", NAMED), ("node_config_source", {"sources": {"n1": place()}}),
-    ("node_config_source", {"state": "absent", "nodes": ["n1"]}), ("node_config_source", {"state": "verified", "nodes": ["n1"]}),
-    ("kubelet_rollout_lease", {"nodes": ["n1"], "group": "a", "holder": "me", "duration": "60", "wait": "5"}),
-    ("kubelet_rollout_lease", {"state": "released", "lease": {}}), ("kubelet_rollout_gate", {"nodes": []}),
-    ("kubelet_rollout_gate", {"nodes": "n1,n2", "max_unavailable": 2, "allow_unready": "yes", "pause": "true", "started": "no", "timeout": "10", "pods": "1"}),
-    ("node_soak", {"nodes": ["n1"], "seconds": "30", "allow_pod_loss": True, "pods_timeout": "10"}), ("node_soak", {"sources": {"n1": place()}}),
-    ("node_drain", {"nodes": ["n1"], "timeout": "60", "grace_period": "0", "force": "true", "delete_emptydir_data": "yes"}),
-    ("node_drain", {"nodes": ["n1"], "state": "restored"}),
-    ("node_config_source", {"state": "verified", "nodes": ["n1"], "pods": {}, "allow_pod_loss": 2, "pods_timeout": "10", "lease": {}}),
-    ("node_config_source", {"state": "verified", "sources": {}}), ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
-])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("kubelet_config_forecast", {"plan": {}, "current": {}, "refuse": "false", "allow_pods": "3"}),
+        ("kubelet_configz_facts", {}),
+        ("node_config_info", {"nodes": ["n1"]}),
+        ("kubelet_configmap", {"variants": {}}),
+        ("kubelet_configmap", {"src": ["a"]}),
+        ("kubelet_config_drift_info", {}),
+        ("kubelet_config_drift_info", {"nodes": ["n1"], "hosts": {"n1": {}}}),
+        ("kubelet_configmap", {"state": "pruned"}),
+        ("kubelet_configmap", {"state": "kubeadm", "node_configs": {"n1": None}}),
+        ("node_config_source", NAMED),
+        ("node_config_source", {"sources": {"n1": place()}}),
+        ("node_config_source", {"state": "absent", "nodes": ["n1"]}),
+        ("node_config_source", {"state": "verified", "nodes": ["n1"]}),
+        ("kubelet_rollout_lease", {"nodes": ["n1"], "group": "a", "holder": "me", "duration": "60", "wait": "5"}),
+        ("kubelet_rollout_lease", {"state": "released", "lease": {}}),
+        ("kubelet_rollout_gate", {"nodes": []}),
+        (
+            "kubelet_rollout_gate",
+            {
+                "nodes": "n1,n2",
+                "max_unavailable": 2,
+                "allow_unready": "yes",
+                "pause": "true",
+                "started": "no",
+                "timeout": "10",
+                "pods": "1",
+            },
+        ),
+        ("node_soak", {"nodes": ["n1"], "seconds": "30", "allow_pod_loss": True, "pods_timeout": "10"}),
+        ("node_soak", {"sources": {"n1": place()}}),
+        (
+            "node_drain",
+            {"nodes": ["n1"], "timeout": "60", "grace_period": "0", "force": "true", "delete_emptydir_data": "yes"},
+        ),
+        ("node_drain", {"nodes": ["n1"], "state": "restored"}),
+        (
+            "node_config_source",
+            {"state": "verified", "nodes": ["n1"], "pods": {}, "allow_pod_loss": 2, "pods_timeout": "10", "lease": {}},
+        ),
+        ("node_config_source", {"state": "verified", "sources": {}}),
+        ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
+    ],
+)
 def test_options_that_go_together(run: Run, name: str, options: dict[str, t.Any]) -> None:
     assert run(name, options)["msg"].startswith("no kubeconfig at ")
 
 
-@pytest.mark.parametrize(("name", "options", "text"), [
-    ("kubelet_configmap", {}, "state is present but any of the following are missing: variants, src"),
-    ("kubelet_configmap", {"state": "gone"}, "value of state must be one of: present, pruned, kubeadm"),
-    ("kubelet_configmap", {"state": "kubeadm"}, "state is kubeadm but all of the following are missing: node_configs"),
-    ("node_config_source", {}, "one of the following is required: nodes, sources"),
-    ("node_config_source", {"nodes": ["n1"]}, "state is present but any of the following are missing: source, sources"),
-    ("node_config_source", {"source": {"name": "a"}}, "one of the following is required: nodes, sources"),
-    ("node_config_source", {**NAMED, "sources": {}}, "parameters are mutually exclusive"),
-    ("node_config_source", {"nodes": ["n1"], "source": {"namespace": "a"}}, "missing required arguments: name"),
-    ("kubelet_rollout_lease", {}, "state is held but all of the following are missing: nodes, group, holder"),
-    ("kubelet_rollout_lease", {"state": "released"}, "state is released but all of the following are missing: lease"),
-    ("kubelet_rollout_gate", {}, "missing required arguments: nodes"),
-    ("node_soak", {}, "one of the following is required: nodes, sources"),
-    ("node_soak", {"nodes": ["n1"], "seconds": "long"}, "seconds"),
-    ("node_drain", {}, "missing required arguments: nodes"),
-    ("node_drain", {"nodes": ["n1"], "state": "gone"}, "value of state must be one of: drained, restored"),
-    ("kubelet_config_forecast", {"plan": {}}, "missing required arguments: current"),
-    ("kubelet_config_forecast", {"plan": {}, "current": {}, "allow_pods": "some"}, "argument 'allow_pods' is of type"),
-    ("kubelet_config_plan", {}, "missing required arguments: current"),
-    ("kubelet_config_plan", {"current": {}, "allow_effect": "everything"}, "value of allow_effect must be one of"),
-])
+@pytest.mark.parametrize(
+    ("name", "options", "text"),
+    [
+        ("kubelet_configmap", {}, "state is present but any of the following are missing: variants, src"),
+        ("kubelet_configmap", {"state": "gone"}, "value of state must be one of: present, pruned, kubeadm"),
+        (
+            "kubelet_configmap",
+            {"state": "kubeadm"},
+            "state is kubeadm but all of the following are missing: node_configs",
+        ),
+        ("node_config_source", {}, "one of the following is required: nodes, sources"),
+        (
+            "node_config_source",
+            {"nodes": ["n1"]},
+            "state is present but any of the following are missing: source, sources",
+        ),
+        ("node_config_source", {"source": {"name": "a"}}, "one of the following is required: nodes, sources"),
+        ("node_config_source", {**NAMED, "sources": {}}, "parameters are mutually exclusive"),
+        ("node_config_source", {"nodes": ["n1"], "source": {"namespace": "a"}}, "missing required arguments: name"),
+        ("kubelet_rollout_lease", {}, "state is held but all of the following are missing: nodes, group, holder"),
+        (
+            "kubelet_rollout_lease",
+            {"state": "released"},
+            "state is released but all of the following are missing: lease",
+        ),
+        ("kubelet_rollout_gate", {}, "missing required arguments: nodes"),
+        ("node_soak", {}, "one of the following is required: nodes, sources"),
+        ("node_soak", {"nodes": ["n1"], "seconds": "long"}, "seconds"),
+        ("node_drain", {}, "missing required arguments: nodes"),
+        ("node_drain", {"nodes": ["n1"], "state": "gone"}, "value of state must be one of: drained, restored"),
+        ("kubelet_config_forecast", {"plan": {}}, "missing required arguments: current"),
+        (
+            "kubelet_config_forecast",
+            {"plan": {}, "current": {}, "allow_pods": "some"},
+            "argument 'allow_pods' is of type",
+        ),
+        ("kubelet_config_plan", {}, "missing required arguments: current"),
+        ("kubelet_config_plan", {"current": {}, "allow_effect": "everything"}, "value of allow_effect must be one of"),
+    ],
+)
 def test_options_that_do_not(run: Run, name: str, options: dict[str, t.Any], text: str) -> None:
     result = run(name, options)
     assert result["failed"]
@@ -89,7 +143,14 @@ def test_options_that_do_not(run: Run, name: str, options: dict[str, t.Any], tex
 
 
 def current() -> dict[str, t.Any]:
-    row = {"variant": "v1", "kubelet_version": "v1.20.2", "machine_specific": [], "restored": [], "source": None, "status": {}}
+    row = {
+        "variant": "v1",
+        "kubelet_version": "v1.20.2",
+        "machine_specific": [],
+        "restored": [],
+        "source": None,
+        "status": {},
+    }
     return {"variants": {"v1": {**HEADER, **live(maxPods=110)}}, "nodes": {"n1": row}}
 
 
@@ -98,7 +159,11 @@ def test_plan(run: Run) -> None:
     result = run("kubelet_config_plan", {"current": current(), "config": {"maxPods": 50}, "name": "base"}, diff=True)
     assert (result["changed"], result["plan"]["refused"]) == (False, False)
     row = result["plan"]["nodes"]["n1"]
-    assert (row["action"], row["source"]["namespace"], row["source"]["name"].startswith("base-")) == ("assign", "kube-system", True)
+    assert (row["action"], row["source"]["namespace"], row["source"]["name"].startswith("base-")) == (
+        "assign",
+        "kube-system",
+        True,
+    )
     assert result["diff"]
     assert "diff" not in run("kubelet_config_plan", {"current": current()})
 

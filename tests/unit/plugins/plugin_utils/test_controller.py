@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """When a module runs in Ansible's own process."""
+
 from __future__ import annotations
 
 import sys
@@ -30,10 +31,26 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., bool]:
     """Run a task and return whether it ran in this process."""
     monkeypatch.setattr(Normal, "run", lambda *_given, **_named: THERE)
 
-    def runner(variables: dict[str, t.Any] | None = None, action: type[ControllerAction] = Action, environment: dict[str, t.Any] | None = None,
-               transport: str = "local", become: t.Any = None, **keywords: t.Any) -> bool:
-        task = types.SimpleNamespace(**{"action": "some.module", "args": {}, "check_mode": False, "diff": False, "async_val": 0, "delegate_to": None,
-                                        "environment": [environment or {}], **keywords})
+    def runner(
+        variables: dict[str, t.Any] | None = None,
+        action: type[ControllerAction] = Action,
+        environment: dict[str, t.Any] | None = None,
+        transport: str = "local",
+        become: t.Any = None,
+        **keywords: t.Any,
+    ) -> bool:
+        task = types.SimpleNamespace(
+            **{
+                "action": "some.module",
+                "args": {},
+                "check_mode": False,
+                "diff": False,
+                "async_val": 0,
+                "delegate_to": None,
+                "environment": [environment or {}],
+                **keywords,
+            }
+        )
         shell = types.SimpleNamespace(env_prefix=lambda **_given: "")
         connection = types.SimpleNamespace(transport=transport, become=become, _shell=shell)
         templar = types.SimpleNamespace(template=lambda value: value)
@@ -52,20 +69,38 @@ def python(path: str) -> dict[str, str]:
     return {"ansible_python_interpreter": path}
 
 
-@pytest.mark.parametrize("keywords", [
-    {}, {"variables": python("auto")}, {"variables": python("auto_silent")}, {"variables": python(sys.executable)},
-    {"variables": python(str(Path(sys.executable).with_name("python3")))}, {"environment": {"K8S_AUTH_HOST": "a"}},
-    {"delegate_to": "localhost", "variables": {"ansible_delegated_vars": {"localhost": {}}, **python("/other/python")}},
-])
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {},
+        {"variables": python("auto")},
+        {"variables": python("auto_silent")},
+        {"variables": python(sys.executable)},
+        {"variables": python(str(Path(sys.executable).with_name("python3")))},
+        {"environment": {"K8S_AUTH_HOST": "a"}},
+        {
+            "delegate_to": "localhost",
+            "variables": {"ansible_delegated_vars": {"localhost": {}}, **python("/other/python")},
+        },
+    ],
+)
 def test_here(run: Run, keywords: dict[str, t.Any]) -> None:
     assert run(**keywords)
 
 
-@pytest.mark.parametrize("keywords", [
-    {"transport": "ssh"}, {"become": object()}, {"async_val": 5}, {"variables": python("python3")}, {"variables": python("/other/python")},
-    {"environment": {"PYTHONPATH": "/a"}}, {"environment": {"LD_PRELOAD": "/a"}},
-    {"delegate_to": "localhost", "variables": {"ansible_delegated_vars": {"localhost": python("/other/python")}}},
-])
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"transport": "ssh"},
+        {"become": object()},
+        {"async_val": 5},
+        {"variables": python("python3")},
+        {"variables": python("/other/python")},
+        {"environment": {"PYTHONPATH": "/a"}},
+        {"environment": {"LD_PRELOAD": "/a"}},
+        {"delegate_to": "localhost", "variables": {"ansible_delegated_vars": {"localhost": python("/other/python")}}},
+    ],
+)
 def test_as_a_module(run: Run, keywords: dict[str, t.Any]) -> None:
     assert not run(**keywords)
 

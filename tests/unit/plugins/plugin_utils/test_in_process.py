@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What AnsibleModule does around a module's call, done in Ansible's own process."""
+
 from __future__ import annotations
 
 import datetime
@@ -16,12 +17,24 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.definit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError, MissingLibrary
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_process
 
-SPEC: dict[str, t.Any] = {"word": {"type": "str"}, "secret": {"type": "str", "no_log": True}, "old": {"type": "str", "removed_in_version": "9.0.0",
-                          "removed_from_collection": "livenodes.kubelet"}, "any": {"type": "raw"}}
+SPEC: dict[str, t.Any] = {
+    "word": {"type": "str"},
+    "secret": {"type": "str", "no_log": True},
+    "old": {"type": "str", "removed_in_version": "9.0.0", "removed_from_collection": "livenodes.kubelet"},
+    "any": {"type": "raw"},
+}
 
 
 def run(call: t.Callable[..., t.Any], verbosity: int = 0, **arguments: t.Any) -> dict[str, t.Any]:
-    return in_process.run(Definition(SPEC, call), "some.module", arguments, check_mode=False, diff=False, verbosity=verbosity, invocation=False)
+    return in_process.run(
+        Definition(SPEC, call),
+        "some.module",
+        arguments,
+        check_mode=False,
+        diff=False,
+        verbosity=verbosity,
+        invocation=False,
+    )
 
 
 def test_a_defect_is_a_failure_with_its_traceback_and_without_secrets() -> None:
@@ -40,6 +53,7 @@ def test_a_result_that_is_no_json_is_a_defect() -> None:
 
 def test_no_library() -> None:
     """Somebody else may have it."""
+
     def call(*_given: t.Any) -> t.NoReturn:
         raise MissingLibrary("none")
 
@@ -71,7 +85,11 @@ def test_arguments_are_what_a_module_would_get() -> None:
         """As Ansible marks what it must not template."""
 
     seen: list[t.Any] = []
-    run(lambda options, _check: seen.append(options) or {}, word=Text("a"), any={1: (datetime.date(2026, 1, 2), Text("b"))})
+    run(
+        lambda options, _check: seen.append(options) or {},
+        word=Text("a"),
+        any={1: (datetime.date(2026, 1, 2), Text("b"))},
+    )
     assert seen[0]["any"] == {"1": ["2026-01-02", "b"]}
     assert type(seen[0]["word"]) is str and type(seen[0]["any"]["1"][1]) is str  # pylint: disable=unidiomatic-typecheck  # a subclass will not do
 

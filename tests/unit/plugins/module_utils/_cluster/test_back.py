@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The way back from an assignment that failed."""
+
 from __future__ import annotations
 
 import typing as t
@@ -9,7 +10,11 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import back
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import annotation, configz, identity
 from tests.support.calls import NODES
 from tests.support.cluster import Clock, Cluster
@@ -26,22 +31,34 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def row(previous: dict[str, str] | None = None, delivery: str = "native", source: dict[str, str] | None = None) -> dict[str, t.Any]:
+def row(
+    previous: dict[str, str] | None = None, delivery: str = "native", source: dict[str, str] | None = None
+) -> dict[str, t.Any]:
     """An assignment as node_config_source returns it."""
     return {"changed": True, "delivery": delivery, "source": source or place("bad"), "previous": previous}
 
 
 def go(cluster: Cluster, check_mode: bool = False, **rows: t.Any) -> dict[str, t.Any]:
-    return back.back(t.cast(t.Any, cluster), {"nodes": rows, "current": TABLE, "wait_timeout": 30, "wait_sleep": 2}, check_mode)
+    return back.back(
+        t.cast(t.Any, cluster), {"nodes": rows, "current": TABLE, "wait_timeout": 30, "wait_sleep": 2}, check_mode
+    )
 
 
 def test_a_kubelet_that_differs_is_pointed_back(clock: Clock) -> None:
     """And is back only when it says so itself and runs what it ran."""
-    cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)})
+    cluster = Cluster(
+        node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)}
+    )
     clock.at(10, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     clock.at(14, lambda: cluster.live.update(n1=live(maxPods=110)))
     result = go(cluster, n1=row(place("good")))
-    assert result["nodes"]["n1"] == {"changed": True, "ok": True, "state": "back", "message": "runs again what it ran before", "source": place("good")}
+    assert result["nodes"]["n1"] == {
+        "changed": True,
+        "ok": True,
+        "state": "back",
+        "message": "runs again what it ran before",
+        "source": place("good"),
+    }
     assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
     assert clock.now == 1014
     assert len([path for method, path in cluster.requests if method == "PATCH"]) == 1
@@ -53,10 +70,29 @@ def test_back_to_local(clock: Clock) -> None:
     assert "configSource" not in cluster.nodes["n1"]["spec"]
 
 
-@pytest.mark.parametrize("found", [
-    node("n1", place("bad"), status(reference("bad"), reference("good"), reference("good"), "failed to validate config, see Kubelet log for details")),
-    node("n1", marked=reference("bad"), told={**status(reference("bad"), reference("good"), error="took it back"), "started": "2025-01-01T00:00:00Z"}),
-])
+@pytest.mark.parametrize(
+    "found",
+    [
+        node(
+            "n1",
+            place("bad"),
+            status(
+                reference("bad"),
+                reference("good"),
+                reference("good"),
+                "failed to validate config, see Kubelet log for details",
+            ),
+        ),
+        node(
+            "n1",
+            marked=reference("bad"),
+            told={
+                **status(reference("bad"), reference("good"), error="took it back"),
+                "started": "2025-01-01T00:00:00Z",
+            },
+        ),
+    ],
+)
 def test_who_went_back_by_itself_keeps_the_evidence(clock: Clock, found: dict[str, t.Any]) -> None:
     cluster = Cluster(found, live={"n1": live(maxPods=110)})
     delivery = "native" if "configSource" in found["spec"] else "checkpoint"
@@ -71,7 +107,11 @@ def test_a_kubelet_that_went_back_too_far_is_pointed_at_what_it_ran(clock: Clock
     clock.at(12, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     result = go(cluster, n1=row(reference("good")))
     assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
-    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["message"], clock.now) == ("back", "runs again what it ran before", 1012)
+    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["message"], clock.now) == (
+        "back",
+        "runs again what it ran before",
+        1012,
+    )
 
 
 def test_a_guard_that_went_back_further_is_told(clock: Clock) -> None:
@@ -79,11 +119,16 @@ def test_a_guard_that_went_back_further_is_told(clock: Clock) -> None:
     told = status(reference("bad"), reference("older"), reference("older"), "took it back")
     cluster = Cluster(node("n1", marked=reference("bad"), told=told), live={"n1": live(maxPods=7)})
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
-    assert result["ok"] and "last-known-good, kube-system/older key kubelet; what it ran before, kube-system/good" in result["message"]
+    assert (
+        result["ok"]
+        and "last-known-good, kube-system/older key kubelet; what it ran before, kube-system/good" in result["message"]
+    )
 
 
 def test_a_guard_that_tells_late(clock: Clock) -> None:
-    """It went back to last-known-good while its status was still the one from before: the annotation is put back, and nothing more is waited for."""
+    """It went back to last-known-good while its status was still the one from before: the annotation is put back, and
+    nothing more is waited for.
+    """
     told = status(reference("worse"), reference("older"), reference("older"), "took it back")
     cluster = Cluster(node("n1", marked=reference("bad"), told=told), live={"n1": live(maxPods=7)})
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
@@ -92,8 +137,12 @@ def test_a_guard_that_tells_late(clock: Clock) -> None:
 
 def test_a_kubelet_that_could_not_get_it_is_pointed_back(clock: Clock) -> None:
     """It would take it up later."""
-    cluster = Cluster(node("n1", place("bad"), status(error="failed to sync: failed to download config, see Kubelet log for details")),
-                      live={"n1": live(maxPods=110)})
+    cluster = Cluster(
+        node(
+            "n1", place("bad"), status(error="failed to sync: failed to download config, see Kubelet log for details")
+        ),
+        live={"n1": live(maxPods=110)},
+    )
     clock.at(4, lambda: cluster.nodes["n1"]["status"].update(config={}))
     assert go(cluster, n1=row())["nodes"]["n1"]["ok"]
     assert clock.now == 1004
@@ -101,15 +150,22 @@ def test_a_kubelet_that_could_not_get_it_is_pointed_back(clock: Clock) -> None:
 
 def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
     """The node was refused or out of reach: only the annotation goes back."""
-    cluster = Cluster(node("n1", marked=reference("bad"), told=status(reference("good"), reference("good"))), live={"n1": live(maxPods=110)})
+    cluster = Cluster(
+        node("n1", marked=reference("bad"), told=status(reference("good"), reference("good"))),
+        live={"n1": live(maxPods=110)},
+    )
     assert go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["changed"]
-    assert cluster.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE] == annotation.text({"configMap": reference("good")})
+    assert cluster.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE] == annotation.text(
+        {"configMap": reference("good")}
+    )
 
 
 def test_a_guard_that_has_not_acted(clock: Clock) -> None:
     told = {**status(reference("bad"), reference("bad")), "error": "the node is full"}
     cluster = Cluster(node("n1", marked=reference("bad"), told=told), live={"n1": live(maxPods=110)})
-    with pytest.raises(NodesFailed, match="n1: not back within 30 s: its guard has not taken the configuration back yet"):
+    with pytest.raises(
+        NodesFailed, match="n1: not back within 30 s: its guard has not taken the configuration back yet"
+    ):
         go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))
 
 
@@ -145,7 +201,9 @@ def test_somebody_elses_assignment_is_theirs(clock: Clock) -> None:
 
 
 def test_an_api_server_that_is_away_is_sat_out(clock: Clock) -> None:
-    cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=110)})
+    cluster = Cluster(
+        node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=110)}
+    )
     clock.at(2, lambda: setattr(cluster, "outage", ApiError(0, "no answer", transient=True)))
     clock.at(6, lambda: setattr(cluster, "outage", None))
     clock.at(8, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
@@ -153,7 +211,9 @@ def test_an_api_server_that_is_away_is_sat_out(clock: Clock) -> None:
 
 
 def test_what_an_earlier_run_had_switched_is_not_held_against_what_was_live_then(clock: Clock) -> None:
-    cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)})
+    cluster = Cluster(
+        node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)}
+    )
     clock.at(2, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
     assert go(cluster, n1={**row(place("good")), "changed": False})["nodes"]["n1"]["ok"]
 

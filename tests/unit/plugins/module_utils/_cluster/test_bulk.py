@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The same work for many items."""
+
 from __future__ import annotations
 
 import threading
@@ -24,7 +25,9 @@ def test_outcomes_in_the_order_of_the_items() -> None:
         return item * 10
 
     outcomes = bulk.each(range(5), work, 8)
-    assert [(outcome.item, outcome.value, outcome.error) for outcome in outcomes] == [(item, item * 10, None) for item in range(5)]
+    assert [(outcome.item, outcome.value, outcome.error) for outcome in outcomes] == [
+        (item, item * 10, None) for item in range(5)
+    ]
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 100])

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """ConfigMap requests."""
+
 from __future__ import annotations
 
 import pytest
@@ -13,7 +14,11 @@ from tests.support.objects import configmap, items, reference
 
 GONE = ApiError(404, 'configmaps "config-a" not found', "NotFound")
 CONFLICT = ApiError(409, 'configmaps "config-a" already exists', "AlreadyExists")
-OPTIONS = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "uid-config-a", "resourceVersion": "7"}}
+OPTIONS = {
+    "kind": "DeleteOptions",
+    "apiVersion": "v1",
+    "preconditions": {"uid": "uid-config-a", "resourceVersion": "7"},
+}
 
 
 def test_paths() -> None:
@@ -24,19 +29,26 @@ def test_paths() -> None:
 
 
 def test_read() -> None:
-    with Calls(Call("GET", f"{CONFIGMAPS}/config-a", configmap()), Call("GET", f"{CONFIGMAPS}/config-a", GONE)) as session:
+    with Calls(
+        Call("GET", f"{CONFIGMAPS}/config-a", configmap()), Call("GET", f"{CONFIGMAPS}/config-a", GONE)
+    ) as session:
         assert configmaps.read(session, "kube-system", "config-a") == configmap()
         assert configmaps.read(session, "kube-system", "config-a") is None
 
 
 def test_read_refused() -> None:
-    with Calls(Call("GET", f"{CONFIGMAPS}/config-a", ApiError(403, "forbidden"))) as session, pytest.raises(ApiError, match="forbidden"):
+    with (
+        Calls(Call("GET", f"{CONFIGMAPS}/config-a", ApiError(403, "forbidden"))) as session,
+        pytest.raises(ApiError, match="forbidden"),
+    ):
         configmaps.read(session, "kube-system", "config-a")
 
 
 def test_read_managed() -> None:
     query = [("labelSelector", "app.kubernetes.io/managed-by=livenodes.kubelet")]
-    with Calls(Call("GET", CONFIGMAPS, items(configmap()), query), Call("GET", CONFIGMAPS, {"items": None}, query)) as session:
+    with Calls(
+        Call("GET", CONFIGMAPS, items(configmap()), query), Call("GET", CONFIGMAPS, {"items": None}, query)
+    ) as session:
         assert configmaps.read_managed(session, "kube-system") == [configmap()]
         assert configmaps.read_managed(session, "kube-system") == []
 
@@ -49,7 +61,9 @@ def test_create(dry_run: bool, query: tuple[tuple[str, str], ...]) -> None:
 
 def test_create_what_appeared_meanwhile() -> None:
     there = configmap(content="theirs")
-    with Calls(Call("POST", CONFIGMAPS, CONFLICT, (), configmap()), Call("GET", f"{CONFIGMAPS}/config-a", there)) as session:
+    with Calls(
+        Call("POST", CONFIGMAPS, CONFLICT, (), configmap()), Call("GET", f"{CONFIGMAPS}/config-a", there)
+    ) as session:
         assert configmaps.create(session, configmap(), False) == there
 
 
@@ -61,7 +75,10 @@ def test_create_what_appeared_and_went_away() -> None:
 
 
 def test_create_refused() -> None:
-    with Calls(Call("POST", CONFIGMAPS, ApiError(403, "forbidden"), (), configmap())) as session, pytest.raises(ApiError, match="forbidden"):
+    with (
+        Calls(Call("POST", CONFIGMAPS, ApiError(403, "forbidden"), (), configmap())) as session,
+        pytest.raises(ApiError, match="forbidden"),
+    ):
         configmaps.create(session, configmap(), False)
 
 
@@ -74,7 +91,10 @@ def test_delete_is_bound_to_what_was_read(dry_run: bool) -> None:
 
 
 def test_delete_what_is_gone_or_changed() -> None:
-    with Calls(Call("DELETE", f"{CONFIGMAPS}/config-a", GONE, (), OPTIONS), Call("DELETE", f"{CONFIGMAPS}/config-a", CONFLICT, (), OPTIONS)) as session:
+    with Calls(
+        Call("DELETE", f"{CONFIGMAPS}/config-a", GONE, (), OPTIONS),
+        Call("DELETE", f"{CONFIGMAPS}/config-a", CONFLICT, (), OPTIONS),
+    ) as session:
         configmaps.delete(session, configmap(), False)
         with pytest.raises(ApiError, match="already exists"):
             configmaps.delete(session, configmap(), False)
@@ -92,7 +112,10 @@ def test_write_key(dry_run: bool) -> None:
     """Only what was read is written over, and only the one key."""
     body = {"metadata": {"resourceVersion": "7"}, "data": {"kubelet": "x"}}
     stored = configmap(content="x", revision="8")
-    calls = [Call("PATCH", f"{CONFIGMAPS}/config-a", answer, DRY if dry_run else (), body, MERGE) for answer in (stored, CONFLICT)]
+    calls = [
+        Call("PATCH", f"{CONFIGMAPS}/config-a", answer, DRY if dry_run else (), body, MERGE)
+        for answer in (stored, CONFLICT)
+    ]
     with Calls(*calls) as session:
         assert configmaps.write_key(session, configmap(), "kubelet", "x", dry_run) == stored
         with pytest.raises(ApiError, match="already exists"):

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Drain and its undoing, on a cluster in memory whose budgets change while nobody really waits."""
+
 from __future__ import annotations
 
 import itertools
@@ -11,7 +12,11 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import cordon, drain, evict, keeper
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.pods import PODS
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import annotation
 from tests.support.calls import NODES
@@ -21,7 +26,14 @@ from tests.support.pod_cluster import PodCluster
 
 OWNED = {"owner": ("ReplicaSet", "web")}
 BUDGET = "The disruption budget web needs 1 healthy pods and has 1 currently"
-BLOCKED = ApiError(429, "Cannot evict pod as it would violate the pod's disruption budget.", "TooManyRequests", None, True, {"DisruptionBudget": BUDGET})
+BLOCKED = ApiError(
+    429,
+    "Cannot evict pod as it would violate the pod's disruption budget.",
+    "TooManyRequests",
+    None,
+    True,
+    {"DisruptionBudget": BUDGET},
+)
 AWAY = ApiError(0, "no usable answer from the API server", transient=True)
 OURS = {"holder": "somebody", "time": "2026-01-01T00:00:00.000000Z"}
 
@@ -35,7 +47,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def run(api: PodCluster, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    given = {"state": "drained", "nodes": list(api.nodes), "timeout": 60, "grace_period": None, "delete_emptydir_data": False, "force": False, "lease": None}
+    given = {
+        "state": "drained",
+        "nodes": list(api.nodes),
+        "timeout": 60,
+        "grace_period": None,
+        "delete_emptydir_data": False,
+        "force": False,
+        "lease": None,
+    }
     return drain.drain(api, {**given, **options}, check_mode)
 
 
@@ -57,16 +77,38 @@ def names(found: list[dict[str, str]]) -> list[str]:
 
 def test_drain(clock: Clock) -> None:
     """Three LISTs a node and one POST a pod; static pods and those of a DaemonSet stay."""
-    api = PodCluster(node("n1"), node("n2"), pods=[
-        pod("a", **OWNED), pod("b", "n2", **OWNED), pod("c", "n2", **OWNED),
-        pod("etcd-n1", static=True, owner=("Node", "n1")), pod("proxy", owner=("DaemonSet", "p"))])
+    api = PodCluster(
+        node("n1"),
+        node("n2"),
+        pods=[
+            pod("a", **OWNED),
+            pod("b", "n2", **OWNED),
+            pod("c", "n2", **OWNED),
+            pod("etcd-n1", static=True, owner=("Node", "n1")),
+            pod("proxy", owner=("DaemonSet", "p")),
+        ],
+    )
     result = run(api)
     assert {name: (names(row["evicted"]), names(row["skipped"])) for name, row in result["nodes"].items()} == {
-        "n1": (["a"], ["etcd-n1", "proxy"]), "n2": (["b", "c"], [])}
+        "n1": (["a"], ["etcd-n1", "proxy"]),
+        "n2": (["b", "c"], []),
+    }
     assert result["summary"] == {"nodes": 2, "changed": 2, "failed": 0, "evicted": 3}
-    assert (cordoned(api, "n1"), cordoned(api, "n2"), sorted(api.pods)) == ((True, True), (True, True), ["etcd-n1", "proxy"])
-    assert [api.count("GET", NODES), api.count("GET", "/api/v1"), api.count("GET", PODS), len(api.evictions)] == [1, 1, 2 * 3, 3]
-    assert {name: names(rows.values()) for name, rows in result["pods"].items()} == {"n1": ["etcd-n1", "proxy"], "n2": []}
+    assert (cordoned(api, "n1"), cordoned(api, "n2"), sorted(api.pods)) == (
+        (True, True),
+        (True, True),
+        ["etcd-n1", "proxy"],
+    )
+    assert [api.count("GET", NODES), api.count("GET", "/api/v1"), api.count("GET", PODS), len(api.evictions)] == [
+        1,
+        1,
+        2 * 3,
+        3,
+    ]
+    assert {name: names(rows.values()) for name, rows in result["pods"].items()} == {
+        "n1": ["etcd-n1", "proxy"],
+        "n2": [],
+    }
     assert len(api.requests) == 1 + 1 + 2 * 3 + 2 + 3
     assert {"n1", "n2"} == {line["after_header"][5:] for line in result["diff"]}
 
@@ -97,15 +139,30 @@ def test_cordoned_by_somebody_else(clock: Clock) -> None:
     assert cordoned(api) == (True, False)
     restored = run(api, state="restored")
     assert (restored["changed"], restored["nodes"]["n1"]["cordoned"], restored["nodes"]["n1"]["message"]) == (
-        False, True, "cordoned by somebody else: it stays so")
+        False,
+        True,
+        "cordoned by somebody else: it stays so",
+    )
     assert cordoned(api) == (True, False)
 
 
-@pytest.mark.parametrize(("options", "texts"), [
-    ({}, ["default/alone has no controller", "(force ", "default/both has no controller", "default/data has an emptyDir volume", "(delete_emptydir_data "]),
-    ({"force": True}, ["default/data has an emptyDir volume", "default/both has an emptyDir volume"]),
-    ({"delete_emptydir_data": True}, ["default/alone has no controller", "default/both has no controller"]),
-])
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        (
+            {},
+            [
+                "default/alone has no controller",
+                "(force ",
+                "default/both has no controller",
+                "default/data has an emptyDir volume",
+                "(delete_emptydir_data ",
+            ],
+        ),
+        ({"force": True}, ["default/data has an emptyDir volume", "default/both has an emptyDir volume"]),
+        ({"delete_emptydir_data": True}, ["default/alone has no controller", "default/both has no controller"]),
+    ],
+)
 def test_refused_before_anything_is_done(clock: Clock, options: dict[str, t.Any], texts: list[str]) -> None:
     """Also on the other nodes; each pod is named with the option that allows it."""
     data, both = pod("data", **OWNED), pod("both")
@@ -116,7 +173,9 @@ def test_refused_before_anything_is_done(clock: Clock, options: dict[str, t.Any]
     assert failed.message.startswith("draining (no node was cordoned, no pod evicted): 1 node failed.\nn1: ")
     for text in texts:
         assert text in failed.failures["n1"]
-    assert "fine" not in failed.message and failed.failures["n1"].count("default/") == len([text for text in texts if "default/" in text])
+    assert "fine" not in failed.message and failed.failures["n1"].count("default/") == len(
+        [text for text in texts if "default/" in text]
+    )
     assert {method for method, _path in api.requests} == {"GET"}
     assert failed.result["nodes"]["n1"]["message"] == failed.failures["n1"]
     assert run(api, force=True, delete_emptydir_data=True)["summary"]["evicted"] == 4
@@ -137,10 +196,16 @@ def test_a_budget_that_blocks_until_the_end(clock: Clock, monkeypatch: pytest.Mo
     api = PodCluster(node("n1"), node("n2"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", "n2", **OWNED)])
     api.budgets["a"] = BLOCKED
     failed = fail(api)
-    assert failed.failures == {"n1": f"60 s are over, and these pods are left: default/a: {BUDGET}. It stays cordoned; state restored undoes that"}
+    assert failed.failures == {
+        "n1": f"60 s are over, and these pods are left: default/a: {BUDGET}. It stays cordoned; state restored undoes that"
+    }
     assert (sorted(api.pods), clock.now, cordoned(api)) == (["a"], 1060, (True, True))
     rows = failed.result["nodes"]
-    assert (names(rows["n1"]["evicted"]), names(rows["n2"]["evicted"]), rows["n2"]["message"]) == (["b"], ["c"], "1 pods evicted")
+    assert (names(rows["n1"]["evicted"]), names(rows["n2"]["evicted"]), rows["n2"]["message"]) == (
+        ["b"],
+        ["c"],
+        "1 pods evicted",
+    )
     # At once, after 1, 2 and 4 s more, then every 5 s and at the end; the node that is done is not listed any more.
     asked = len([body for body in api.evictions if body["metadata"]["name"] == "a"])
     assert asked == 15
@@ -163,10 +228,17 @@ def test_retry_after(clock: Clock) -> None:
     assert len(api.evictions) <= 3
 
 
-@pytest.mark.parametrize("error", [
-    ApiError(500, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.", transient=True),
-    ApiError(403, "pods is forbidden: cannot create resource pods/eviction", "Forbidden"),
-])
+@pytest.mark.parametrize(
+    "error",
+    [
+        ApiError(
+            500,
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+            transient=True,
+        ),
+        ApiError(403, "pods is forbidden: cannot create resource pods/eviction", "Forbidden"),
+    ],
+)
 def test_an_eviction_that_will_never_be(clock: Clock, error: ApiError) -> None:
     """Nobody waits for it, but the other pods go."""
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED)])
@@ -180,8 +252,12 @@ def test_an_eviction_that_will_never_be(clock: Clock, error: ApiError) -> None:
 def test_a_namespace_that_goes(clock: Clock) -> None:
     """The pod goes with it."""
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    api.budgets["a"] = ApiError(403, "unable to create new content in namespace x", "Forbidden", causes={
-        "NamespaceTerminating": "namespace x is being terminated"})
+    api.budgets["a"] = ApiError(
+        403,
+        "unable to create new content in namespace x",
+        "Forbidden",
+        causes={"NamespaceTerminating": "namespace x is being terminated"},
+    )
     clock.at(8, api.pods.clear)
     assert run(api)["nodes"]["n1"]["evicted"] == []
 
@@ -199,7 +275,9 @@ def test_pods_take_time_to_go(clock: Clock) -> None:
 def test_a_pod_that_does_not_go(clock: Clock) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     api.lingering = {"a"}
-    assert "default/a: it is being deleted and not gone yet (a long grace period, a finalizer" in fail(api).failures["n1"]
+    assert (
+        "default/a: it is being deleted and not gone yet (a long grace period, a finalizer" in fail(api).failures["n1"]
+    )
 
 
 def test_only_this_pod(clock: Clock) -> None:
@@ -231,8 +309,14 @@ def test_options_of_the_eviction(clock: Clock) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     api.eviction_version = "v1"
     run(api, grace_period=0)
-    assert api.evictions == [{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"namespace": "default", "name": "a"},
-                              "deleteOptions": {"preconditions": {"uid": "uid-a"}, "gracePeriodSeconds": 0}}]
+    assert api.evictions == [
+        {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": "default", "name": "a"},
+            "deleteOptions": {"preconditions": {"uid": "uid-a"}, "gracePeriodSeconds": 0},
+        }
+    ]
 
 
 def test_check_mode(clock: Clock) -> None:
@@ -242,7 +326,13 @@ def test_check_mode(clock: Clock) -> None:
     result = run(api, check_mode=True)
     assert {name: names(row["evicted"]) for name, row in result["nodes"].items()} == {"n1": ["a"], "n2": []}
     assert result["warnings"] == [f"n2: would wait for default/b: {BUDGET}"]
-    assert (result["changed"], clock.slept, sorted(api.pods), cordoned(api), cordoned(api, "n2")) == (True, [], ["a", "b"], (False, False), (False, False))
+    assert (result["changed"], clock.slept, sorted(api.pods), cordoned(api), cordoned(api, "n2")) == (
+        True,
+        [],
+        ["a", "b"],
+        (False, False),
+        (False, False),
+    )
     assert all(body["deleteOptions"]["dryRun"] == ["All"] for body in api.evictions)
     api.budgets["b"] = ApiError(403, "forbidden")
     assert fail(api, check_mode=True).failures == {"n2": "default/b: forbidden"}
@@ -269,7 +359,10 @@ def test_pods_that_cannot_be_listed(clock: Clock) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     asking = api.request
     api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        (dummy for dummy in ()).throw(ApiError(403, "cannot list pods")) if path == PODS else asking(method, path, *given, **named))
+        (dummy for dummy in ()).throw(ApiError(403, "cannot list pods"))
+        if path == PODS
+        else asking(method, path, *given, **named)
+    )
     failed = fail(api)
     assert failed.message == "draining (no node was cordoned, no pod evicted): 1 node failed.\nn1: cannot list pods"
     assert cordoned(api) == (False, False)
@@ -279,7 +372,13 @@ def test_somebody_cordons_at_the_same_moment(clock: Clock) -> None:
     """Our patch is refused, and the cordon is theirs."""
     api = PodCluster(node("n1"))
     api.meddle = lambda name: api.nodes.update({name: node(name, revision="9", unschedulable=True)})
-    assert run(api)["nodes"]["n1"] == {"changed": False, "cordoned": True, "evicted": [], "skipped": [], "message": "no pod to evict"}
+    assert run(api)["nodes"]["n1"] == {
+        "changed": False,
+        "cordoned": True,
+        "evicted": [],
+        "skipped": [],
+        "message": "no pod to evict",
+    }
     assert cordoned(api) == (True, False)
 
 
@@ -303,23 +402,32 @@ def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     asking = api.request
     api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        node("n1") if method == "PATCH" else asking(method, path, *given, **named))
+        node("n1") if method == "PATCH" else asking(method, path, *given, **named)
+    )
     assert "did not store that: does an admission webhook" in fail(api).failures["n1"]
     assert api.evictions == []
 
 
-@pytest.mark.parametrize(("before", "changed", "after", "message"), [
-    ({"cordoned": OURS, "unschedulable": True}, True, (False, False), "uncordoned"),
-    ({"cordoned": OURS}, True, (False, False), "uncordoned by somebody else already; our mark was taken away"),
-    ({"unschedulable": True}, False, (True, False), "cordoned by somebody else: it stays so"),
-    ({}, False, (False, False), "not cordoned"),
-])
+@pytest.mark.parametrize(
+    ("before", "changed", "after", "message"),
+    [
+        ({"cordoned": OURS, "unschedulable": True}, True, (False, False), "uncordoned"),
+        ({"cordoned": OURS}, True, (False, False), "uncordoned by somebody else already; our mark was taken away"),
+        ({"unschedulable": True}, False, (True, False), "cordoned by somebody else: it stays so"),
+        ({}, False, (False, False), "not cordoned"),
+    ],
+)
 def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: tuple[bool, bool], message: str) -> None:
     """Whichever run has cordoned it; in check mode the same is said and nothing done; a second time changes nothing."""
     api = PodCluster(node("n1", **before))
     was = cordoned(api)
     assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {
-        "changed": changed, "cordoned": after[0], "evicted": [], "skipped": [], "message": message}
+        "changed": changed,
+        "cordoned": after[0],
+        "evicted": [],
+        "skipped": [],
+        "message": message,
+    }
     assert cordoned(api) == was
     result = run(api, state="restored")
     assert (result["changed"], result["nodes"]["n1"]["message"], cordoned(api)) == (changed, message, after)
@@ -331,9 +439,13 @@ def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
     api = PodCluster(node("n1", cordoned=OURS, unschedulable=True))
     asking = api.request
     api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        api.nodes["n1"] if method == "PATCH" else asking(method, path, *given, **named))
+        api.nodes["n1"] if method == "PATCH" else asking(method, path, *given, **named)
+    )
     failed = fail(api, state="restored")
-    assert "did not store that: does an admission webhook" in failed.failures["n1"] and failed.result["nodes"]["n1"]["cordoned"]
+    assert (
+        "did not store that: does an admission webhook" in failed.failures["n1"]
+        and failed.result["nodes"]["n1"]["cordoned"]
+    )
 
 
 def test_no_nodes(clock: Clock) -> None:
@@ -346,7 +458,8 @@ def test_a_server_without_evictions(clock: Clock) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     asking = api.request
     api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        {"resources": []} if path == evict.DISCOVERY else asking(method, path, *given, **named))
+        {"resources": []} if path == evict.DISCOVERY else asking(method, path, *given, **named)
+    )
     with pytest.raises(ApiError, match="has no resource pods/eviction"):
         run(api)
     assert cordoned(api) == (False, False)
@@ -365,6 +478,8 @@ def test_the_lease_is_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Non
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     api.budgets["a"] = BLOCKED
     failed = fail(api, lease={"name": "rollout", "holder": "me", "duration": "30"})
-    assert failed.failures["n1"].startswith("the lease rollout is not ours any more, and these pods are left: default/a: ")
+    assert failed.failures["n1"].startswith(
+        "the lease rollout is not ours any more, and these pods are left: default/a: "
+    )
     assert renewed[0] == 0 and max(later - sooner for sooner, later in itertools.pairwise(renewed)) <= 10.01
     assert clock.now < 1045

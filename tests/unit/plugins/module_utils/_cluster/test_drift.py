@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Finding drift, on a cluster in memory: what is asked of it, and what is made of the answers."""
+
 from __future__ import annotations
 
 import typing as t
@@ -27,8 +28,11 @@ def runs(name: str = "n1", source: Reference = A, **given: t.Any) -> dict[str, t
 
 
 def cluster(*nodes: dict[str, t.Any], maps: t.Sequence[dict[str, t.Any]] | None = None, **configz: t.Any) -> Cluster:
-    return Cluster(*nodes, configmaps=[configmap(NAME, TEXT)] if maps is None else maps,
-                   live={item["metadata"]["name"]: configz.get(item["metadata"]["name"], live(maxPods=50)) for item in nodes})
+    return Cluster(
+        *nodes,
+        configmaps=[configmap(NAME, TEXT)] if maps is None else maps,
+        live={item["metadata"]["name"]: configz.get(item["metadata"]["name"], live(maxPods=50)) for item in nodes},
+    )
 
 
 def run(api: t.Any, **options: t.Any) -> dict[str, t.Any]:
@@ -45,7 +49,9 @@ def test_one_list_one_configz_a_node_one_get_a_distinct_configmap(count: int) ->
     names = [f"n{number}" for number in range(count)]
     api = cluster(*(runs(name) for name in names))
     result = run(api, nodes=names, node_configs={name: {"maxPods": 50} for name in names})
-    assert sorted(api.requests) == sorted([("GET", NODES), ("GET", f"{CONFIGMAPS}/{NAME}"), *(("GET", f"{NODES}/{name}/proxy/configz") for name in names)])
+    assert sorted(api.requests) == sorted(
+        [("GET", NODES), ("GET", f"{CONFIGMAPS}/{NAME}"), *(("GET", f"{NODES}/{name}/proxy/configz") for name in names)]
+    )
     assert result["summary"] == {"nodes": count, "drifted": 0, "differences": 0, "causes": {}, "not_looked_at": []}
     assert result["changed"] is False and result["text"][-1].startswith("drift: ")
 
@@ -53,7 +59,9 @@ def test_one_list_one_configz_a_node_one_get_a_distinct_configmap(count: int) ->
 def test_what_was_just_dumped_is_not_read_again() -> None:
     """Nodes that the table does not have are."""
     api = cluster(runs("n1"), runs("n2"), n2=live(maxPods=40))
-    table = dump.dump(api, {"nodes": ["n1", "n2"], "label_selectors": None, "facts": True}, False)["ansible_facts"]["kubelet_configz"]
+    table = dump.dump(api, {"nodes": ["n1", "n2"], "label_selectors": None, "facts": True}, False)["ansible_facts"][
+        "kubelet_configz"
+    ]
     read = run(api)
     api.requests.clear()
     assert run(api, current=table) == read
@@ -84,10 +92,13 @@ def test_causes_of_the_api() -> None:
     assert causes(cluster(runs()), **declared) == {"maxPods": "not rolled out"}
     assert causes(cluster(runs(), maps=[])) == {"(config source)": "configmap gone"}
     assert causes(cluster(runs(), maps=[]), **declared) == {"maxPods": "configmap gone"}
-    assert causes(cluster(runs(), maps=[configmap(NAME, text(maxPods=50, eventBurst=7), "7")], n1=live(maxPods=50, eventBurst=7))) == {
-        "(config source)": "configmap changed"}
+    assert causes(
+        cluster(runs(), maps=[configmap(NAME, text(maxPods=50, eventBurst=7), "7")], n1=live(maxPods=50, eventBurst=7))
+    ) == {"(config source)": "configmap changed"}
     assert causes(cluster(runs(), maps=[configmap(NAME, TEXT, "8")])) == {"(config source)": "configmap changed"}
-    assert causes(cluster(runs(config=status(A, None, error="failed to load")), n1=live(maxPods=110))) == {"maxPods": "fell back"}
+    assert causes(cluster(runs(config=status(A, None, error="failed to load")), n1=live(maxPods=110))) == {
+        "maxPods": "fell back"
+    }
     theirs = configmap("config-b", TEXT)
     del theirs["metadata"]["labels"]
     assert causes(cluster(runs(source=B), maps=[theirs]), **declared) == {"maxPods": "somebody else's source"}
@@ -111,13 +122,29 @@ def test_a_configmap_that_may_not_be_read_is_not_gone() -> None:
 
 
 def test_what_was_seen_on_the_hosts() -> None:
-    disk = {"path": "/f", "content": {"maxPods": 50, "eventBurst": 9}, "changed": 2.0, "started": 1.0, "checkpoint": None, "dropins": {}}
-    hosts = {"n1": {"kubelet": {}, "disk": disk}, "n2": {"unreachable": True, "msg": "no ssh"}, "n3": {"msg": "no systemd", "failed": False},
-             "n4": {"skipped": True}}
+    disk = {
+        "path": "/f",
+        "content": {"maxPods": 50, "eventBurst": 9},
+        "changed": 2.0,
+        "started": 1.0,
+        "checkpoint": None,
+        "dropins": {},
+    }
+    hosts = {
+        "n1": {"kubelet": {}, "disk": disk},
+        "n2": {"unreachable": True, "msg": "no ssh"},
+        "n3": {"msg": "no systemd", "failed": False},
+        "n4": {"skipped": True},
+    }
     names = ["n1", "n2", "n3", "n4", "n5"]
     result = run(cluster(*(runs(name) for name in names)), hosts=hosts)
     assert {name: row["host"] for name, row in result["nodes"].items()} == {
-        "n1": "looked at", "n2": "not looked at on the node: unreachable", "n3": "not looked at on the node: no systemd", "n4": "", "n5": ""}
+        "n1": "looked at",
+        "n2": "not looked at on the node: unreachable",
+        "n3": "not looked at on the node: no systemd",
+        "n4": "",
+        "n5": "",
+    }
     assert result["summary"]["not_looked_at"] == ["n2", "n3"]
     [row] = result["nodes"]["n1"]["drift"]
     assert (row["path"], row["disk"], row["live"], row["cause"]) == ("eventBurst", 9, 10, "edited file")
@@ -130,10 +157,15 @@ def test_the_delivery_that_is_asked_for() -> None:
 
 
 def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:
-    maps = [configmap(NAME, TEXT), configmap("kubeadm-config", data={"ClusterConfiguration": CLUSTER_CONFIG}),
-            configmap("kubelet-config-1.20", text(maxPods=40))]
+    maps = [
+        configmap(NAME, TEXT),
+        configmap("kubeadm-config", data={"ClusterConfiguration": CLUSTER_CONFIG}),
+        configmap("kubelet-config-1.20", text(maxPods=40)),
+    ]
     api = cluster(runs(), maps=maps)
-    [row] = run(api, node_configs={"n1": {"maxPods": 50}}, kubeadm_configs={"n1": {"maxPods": 50}})["nodes"]["n1"]["drift"]
+    [row] = run(api, node_configs={"n1": {"maxPods": 50}}, kubeadm_configs={"n1": {"maxPods": 50}})["nodes"]["n1"][
+        "drift"
+    ]
     assert (row["path"], row["kubeadm"], row["declared"], row["cause"]) == ("maxPods", 40, 50, "kubeadm")
     assert len(api.requests) == 5
     with pytest.raises(ClusterError, match="not made by kubeadm"):
@@ -143,9 +175,13 @@ def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:
         run(cluster(runs(), maps=maps), kubeadm_configs={"n1": {"maxPods": 50}})
 
 
-@pytest.mark.parametrize(("given", "match"), [
-    ("a: [", "node_configs: the configuration of node n1, line 1"), ({"evictionHard": 1}, "the configuration of node n1: "),
-])
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ("a: [", "node_configs: the configuration of node n1, line 1"),
+        ({"evictionHard": 1}, "the configuration of node n1: "),
+    ],
+)
 def test_what_cannot_be_declared(given: t.Any, match: str) -> None:
     with pytest.raises(ClusterError, match=match):
         run(cluster(runs()), node_configs={"n1": given})

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage dump."""
+
 from __future__ import annotations
 
 import typing as t
@@ -9,7 +10,11 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import identity
 from tests.support.calls import NODES, PAGE, Call, Calls
 from tests.support.objects import HEADER, items, node, place, reference, status
@@ -18,13 +23,20 @@ ALL: dict[str, t.Any] = {"nodes": None, "label_selectors": None, "facts": True}
 
 
 def live(name: str, answer: t.Any) -> Call:
-    return Call("GET", f"{NODES}/{name}/proxy/configz", answer if isinstance(answer, ApiError) else {"kubeletconfig": answer})
+    return Call(
+        "GET", f"{NODES}/{name}/proxy/configz", answer if isinstance(answer, ApiError) else {"kubeletconfig": answer}
+    )
 
 
 def test_dump() -> None:
     """One LIST and one GET a node; equal configurations stand once."""
     listed = items(node("n1", place(), status(reference())), node("n2", version="v1.22.1"), node("n3"))
-    with Calls(Call("GET", NODES, listed, PAGE), live("n1", {"maxPods": 110}), live("n2", {"maxPods": 50}), live("n3", {"maxPods": 110})) as session:
+    with Calls(
+        Call("GET", NODES, listed, PAGE),
+        live("n1", {"maxPods": 110}),
+        live("n2", {"maxPods": 50}),
+        live("n3", {"maxPods": 110}),
+    ) as session:
         result = dump.dump(session, ALL, False)
     assert result["changed"] is False
     table = result["ansible_facts"]["kubelet_configz"]
@@ -36,13 +48,27 @@ def test_dump() -> None:
         assert HEADER.items() <= config.items()
     assert table["variants"][variants["n2"]]["maxPods"] == 50
     assert table["nodes"]["n1"] | {"restored": None} == {
-        "variant": variants["n1"], "kubelet_version": "v1.20.2", "machine_specific": [], "restored": None, "delivery": "native",
-        "source": place(), "status": status(reference())}
-    assert (table["nodes"]["n2"]["kubelet_version"], table["nodes"]["n2"]["source"], table["nodes"]["n2"]["status"]) == ("v1.22.1", None, None)
+        "variant": variants["n1"],
+        "kubelet_version": "v1.20.2",
+        "machine_specific": [],
+        "restored": None,
+        "delivery": "native",
+        "source": place(),
+        "status": status(reference()),
+    }
+    assert (
+        table["nodes"]["n2"]["kubelet_version"],
+        table["nodes"]["n2"]["source"],
+        table["nodes"]["n2"]["status"],
+    ) == ("v1.22.1", None, None)
 
 
 def test_options_choose_the_nodes() -> None:
-    with Calls(Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE)), live("n2", {}), live("n1", {})) as session:
+    with Calls(
+        Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE)),
+        live("n2", {}),
+        live("n1", {}),
+    ) as session:
         result = dump.dump(session, {"nodes": ["n2", "n1"], "label_selectors": ["a"], "facts": True}, True)
     assert list(result["ansible_facts"]["kubelet_configz"]["nodes"]) == ["n2", "n1"]
 
@@ -59,9 +85,14 @@ def test_every_node_that_cannot_be_read_is_named() -> None:
     """And what could be read is kept."""
     refused = ApiError(403, "words")
     listed = Call("GET", NODES, items(node("n1"), node("n2"), node("n3")), PAGE)
-    with Calls(listed, live("n1", refused), live("n2", {"maxPods": 1}), live("n3", refused)) as session, pytest.raises(NodesFailed) as caught:
+    with (
+        Calls(listed, live("n1", refused), live("n2", {"maxPods": 1}), live("n3", refused)) as session,
+        pytest.raises(NodesFailed) as caught,
+    ):
         dump.dump(session, ALL, False)
-    assert caught.value.message.startswith("reading live kubelet configurations: 2 nodes failed.\nn1: reading /configz was refused (words)")
+    assert caught.value.message.startswith(
+        "reading live kubelet configurations: 2 nodes failed.\nn1: reading /configz was refused (words)"
+    )
     assert set(caught.value.failures) == {"n1", "n3"}
     assert list(caught.value.result["ansible_facts"]["kubelet_configz"]["nodes"]) == ["n2"]
 
@@ -72,6 +103,10 @@ def test_an_empty_list_is_not_all_nodes() -> None:
 
 
 def test_credentials_that_are_refused_are_no_matter_of_nodes() -> None:
-    calls = Call("GET", NODES, items(node("n1"), node("n2")), PAGE), live("n1", ApiError(401, "who are you")), live("n2", {})
+    calls = (
+        Call("GET", NODES, items(node("n1"), node("n2")), PAGE),
+        live("n1", ApiError(401, "who are you")),
+        live("n2", {}),
+    )
     with pytest.raises(ApiError, match=r"^who are you$"), Calls(*calls) as session:
         dump.dump(session, ALL, False)

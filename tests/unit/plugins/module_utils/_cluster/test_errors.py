@@ -2,9 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Messages about nodes."""
+
 from __future__ import annotations
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
 
 
 def test_nodes_failed_names_every_node() -> None:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The gate before a batch, on a cluster in memory whose state changes while nobody really waits."""
+
 from __future__ import annotations
 
 import typing as t
@@ -35,8 +36,19 @@ def group(**others: Node) -> Cluster:
 
 
 def run(api: Cluster, *batch: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    given = {"nodes": list(batch), "group_nodes": GROUP, "max_unavailable": "1", "allow_unready": False, "pause_configmap": "livenodes-kubelet-rollout",
-             "namespace": "kube-system", "pause": False, "started": False, "timeout": 0, "lease": None, "pods": False}
+    given = {
+        "nodes": list(batch),
+        "group_nodes": GROUP,
+        "max_unavailable": "1",
+        "allow_unready": False,
+        "pause_configmap": "livenodes-kubelet-rollout",
+        "namespace": "kube-system",
+        "pause": False,
+        "started": False,
+        "timeout": 0,
+        "lease": None,
+        "pods": False,
+    }
     return gate.gate(t.cast("t.Any", api), {**given, **options}, check)
 
 
@@ -50,8 +62,16 @@ def test_a_batch_that_may_begin(clock: Clock) -> None:
     """Three requests, whatever the number of nodes."""
     api = group()
     assert run(api, "n1", "n2", max_unavailable="20%", lease=LEASE) == {
-        "changed": False, "budget": {"nodes": 10, "limit": 2, "unavailable": {}, "left": 2}, "paused": None, "pods": {}}
-    assert api.requests == [("PATCH", claims.path("kube-system", "mine")), ("GET", f"{CONFIGMAPS}/livenodes-kubelet-rollout"), ("GET", NODES)]
+        "changed": False,
+        "budget": {"nodes": 10, "limit": 2, "unavailable": {}, "left": 2},
+        "paused": None,
+        "pods": {},
+    }
+    assert api.requests == [
+        ("PATCH", claims.path("kube-system", "mine")),
+        ("GET", f"{CONFIGMAPS}/livenodes-kubelet-rollout"),
+        ("GET", NODES),
+    ]
 
 
 def test_two_of_ten_not_ready_leave_nothing_of_a_fifth(clock: Clock) -> None:
@@ -61,30 +81,51 @@ def test_two_of_ten_not_ready_leave_nothing_of_a_fifth(clock: Clock) -> None:
         "n1: must not begin, also after 0 s; nothing was changed there.\n"
         "at most 2 of the group may be unavailable at once (max_unavailable: 20% of 10, rounded down, but 1 at least), and 2 outside the batch are, whoever "
         "caused it: 0 may begin, not 1. Bring them back, or raise max_unavailable, then run again:\n"
-        "n7: not Ready (KubeletReady: posting)\nn8: not Ready (KubeletReady: posting)")
-    assert error.result["budget"] == {"nodes": 10, "limit": 2, "left": 0, "unavailable": {
-        "n7": "not Ready (KubeletReady: posting)", "n8": "not Ready (KubeletReady: posting)"}}
+        "n7: not Ready (KubeletReady: posting)\nn8: not Ready (KubeletReady: posting)"
+    )
+    assert error.result["budget"] == {
+        "nodes": 10,
+        "limit": 2,
+        "left": 0,
+        "unavailable": {"n7": "not Ready (KubeletReady: posting)", "n8": "not Ready (KubeletReady: posting)"},
+    }
     assert run(api, "n1", max_unavailable="30%")["budget"]["left"] == 1
 
 
-@pytest.mark.parametrize(("bad", "why"), [
-    (node("n7", unschedulable=True), "cordoned"),
-    (node("n7", unschedulable=True, cordoned={"holder": "ops", "time": "2026-01-01T00:00:00Z"}),
-     "cordoned by this collection for ops since 2026-01-01T00:00:00Z"),
-    (node("n7", unschedulable=True, cordoned={}), "cordoned by this collection for nobody known since some time"),
-    (node("n7", config=status(error="bad")), "its configuration failed: bad"),
-    (node("n7", told={"error": "went back"}), "its configuration failed: went back"),
-    (node("n7", ready="False", config=status(error="bad"), unschedulable=True), "not Ready (KubeletReady: posting); cordoned; its configuration failed: bad"),
-])
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (node("n7", unschedulable=True), "cordoned"),
+        (
+            node("n7", unschedulable=True, cordoned={"holder": "ops", "time": "2026-01-01T00:00:00Z"}),
+            "cordoned by this collection for ops since 2026-01-01T00:00:00Z",
+        ),
+        (node("n7", unschedulable=True, cordoned={}), "cordoned by this collection for nobody known since some time"),
+        (node("n7", config=status(error="bad")), "its configuration failed: bad"),
+        (node("n7", told={"error": "went back"}), "its configuration failed: went back"),
+        (
+            node("n7", ready="False", config=status(error="bad"), unschedulable=True),
+            "not Ready (KubeletReady: posting); cordoned; its configuration failed: bad",
+        ),
+    ],
+)
 def test_whoever_caused_it(clock: Clock, bad: Node, why: str) -> None:
     error = refused(group(n7=bad), "n1")
     assert error.result["budget"]["unavailable"] == {"n7": why}
-    assert f"1 outside the batch is, whoever caused it: 0 may begin, not 1. Bring them back, or raise max_unavailable, then run again:\nn7: {why}" in (
-        error.message)
+    assert (
+        f"1 outside the batch is, whoever caused it: 0 may begin, not 1. Bring them back, or raise max_unavailable, then run again:\nn7: {why}"
+        in (error.message)
+    )
 
 
-@pytest.mark.parametrize("bad", [
-    node("n7", unschedulable=True), node("n7", config=status(error="bad")), node("n7", config=status(error="bad"), unschedulable=True, cordoned={})])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        node("n7", unschedulable=True),
+        node("n7", config=status(error="bad")),
+        node("n7", config=status(error="bad"), unschedulable=True, cordoned={}),
+    ],
+)
 def test_a_node_of_the_batch_counts_once(clock: Clock, bad: Node) -> None:
     """Nothing more is down with it than was before."""
     assert run(group(n7=bad), "n7")["budget"]["left"] == 1
@@ -98,8 +139,10 @@ def test_our_own_cordon_of_a_node_of_the_batch_is_not_shown(clock: Clock) -> Non
 
 def test_a_node_that_cannot_be_proven(clock: Clock) -> None:
     api = group(n7=node("n7", ready="False"))
-    assert ("n7: in the batch and not Ready (KubeletReady: posting), so it could not be proven that it bears the change. Bring it back first, or set "
-            "allow_unready") in refused(api, "n7").message
+    assert (
+        "n7: in the batch and not Ready (KubeletReady: posting), so it could not be proven that it bears the change. Bring it back first, or set "
+        "allow_unready"
+    ) in refused(api, "n7").message
     assert run(api, "n7", allow_unready=True)["budget"]["unavailable"] == {"n7": "not Ready (KubeletReady: posting)"}
 
 
@@ -117,15 +160,19 @@ def test_a_batch_that_could_never_begin(clock: Clock) -> None:
     error = refused(api, "n1", "n2", "n3", max_unavailable="25%", timeout=600)
     assert error.message == (
         "the batch has 3 nodes (n1, n2, n3) and at most 2 of the group may be unavailable at once (max_unavailable: 25% of 10, rounded down, but 1 at least): "
-        "make batches (serial) of 2 at most, or raise max_unavailable")
+        "make batches (serial) of 2 at most, or raise max_unavailable"
+    )
     assert not api.requests
 
 
-@pytest.mark.parametrize(("options", "text"), [
-    ({"max_unavailable": "0%"}, "max_unavailable: 0% would let no node be changed"),
-    ({"max_unavailable": "some"}, "max_unavailable: 'some' is neither a number of nodes nor a percentage"),
-    ({"group_nodes": ["n2"]}, "n1: in nodes, but not in group_nodes, which has to name the whole group"),
-])
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"max_unavailable": "0%"}, "max_unavailable: 0% would let no node be changed"),
+        ({"max_unavailable": "some"}, "max_unavailable: 'some' is neither a number of nodes nor a percentage"),
+        ({"group_nodes": ["n2"]}, "n1: in nodes, but not in group_nodes, which has to name the whole group"),
+    ],
+)
 def test_nonsense(clock: Clock, options: dict[str, t.Any], text: str) -> None:
     api = group()
     assert refused(api, "n1", **options).message.startswith(text)
@@ -179,15 +226,20 @@ def test_a_pause(clock: Clock) -> None:
     error = refused(api, "n1", timeout=60)
     assert error.message == (
         "rollouts are paused since 2026-01-01T00:00:00Z: release day (key paused of the ConfigMap kube-system/livenodes-kubelet-rollout). Nothing was begun. "
-        "End the pause with `kubectl -n kube-system patch configmap livenodes-kubelet-rollout --type=merge -p '{\"data\":{\"paused\":null}}'`, then run again: "
-        "the rollout goes on where it stopped")
+        'End the pause with `kubectl -n kube-system patch configmap livenodes-kubelet-rollout --type=merge -p \'{"data":{"paused":null}}\'`, then run again: '
+        "the rollout goes on where it stopped"
+    )
     assert error.result["paused"] == {"since": "2026-01-01T00:00:00Z", "by": "", "reason": "release day"}
     assert not clock.slept and api.count("GET", NODES) == 0
     assert run(api, "n1", pause_configmap="other") and run(api, "n1", pause_configmap="")
     api.configmaps["livenodes-kubelet-rollout"]["data"] = {"paused": "yes"}
     api.configmaps["livenodes-kubelet-rollout"]["metadata"]["managedFields"] = [
-        {"manager": "kubectl-edit", "time": "2026-01-02T00:00:00Z", "fieldsV1": {"f:data": {"f:paused": {}}}}]
-    assert "rollouts are paused since 2026-01-02T00:00:00Z by kubectl-edit, without a reason given (key paused" in refused(api, "n1").message
+        {"manager": "kubectl-edit", "time": "2026-01-02T00:00:00Z", "fieldsV1": {"f:data": {"f:paused": {}}}}
+    ]
+    assert (
+        "rollouts are paused since 2026-01-02T00:00:00Z by kubectl-edit, without a reason given (key paused"
+        in refused(api, "n1").message
+    )
 
 
 def test_a_pause_while_it_waits(clock: Clock) -> None:
@@ -201,7 +253,9 @@ def test_the_option_pause_stops_after_the_batch_that_is_under_way(clock: Clock) 
     assert run(api, "n1", pause=True)["paused"] is None
     assert run(api, "n1", started=True)["paused"] is None
     error = refused(api, "n1", pause=True, started=True)
-    assert error.message.startswith("paused by the option pause after the batch before; nothing was changed on the nodes after it. Run again without it")
+    assert error.message.startswith(
+        "paused by the option pause after the batch before; nothing was changed on the nodes after it. Run again without it"
+    )
     assert error.result["paused"] == {"since": "2026-01-01T00:00:00.000000Z", "by": "the option pause", "reason": ""}
 
 
@@ -219,14 +273,18 @@ def beating(name: str, seconds: float, clock: Clock, **fields: t.Any) -> Node:
     return made
 
 
-@pytest.mark.parametrize(("written", "renewed", "silent", "lists"), [
-    (30, 500, False, 0), (250, 5, False, 1), (250, 59, False, 1), (250, 61, True, 1), (250, None, False, 1)])
+@pytest.mark.parametrize(
+    ("written", "renewed", "silent", "lists"),
+    [(30, 500, False, 0), (250, 5, False, 1), (250, 59, False, 1), (250, 61, True, 1), (250, None, False, 1)],
+)
 def test_silence(clock: Clock, written: float, renewed: float | None, silent: bool, lists: int) -> None:
     """Both have to be old; one more LIST, only where a Node was not written for long."""
     api = Cluster(*(beating(name, written if name == "n7" else 0, clock) for name in GROUP))
     api.renewed = {} if renewed is None else {"n7": moment.text(clock.time() - renewed)}
     if silent:
-        text = "n7: silent: its kubelet has sent no heartbeat for 61 s, by this machine's clock, while its Node says Ready"
+        text = (
+            "n7: silent: its kubelet has sent no heartbeat for 61 s, by this machine's clock, while its Node says Ready"
+        )
         assert text in refused(api, "n1").message
         assert "n7: in the batch and silent: its kubelet" in refused(api, "n7").message
         api.requests.clear()
@@ -245,8 +303,20 @@ def test_nodes_without_a_heartbeat_are_not_judged_by_it(clock: Clock) -> None:
 def plane(*unready: str) -> Cluster:
     """Three nodes of the control plane with their static pods, and a worker."""
     api = Cluster(*(node(name, labels=MASTER) for name in ("m1", "m2", "m3")), node("n1"))
-    api.pods = [pod(f"{component}-{name}", name, "kube-system", ready=f"{component}-{name}" not in unready, static=True, owner=("Node", name),
-                    component=component, tier="control-plane") for name in ("m1", "m2", "m3") for component in ("kube-apiserver", "etcd", "kube-scheduler")]
+    api.pods = [
+        pod(
+            f"{component}-{name}",
+            name,
+            "kube-system",
+            ready=f"{component}-{name}" not in unready,
+            static=True,
+            owner=("Node", name),
+            component=component,
+            tier="control-plane",
+        )
+        for name in ("m1", "m2", "m3")
+        for component in ("kube-apiserver", "etcd", "kube-scheduler")
+    ]
     return api
 
 
@@ -256,8 +326,10 @@ MASTERS: dict[str, t.Any] = {"group_nodes": ["m1", "m2", "m3"]}
 def test_control_plane_nodes_one_at_a_time(clock: Clock) -> None:
     for batch in (("m1", "m2"), ("m1", "n1")):
         text = refused(plane(), *batch, group_nodes=["m1", "m2", "n1"], max_unavailable="100%", timeout=600).message
-        assert text == (f"{'m1, m2' if 'm2' in batch else 'm1'}: of the control plane, whose nodes are changed one at a time, and the batch is "
-                        f"{', '.join(batch)}. Give each of them a batch of its own (serial 1)")
+        assert text == (
+            f"{'m1, m2' if 'm2' in batch else 'm1'}: of the control plane, whose nodes are changed one at a time, and the batch is "
+            f"{', '.join(batch)}. Give each of them a batch of its own (serial 1)"
+        )
     assert not clock.slept
     assert run(plane(), "m1", **MASTERS)["budget"]["left"] == 1
 
@@ -267,9 +339,14 @@ def test_the_others_of_the_control_plane_have_to_be_whole(clock: Clock, unready:
     """Also those of other groups; waited for with the same time. One more LIST."""
     api = plane(unready)
     error = refused(api, "m1", group_nodes=["m1"], timeout=4)
-    assert f"kube-system/{unready} on {unready[-2:]} is not Ready (Running): m1 of the control plane waits until the others are whole." in error.message
+    assert (
+        f"kube-system/{unready} on {unready[-2:]} is not Ready (Running): m1 of the control plane waits until the others are whole."
+        in error.message
+    )
     assert clock.slept == [2.0, 2.0]
-    api.pods[[item["metadata"]["name"] for item in api.pods].index(unready)]["status"]["conditions"][1]["status"] = "True"
+    api.pods[[item["metadata"]["name"] for item in api.pods].index(unready)]["status"]["conditions"][1]["status"] = (
+        "True"
+    )
     api.requests.clear()
     assert run(api, "m1", group_nodes=["m1"])
     assert [path for _method, path in api.requests].count("/api/v1/namespaces/kube-system/pods") == 1

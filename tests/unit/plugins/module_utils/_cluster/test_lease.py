@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The Lease of a rollout: requests, words, waiting. What happens when several are at it is in test_lease_interleaved."""
+
 from __future__ import annotations
 
 import json
@@ -51,7 +52,16 @@ def wall(api: LeaseApi, monkeypatch: pytest.MonkeyPatch) -> Wall:
 
 
 def hold(api: t.Any, nodes: t.Sequence[str] = tuple(NODES), check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    given = {"state": "held", "nodes": list(nodes), "group": "batch", "holder": "me", "duration": 60, "wait": None, "namespace": "kube-system", "lease": None}
+    given = {
+        "state": "held",
+        "nodes": list(nodes),
+        "group": "batch",
+        "holder": "me",
+        "duration": 60,
+        "wait": None,
+        "namespace": "kube-system",
+        "lease": None,
+    }
     return lease.lease(api, {**given, **options}, check)
 
 
@@ -73,14 +83,36 @@ def test_hold(api: LeaseApi, wall: Wall) -> None:
     """Three requests; everything another rollout wants to know stands in the Lease."""
     found = hold(api, ["n2", "n1"])
     assert methods(api) == ["POST", "GET", "PATCH"]
-    (name, item), = api.items.items()
-    assert found == {"changed": True, "taken_over": [], "obstacles": [], "lease": {
-        "name": name, "namespace": "kube-system", "uid": "uid-8", "holder": "me", "group": "batch", "duration": 60}}
+    ((name, item),) = api.items.items()
+    assert found == {
+        "changed": True,
+        "taken_over": [],
+        "obstacles": [],
+        "lease": {
+            "name": name,
+            "namespace": "kube-system",
+            "uid": "uid-8",
+            "holder": "me",
+            "group": "batch",
+            "duration": 60,
+        },
+    }
     assert name.startswith("livenodes-kubelet-rollout-") and len(name) > len("livenodes-kubelet-rollout-") + 8
-    assert item["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "livenodes.kubelet", "kubelet-config.livenodes.io/lease": "rollout"}
+    assert item["metadata"]["labels"] == {
+        "app.kubernetes.io/managed-by": "livenodes.kubelet",
+        "kubelet-config.livenodes.io/lease": "rollout",
+    }
     assert item["metadata"]["annotations"] == {
-        "kubelet-config.livenodes.io/group": "batch", "kubelet-config.livenodes.io/nodes": '["n1","n2"]', "kubelet-config.livenodes.io/state": "held"}
-    assert item["spec"] == {"holderIdentity": "me", "leaseDurationSeconds": 60, "acquireTime": stamp(api.now), "renewTime": stamp(api.now)}
+        "kubelet-config.livenodes.io/group": "batch",
+        "kubelet-config.livenodes.io/nodes": '["n1","n2"]',
+        "kubelet-config.livenodes.io/state": "held",
+    }
+    assert item["spec"] == {
+        "holderIdentity": "me",
+        "leaseDurationSeconds": 60,
+        "acquireTime": stamp(api.now),
+        "renewTime": stamp(api.now),
+    }
 
 
 def test_names_are_random(api: LeaseApi, wall: Wall) -> None:
@@ -97,12 +129,21 @@ def test_three_thousand_nodes(api: LeaseApi, wall: Wall) -> None:
 
 def test_more_names_than_a_lease_can_keep(api: LeaseApi, wall: Wall) -> None:
     error = refused(api, nodes=[f"{number:0200}" for number in range(2000)])
-    assert "the names of 2000 nodes take 406001 bytes and a Lease can keep 256000: roll out to fewer at a time" in error.message
+    assert (
+        "the names of 2000 nodes take 406001 bytes and a Lease can keep 256000: roll out to fewer at a time"
+        in error.message
+    )
     assert not api.requests
 
 
-@pytest.mark.parametrize(("options", "text"), [
-    ({"nodes": []}, "nodes is an empty list"), ({"duration": 0}, "duration is 0: give the seconds"), ({"duration": -5}, "duration is -5")])
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"nodes": []}, "nodes is an empty list"),
+        ({"duration": 0}, "duration is 0: give the seconds"),
+        ({"duration": -5}, "duration is -5"),
+    ],
+)
 def test_options_that_make_no_sense(api: LeaseApi, wall: Wall, options: dict[str, t.Any], text: str) -> None:
     assert text in refused(api, **options).message
     assert not api.requests
@@ -119,13 +160,18 @@ def test_a_live_holder_is_named(api: LeaseApi, wall: Wall) -> None:
     error = refused(api, nodes=[f"n{number:02}" for number in range(5, 30)], wait=30)
     assert methods(api) == ["POST", "GET", "DELETE"] and not wall.slept
     assert list(api.items) == [theirs["name"]]
-    assert error.result == {"changed": False, "obstacles": [
-        {"name": theirs["name"], "holder": "ops@bastion", "group": "frontend", "renewed": stamp(api.now - 12)}]}
+    assert error.result == {
+        "changed": False,
+        "obstacles": [
+            {"name": theirs["name"], "holder": "ops@bastion", "group": "frontend", "renewed": stamp(api.now - 12)}
+        ],
+    }
     for text in (
         "another rollout is under way on nodes of batch; nothing was changed.",
         f"ops@bastion rolls out to frontend since {began}, renewed its Lease kube-system/{theirs['name']} 12 s ago and counts as dead when it has not for 60 s",
         "nodes in both: n05, n06, n07, n08, n09, n10, n11, n12, n13, n14 and 5 more.",
-        "Wait until it is done and run again", f"kubectl -n kube-system delete lease {theirs['name']}",
+        "Wait until it is done and run again",
+        f"kubectl -n kube-system delete lease {theirs['name']}",
     ):
         assert text in error.message
 
@@ -172,6 +218,7 @@ def test_a_sign_of_life_ends_the_wait(api: LeaseApi, wall: Wall, wait: int | Non
     def beat() -> None:
         if api.now - began >= 20:
             lease.renew(t.cast("t.Any", api), theirs)
+
     wall.tick = beat
     assert "alive rolls out to batch" in refused(api, wait=wait).message
     assert 20 <= api.now - began <= 22
@@ -199,6 +246,7 @@ def test_a_dead_holder_that_comes_back_at_the_last_moment_keeps_its_lease(api: L
         if methods(api)[-1] == "GET":
             api.look = lambda: None
             lease.renew(t.cast("t.Any", api), theirs)
+
     api.look = back
     assert "slow rolls out to batch" in refused(api, wait=0).message
     assert list(api.items) == [theirs["name"]]
@@ -213,6 +261,7 @@ def test_a_claim_that_was_taken_for_dead_is_not_held(api: LeaseApi, wall: Wall) 
 def test_nothing_is_left_when_the_look_fails(api: LeaseApi, wall: Wall, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_arguments: t.Any) -> t.Any:
         raise ApiError(403, "leases is forbidden")
+
     monkeypatch.setattr(api, "_get", fail)
     assert refused(api).message == "leases is forbidden"
     assert not api.items
@@ -225,6 +274,7 @@ def test_an_answer_that_was_lost_on_the_way(api: LeaseApi, wall: Wall, monkeypat
     def twice(*arguments: t.Any) -> t.Any:
         post(*arguments)
         return post(*arguments)
+
     monkeypatch.setattr(api, "_post", twice)
     assert hold(api)["lease"]["name"] in api.items
     assert methods(api) == ["POST", "GET", "GET", "PATCH"]
@@ -279,7 +329,12 @@ def test_renew(api: LeaseApi, wall: Wall) -> None:
     api.requests.clear()
     lease.renew(t.cast("t.Any", api), held)
     assert methods(api) == ["PATCH"]
-    assert api.items[held["name"]]["spec"] == {"holderIdentity": "me", "leaseDurationSeconds": 60, "acquireTime": stamp(began), "renewTime": stamp(began + 30)}
+    assert api.items[held["name"]]["spec"] == {
+        "holderIdentity": "me",
+        "leaseDurationSeconds": 60,
+        "acquireTime": stamp(began),
+        "renewTime": stamp(began + 30),
+    }
 
 
 @pytest.mark.parametrize("held", [None, {}, {"name": ""}])
@@ -298,7 +353,10 @@ def test_a_lease_that_was_lost(api: LeaseApi, wall: Wall, text: str) -> None:
         api.items[held["name"]]["metadata"]["uid"] = "other"
     else:
         api.items[held["name"]]["spec"]["holderIdentity"] = "other"
-    with pytest.raises(ClusterError, match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was not renewed for 60 s and another"):
+    with pytest.raises(
+        ClusterError,
+        match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was not renewed for 60 s and another",
+    ):
         lease.renew(t.cast("t.Any", api), held)
 
 
@@ -310,15 +368,22 @@ def test_a_renewal_that_fails_for_another_reason() -> None:
         def request(self, method: str, path: str, *_arguments: t.Any, **_named: t.Any) -> t.Any:
             assert (method, path) == (call.method, call.path)
             raise call.answer
+
     with pytest.raises(ApiError, match="forbidden"):
         lease.renew(t.cast("t.Any", Forbidding()), held)
 
 
 def test_a_lease_of_somebody_elses_making() -> None:
     with Calls() as session:
-        with pytest.raises(ClusterError, match="lease has no duration, holder, namespace, uid: give what kubelet_rollout_lease returned"):
+        with pytest.raises(
+            ClusterError,
+            match="lease has no duration, holder, namespace, uid: give what kubelet_rollout_lease returned",
+        ):
             lease.renew(t.cast("t.Any", session), {"name": "a"})
-        with pytest.raises(ClusterError, match="lease has no duration, holder, namespace, uid: give what kubelet_rollout_lease returned"):
+        with pytest.raises(
+            ClusterError,
+            match="lease has no duration, holder, namespace, uid: give what kubelet_rollout_lease returned",
+        ):
             release(session, {"name": "a"})
 
 

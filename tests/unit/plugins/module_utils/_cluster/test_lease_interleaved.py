@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Several rollouts at once, their requests in every order, some of them killed on the way: never two on one node."""
+
 from __future__ import annotations
 
 import itertools
@@ -18,7 +19,10 @@ from tests.support.lease_api import Client, LeaseApi
 
 DURATION = 60
 SETS = (("n1",), ("n2",), ("n1", "n2"), ("n2", "n3"), ("n3",), ("n1", "n2", "n3"))
-PLAN = st.lists(st.tuples(st.sampled_from(("step", "step", "step", "step", "step", "kill", "late", "renew")), st.integers(0, 3)), max_size=60)
+PLAN = st.lists(
+    st.tuples(st.sampled_from(("step", "step", "step", "step", "step", "kill", "late", "renew")), st.integers(0, 3)),
+    max_size=60,
+)
 
 
 class Clocks:
@@ -54,18 +58,30 @@ class Race:
         self.api.look = self._never_two
         self.problems: list[str] = []
         self.sets = sets
-        self.clients = [Client(self.api, self._work(clocks, names, index, wait), off) for index, (names, off) in enumerate(zip(sets, offs, strict=True))]
+        self.clients = [
+            Client(self.api, self._work(clocks, names, index, wait), off)
+            for index, (names, off) in enumerate(zip(sets, offs, strict=True))
+        ]
 
     @staticmethod
     def _work(clocks: Clocks, names: tuple[str, ...], index: int, wait: int) -> t.Callable[[Client], t.Any]:
-        options = {"state": "held", "nodes": list(names), "holder": f"h{index}", "group": f"g{index}", "duration": DURATION, "wait": wait,
-                   "namespace": "kube-system", "lease": None}
+        options = {
+            "state": "held",
+            "nodes": list(names),
+            "holder": f"h{index}",
+            "group": f"g{index}",
+            "duration": DURATION,
+            "wait": wait,
+            "namespace": "kube-system",
+            "lease": None,
+        }
 
         def work(client: Client) -> t.Any:
             clocks.mine.client = client
             held = lease.lease(client, options, False)  # type: ignore[arg-type]  # a session by its shape
             while True:
                 lease.renew(client, held["lease"])  # type: ignore[arg-type]
+
         return work
 
     def _never_two(self) -> None:
@@ -94,20 +110,32 @@ class Race:
         assert not self.problems, self.problems[0]
 
 
-@given(st.lists(st.sampled_from(SETS), min_size=2, max_size=4), st.lists(st.floats(-4, 4), min_size=4, max_size=4), st.sampled_from((0, 70)), PLAN)
+@given(
+    st.lists(st.sampled_from(SETS), min_size=2, max_size=4),
+    st.lists(st.floats(-4, 4), min_size=4, max_size=4),
+    st.sampled_from((0, 70)),
+    PLAN,
+)
 @settings(max_examples=150)
-def test_never_two_on_one_node(clocks: Clocks, sets: list[tuple[str, ...]], offs: list[float], wait: int, plan: list[tuple[str, int]]) -> None:
+def test_never_two_on_one_node(
+    clocks: Clocks, sets: list[tuple[str, ...]], offs: list[float], wait: int, plan: list[tuple[str, int]]
+) -> None:
     """Killed holders, holders that are late to renew, clocks some seconds apart, waiting and not."""
-    race = Race(clocks, sets, offs[:len(sets)], wait)
+    race = Race(clocks, sets, offs[: len(sets)], wait)
     try:
         race.follow(plan)
     finally:
         race.end()
 
 
-@given(st.sampled_from([pair for pair in itertools.product(SETS, SETS) if overlap(*pair)]), st.lists(st.integers(0, 1), max_size=14))
+@given(
+    st.sampled_from([pair for pair in itertools.product(SETS, SETS) if overlap(*pair)]),
+    st.lists(st.integers(0, 1), max_size=14),
+)
 @settings(max_examples=100)
-def test_of_two_exactly_one_begins(clocks: Clocks, pair: tuple[tuple[str, ...], tuple[str, ...]], order: list[int]) -> None:
+def test_of_two_exactly_one_begins(
+    clocks: Clocks, pair: tuple[tuple[str, ...], tuple[str, ...]], order: list[int]
+) -> None:
     race = Race(clocks, pair, (0.0, 0.0), wait=0)
     try:
         race.follow([("step", number) for number in [*order, *[0, 1] * 8]])
@@ -133,7 +161,9 @@ def test_two_on_other_nodes_do_not_know_of_each_other(clocks: Clocks, order: lis
 
 @given(st.integers(0, 6), st.lists(st.integers(0, 1), max_size=20))
 @settings(max_examples=60)
-def test_after_a_kill_at_any_request_one_of_two_that_wait_begins(clocks: Clocks, requests: int, order: list[int]) -> None:
+def test_after_a_kill_at_any_request_one_of_two_that_wait_begins(
+    clocks: Clocks, requests: int, order: list[int]
+) -> None:
     """A dead rollout, killed wherever it was, is outlived by those that come after it, without anybody's help."""
     race = Race(clocks, (("n1",),), (0.0,), wait=0)
     second: list[Client] = []

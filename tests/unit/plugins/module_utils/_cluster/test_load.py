@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What runs on a node, from Pod objects and an answer of /stats/summary."""
+
 from __future__ import annotations
 
 import typing as t
@@ -21,16 +22,31 @@ OF_N1 = [("fieldSelector", "spec.nodeName=n1,status.phase!=Succeeded,status.phas
 DISK = {"availableBytes": 50 * GI, "capacityBytes": 100 * GI, "inodesFree": 5, "inodes": 10}
 SUMMARY: dict[str, t.Any] = {
     "node": {
-        "memory": {"availableBytes": 5 * GI, "workingSetBytes": 3 * GI}, "fs": DISK, "runtime": {"imageFs": DISK}, "rlimit": {"maxpid": 1000, "curproc": 400},
+        "memory": {"availableBytes": 5 * GI, "workingSetBytes": 3 * GI},
+        "fs": DISK,
+        "runtime": {"imageFs": DISK},
+        "rlimit": {"maxpid": 1000, "curproc": 400},
         "systemContainers": [{"name": "kubelet"}, {"name": "pods", "memory": {"workingSetBytes": GI}}],
     },
-    "pods": [{
-        "podRef": {"namespace": "default", "name": "a"}, "memory": {"workingSetBytes": 7}, "ephemeral-storage": {"usedBytes": 100, "inodesUsed": 10},
-        "process_stats": {"process_count": 3}, "containers": [{"rootfs": {"usedBytes": 30, "inodesUsed": 2}}, {"rootfs": {"usedBytes": 10}}],
-    }],
+    "pods": [
+        {
+            "podRef": {"namespace": "default", "name": "a"},
+            "memory": {"workingSetBytes": 7},
+            "ephemeral-storage": {"usedBytes": 100, "inodesUsed": 10},
+            "process_stats": {"process_count": 3},
+            "containers": [{"rootfs": {"usedBytes": 30, "inodesUsed": 2}}, {"rootfs": {"usedBytes": 10}}],
+        }
+    ],
 }
-USAGE = {"memory.available": 7, "allocatableMemory.available": 7, "pid.available": 3, "nodefs.available": 100, "nodefs.inodesFree": 10,
-         "imagefs.available": 100, "imagefs.inodesFree": 10}
+USAGE = {
+    "memory.available": 7,
+    "allocatableMemory.available": 7,
+    "pid.available": 3,
+    "nodefs.available": 100,
+    "nodefs.inodesFree": 10,
+    "imagefs.available": 100,
+    "imagefs.inodesFree": 10,
+}
 
 
 def _read(*calls: Call) -> Load:
@@ -51,13 +67,21 @@ def test_one_list_and_one_get() -> None:
     assert [(one.name, one.usage) for one in found.pods] == [("a", USAGE), ("b", {})]
     disk, inodes = Observed(Fraction(50 * GI), Fraction(100 * GI)), Observed(Fraction(5), Fraction(10))
     assert found.signals == {
-        "memory.available": Observed(Fraction(5 * GI), Fraction(8 * GI)), "nodefs.available": disk, "nodefs.inodesFree": inodes, "imagefs.available": disk,
-        "imagefs.inodesFree": inodes, "pid.available": Observed(Fraction(600), Fraction(1000))}
+        "memory.available": Observed(Fraction(5 * GI), Fraction(8 * GI)),
+        "nodefs.available": disk,
+        "nodefs.inodesFree": inodes,
+        "imagefs.available": disk,
+        "imagefs.inodesFree": inodes,
+        "pid.available": Observed(Fraction(600), Fraction(1000)),
+    }
     assert (found.pods_memory, found.unread) == (GI, "")
 
 
 def test_statistics_that_cannot_be_read_are_no_failure() -> None:
-    found = _read(Call("GET", "/api/v1/pods", items(workload("a")), OF_N1), Call("GET", STATS, ApiError(503, "no route", transient=True)))
+    found = _read(
+        Call("GET", "/api/v1/pods", items(workload("a")), OF_N1),
+        Call("GET", STATS, ApiError(503, "no route", transient=True)),
+    )
     assert ([one.name for one in found.pods], found.signals, found.unread) == (["a"], {}, "no route")
 
 
@@ -72,13 +96,20 @@ def test_credentials_that_are_refused_are_no_matter_of_statistics() -> None:
 
 
 def test_what_the_statistics_leave_out_is_left_out() -> None:
-    for stats in ({"node": {}, "pods": []}, {"node": {"memory": {"availableBytes": 5}, "rlimit": {"maxpid": 5}}, "pods": None}):
+    for stats in (
+        {"node": {}, "pods": []},
+        {"node": {"memory": {"availableBytes": 5}, "rlimit": {"maxpid": 5}}, "pods": None},
+    ):
         found = _parse(stats)
         assert (found.signals, found.pods[0].usage, found.pods_memory) == ({}, {}, None)
 
 
 def test_memory_by_container_where_the_pod_has_none() -> None:
-    item = {**SUMMARY["pods"][0], "memory": {}, "containers": [{"memory": {"workingSetBytes": 2}}, {"memory": {"workingSetBytes": 3}}, {}]}
+    item = {
+        **SUMMARY["pods"][0],
+        "memory": {},
+        "containers": [{"memory": {"workingSetBytes": 2}}, {"memory": {"workingSetBytes": 3}}, {}],
+    }
     assert _parse({"pods": [item]}).pods[0].usage["memory.available"] == 5
 
 
@@ -90,11 +121,24 @@ def test_images_on_a_disk_of_their_own() -> None:
 
 
 def test_pod() -> None:
-    shown = workload("web", {"cpu": "2", "memory": "1Gi"}, {"cpu": "500m", "example.com/gpu": "1"}, priority=7, qos="Burstable", created="2026-01-01T00:00:00Z",
-                     overhead={"cpu": "250m"})
+    shown = workload(
+        "web",
+        {"cpu": "2", "memory": "1Gi"},
+        {"cpu": "500m", "example.com/gpu": "1"},
+        priority=7,
+        qos="Burstable",
+        created="2026-01-01T00:00:00Z",
+        overhead={"cpu": "250m"},
+    )
     found = load.pod(shown, {})
     assert (found.key, found.uid, found.created, found.priority, found.static, found.qos) == (
-        ("default", "web"), "uid-web", "2026-01-01T00:00:00Z", 7, False, "Burstable")
+        ("default", "web"),
+        "uid-web",
+        "2026-01-01T00:00:00Z",
+        7,
+        False,
+        "Burstable",
+    )
     assert found.requests == {"cpu": Fraction(11, 4), "memory": GI, "example.com/gpu": 1}
     assert (found.whole_cpus, found.devices) == (True, True)
     plain = load.pod(workload("b", {"cpu": "1500m", "hugepages-2Mi": "2Mi", "x.kubernetes.io/y": "1"}), {})
@@ -106,13 +150,22 @@ def test_static_pods_are_known_by_their_mirror() -> None:
     assert load.pod(workload("a", annotations={"kubernetes.io/config.mirror": "x"}), {}).static
 
 
-@pytest.mark.parametrize(("init", "cpu"), [
-    ([{"cpu": "3"}], 3), ([{"cpu": "1"}], 2), ([{"cpu": "1", "sidecar": True}], 3), ([{"cpu": "1", "sidecar": True}, {"cpu": "4"}], 5),
-    ([{"cpu": "4"}, {"cpu": "1", "sidecar": True}], 4), ([{"cpu": "1", "sidecar": True}, {"cpu": "1", "sidecar": True}], 4),
-])
+@pytest.mark.parametrize(
+    ("init", "cpu"),
+    [
+        ([{"cpu": "3"}], 3),
+        ([{"cpu": "1"}], 2),
+        ([{"cpu": "1", "sidecar": True}], 3),
+        ([{"cpu": "1", "sidecar": True}, {"cpu": "4"}], 5),
+        ([{"cpu": "4"}, {"cpu": "1", "sidecar": True}], 4),
+        ([{"cpu": "1", "sidecar": True}, {"cpu": "1", "sidecar": True}], 4),
+    ],
+)
 def test_init_containers(init: list[dict[str, t.Any]], cpu: int) -> None:
     """They run one after the other before the rest, sidecars beside everything after them."""
     shown = workload("a", {"cpu": "1"}, {"cpu": "1"})
     shown["spec"]["initContainers"] = [
-        {"resources": {"requests": {"cpu": one["cpu"]}}, **({"restartPolicy": "Always"} if one.get("sidecar") else {})} for one in init]
+        {"resources": {"requests": {"cpu": one["cpu"]}}, **({"restartPolicy": "Always"} if one.get("sidecar") else {})}
+        for one in init
+    ]
     assert load.pod(shown, {}).requests["cpu"] == cpu

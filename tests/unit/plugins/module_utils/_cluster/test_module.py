@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the modules do around their stage: options, messages, warnings, diffs, secrets."""
+
 from __future__ import annotations
 
 import json
@@ -12,7 +13,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import definition, module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError, MissingLibrary, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import (
+    ClusterError,
+    MissingLibrary,
+    NodesFailed,
+)
 from tests.support.server import Answer, Server
 
 Stage = t.Callable[[t.Any, dict[str, t.Any], bool], dict[str, t.Any]]
@@ -30,7 +35,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     def runner(stage: Stage, options: dict[str, t.Any] | None = None, **internal: t.Any) -> dict[str, t.Any]:
         given = {"host": "http://127.0.0.1:1", **(options or {})}
-        text = json.dumps({"ANSIBLE_MODULE_ARGS": {**given, **{f"_ansible_{name}": value for name, value in internal.items()}}})
+        text = json.dumps(
+            {"ANSIBLE_MODULE_ARGS": {**given, **{f"_ansible_{name}": value for name, value in internal.items()}}}
+        )
         monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", text.encode())
         monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
         monkeypatch.setattr(sys, "argv", ["some_module"])
@@ -123,13 +130,19 @@ def test_warnings_of_the_stage(run: Run, monkeypatch: pytest.MonkeyPatch, fails:
 
 def test_secrets_are_in_no_output(run: Run) -> None:
     """Neither those of the options nor those in a kubeconfig given as a mapping."""
+
     def stage(*_given: t.Any) -> dict[str, t.Any]:
         raise ClusterError("seen hunter2 and swordfish and xyzzy-plugh")
 
     user = {"token": "swordfish", "client-key-data": "xyzzy-plugh"}
-    config = {"apiVersion": "v1", "kind": "Config", "current-context": "x", "clusters": [{"name": "x", "cluster": {"server": "http://h"}}],
-              "users": [{"name": "x", "user": {"token": user["token"]}}, {"name": "y", "user": user}],
-              "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}]}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "x",
+        "clusters": [{"name": "x", "cluster": {"server": "http://h"}}],
+        "users": [{"name": "x", "user": {"token": user["token"]}}, {"name": "y", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+    }
     text = json.dumps(run(stage, {"api_key": "hunter2", "kubeconfig": config}))
     assert "seen ****" in text
     assert not [secret for secret in ("hunter2", "swordfish", "xyzzy-plugh") if secret in text]

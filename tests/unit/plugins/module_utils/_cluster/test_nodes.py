@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Nodes: one LIST, and the patch that is never sent over somebody else's."""
+
 from __future__ import annotations
 
 import typing as t
@@ -21,18 +22,44 @@ def one(**fields: t.Any) -> nodes.Node:
     return nodes.trim(node(**fields))
 
 
-def patch(answer: t.Any, source: dict[str, str] | None, revision: str = "1", query: t.Sequence[tuple[str, t.Any]] = ()) -> Call:
-    body = {"metadata": {"resourceVersion": revision}, "spec": {"configSource": {"configMap": source} if source else None}}
+def patch(
+    answer: t.Any, source: dict[str, str] | None, revision: str = "1", query: t.Sequence[tuple[str, t.Any]] = ()
+) -> Call:
+    body = {
+        "metadata": {"resourceVersion": revision},
+        "spec": {"configSource": {"configMap": source} if source else None},
+    }
     return Call("PATCH", f"{NODES}/n1", answer, query, body, MERGE)
 
 
 def test_trim() -> None:
     trimmed = one(source=place(), config=status(reference(), error="some error"), unschedulable=True, ready="False")
     assert trimmed == nodes.Node(
-        name="n1", resource_version="1", kubelet_version="v1.20.2", native=nodes.Side(place(), status(reference(), error="some error")),
-        checkpoint=nodes.Side(), delivery="native", ready="False", ready_reason="KubeletReady: posting", heartbeat="2026-01-01T00:00:00Z", unschedulable=True,
-        previous=None, cordoned=None, capacity={}, labels={}, taints=[], addresses={}, os="", arch="")
-    assert (trimmed.part("assigned"), trimmed.part("active"), trimmed.error, trimmed.minor) == (reference(), None, "some error", 20)
+        name="n1",
+        resource_version="1",
+        kubelet_version="v1.20.2",
+        native=nodes.Side(place(), status(reference(), error="some error")),
+        checkpoint=nodes.Side(),
+        delivery="native",
+        ready="False",
+        ready_reason="KubeletReady: posting",
+        heartbeat="2026-01-01T00:00:00Z",
+        unschedulable=True,
+        previous=None,
+        cordoned=None,
+        capacity={},
+        labels={},
+        taints=[],
+        addresses={},
+        os="",
+        arch="",
+    )
+    assert (trimmed.part("assigned"), trimmed.part("active"), trimmed.error, trimmed.minor) == (
+        reference(),
+        None,
+        "some error",
+        20,
+    )
 
 
 def test_labels_and_our_own_mark_of_a_cordon() -> None:
@@ -43,7 +70,14 @@ def test_labels_and_our_own_mark_of_a_cordon() -> None:
 
 def test_trim_a_node_that_has_said_nothing_yet() -> None:
     trimmed = nodes.trim({"metadata": {"name": "n1"}, "spec": None})
-    assert (trimmed.source, trimmed.status, trimmed.ready, trimmed.ready_reason, trimmed.error, trimmed.minor) == (None, None, "Unknown", "", "", 0)
+    assert (trimmed.source, trimmed.status, trimmed.ready, trimmed.ready_reason, trimmed.error, trimmed.minor) == (
+        None,
+        None,
+        "Unknown",
+        "",
+        "",
+        0,
+    )
     assert (trimmed.unschedulable, trimmed.capacity) == (False, {})
 
 
@@ -51,19 +85,32 @@ def test_capacity() -> None:
     assert nodes.trim({"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4"}}}).capacity == {"cpu": "4"}
 
 
-@pytest.mark.parametrize(("labels", "roles", "control_plane"), [
-    ({}, [], False), ({"node-role.kubernetes.io/worker": "", "kubernetes.io/role": "edge"}, ["edge", "worker"], False),
-    ({"node-role.kubernetes.io/control-plane": ""}, ["control-plane"], True), ({"node-role.kubernetes.io/master": ""}, ["master"], True),
-    ({"node-role.kubernetes.io/": "", "kubernetes.io/role": ""}, [], False), ({"control-plane": "yes"}, [], False),
-])
+@pytest.mark.parametrize(
+    ("labels", "roles", "control_plane"),
+    [
+        ({}, [], False),
+        ({"node-role.kubernetes.io/worker": "", "kubernetes.io/role": "edge"}, ["edge", "worker"], False),
+        ({"node-role.kubernetes.io/control-plane": ""}, ["control-plane"], True),
+        ({"node-role.kubernetes.io/master": ""}, ["master"], True),
+        ({"node-role.kubernetes.io/": "", "kubernetes.io/role": ""}, [], False),
+        ({"control-plane": "yes"}, [], False),
+    ],
+)
 def test_roles(labels: dict[str, str], roles: list[str], control_plane: bool) -> None:
     trimmed = nodes.trim({"metadata": {"name": "n1", "labels": labels}})
     assert (trimmed.labels, trimmed.roles, trimmed.control_plane) == (labels, roles, control_plane)
 
 
 def test_the_first_address_of_each_type() -> None:
-    addresses = [{"type": "InternalIP", "address": "10.0.0.1"}, {"type": "InternalIP", "address": "fd00::1"}, {"type": "Hostname", "address": "a"}]
-    assert nodes.trim({"metadata": {"name": "n1"}, "status": {"addresses": addresses}}).addresses == {"InternalIP": "10.0.0.1", "Hostname": "a"}
+    addresses = [
+        {"type": "InternalIP", "address": "10.0.0.1"},
+        {"type": "InternalIP", "address": "fd00::1"},
+        {"type": "Hostname", "address": "a"},
+    ]
+    assert nodes.trim({"metadata": {"name": "n1"}, "status": {"addresses": addresses}}).addresses == {
+        "InternalIP": "10.0.0.1",
+        "Hostname": "a",
+    }
 
 
 def test_read_all() -> None:
@@ -98,7 +145,10 @@ MANY = [node(f"n{number}") for number in range(12)]
 
 
 def test_few_of_many_are_read_again_one_by_one() -> None:
-    with Calls(Call("GET", NODES, items(*MANY), PAGE), *(Call("GET", f"{NODES}/{name}", node(name)) for name in ("n7", "n1", "n2"))) as session:
+    with Calls(
+        Call("GET", NODES, items(*MANY), PAGE),
+        *(Call("GET", f"{NODES}/{name}", node(name)) for name in ("n7", "n1", "n2")),
+    ) as session:
         nodes.read(session, ["n1", "n2", "n7"])
         assert list(nodes.again(session, ["n7", "n1", "n2"])) == ["n7", "n1", "n2"]
 
@@ -118,7 +168,9 @@ def test_one_of_few_that_is_gone_is_named() -> None:
 
 
 def test_an_api_server_that_goes_away_is_no_node_that_is_gone() -> None:
-    with Calls(Call("GET", NODES, items(*MANY), PAGE), Call("GET", f"{NODES}/n1", ApiError(503, "away", transient=True))) as session:
+    with Calls(
+        Call("GET", NODES, items(*MANY), PAGE), Call("GET", f"{NODES}/n1", ApiError(503, "away", transient=True))
+    ) as session:
         nodes.read(session, ["n1", "n2"])
         with pytest.raises(ApiError, match="away"):
             nodes.again(session, ["n1"])
@@ -150,14 +202,20 @@ def test_expired_pages_are_read_again_from_the_first() -> None:
 
 
 def test_pages_that_expire_twice() -> None:
-    once = [Call("GET", NODES, items(node("n1"), more="x"), PAGE), Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "x")))]
+    once = [
+        Call("GET", NODES, items(node("n1"), more="x"), PAGE),
+        Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "x"))),
+    ]
     with Calls(*once, *once) as session, pytest.raises(ApiError) as caught:
         nodes.read(session)
     assert caught.value is EXPIRED
 
 
 def test_other_errors_of_a_list_are_not_repeated() -> None:
-    with Calls(Call("GET", NODES, ApiError(403, "forbidden"), PAGE)) as session, pytest.raises(ApiError, match="forbidden"):
+    with (
+        Calls(Call("GET", NODES, ApiError(403, "forbidden"), PAGE)) as session,
+        pytest.raises(ApiError, match="forbidden"),
+    ):
         nodes.read(session)
 
 
@@ -184,14 +242,23 @@ def test_conflict_about_something_else() -> None:
 
 
 def test_conflict_with_our_own_lost_answer() -> None:
-    with Calls(patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=place("b"), revision="2"))) as session:
+    with Calls(
+        patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=place("b"), revision="2"))
+    ) as session:
         assert nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False).resource_version == "2"
 
 
-@pytest.mark.parametrize(("theirs", "named"), [(place("theirs"), "kube-system/theirs key kubelet"), (None, "the local config")])
+@pytest.mark.parametrize(
+    ("theirs", "named"), [(place("theirs"), "kube-system/theirs key kubelet"), (None, "the local config")]
+)
 def test_conflict_with_somebody_else(theirs: dict[str, str] | None, named: str) -> None:
     calls = patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=theirs, revision="2"))
-    with Calls(*calls) as session, pytest.raises(ApiError, match=f"somebody else changed spec.configSource to {named} meanwhile; run again") as caught:
+    with (
+        Calls(*calls) as session,
+        pytest.raises(
+            ApiError, match=f"somebody else changed spec.configSource to {named} meanwhile; run again"
+        ) as caught,
+    ):
         nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False)
     assert caught.value.status == 409
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pods: one LIST a node, and what is kept of each pod."""
+
 from __future__ import annotations
 
 import typing as t
@@ -20,17 +21,36 @@ def listed(node: str, answer: t.Any) -> Call:
 
 def test_snapshot() -> None:
     """One request a node, also for a node without pods."""
-    with Calls(listed("n1", items(pod("a"), pod("b", restarts={"main": 2, "side": 1}))), listed("n2", items())) as session:
+    with Calls(
+        listed("n1", items(pod("a"), pod("b", restarts={"main": 2, "side": 1}))), listed("n2", items())
+    ) as session:
         found = pods.snapshot(session, ["n1", "n2"])
-    assert found == {"n1": {"uid-a": {
-        "namespace": "default", "name": "a", "ready": True, "restarts": 0, "containers": {"main": 0}, "ids": {},
-        "emptydir": False, "static": False, "owner": "", "phase": "Running",
-        "reason": "",
-    }, "uid-b": {**found["n1"]["uid-a"], "name": "b", "restarts": 3, "containers": {"main": 2, "side": 1}}}, "n2": {}}
+    assert found == {
+        "n1": {
+            "uid-a": {
+                "namespace": "default",
+                "name": "a",
+                "ready": True,
+                "restarts": 0,
+                "containers": {"main": 0},
+                "ids": {},
+                "emptydir": False,
+                "static": False,
+                "owner": "",
+                "phase": "Running",
+                "reason": "",
+            },
+            "uid-b": {**found["n1"]["uid-a"], "name": "b", "restarts": 3, "containers": {"main": 2, "side": 1}},
+        },
+        "n2": {},
+    }
 
 
 def test_nodes_whose_pods_cannot_be_listed() -> None:
-    with Calls(listed("n1", ApiError(403, "forbidden")), listed("n2", items(pod("a")))) as session, pytest.raises(NodesFailed) as failed:
+    with (
+        Calls(listed("n1", ApiError(403, "forbidden")), listed("n2", items(pod("a")))) as session,
+        pytest.raises(NodesFailed) as failed,
+    ):
         pods.snapshot(session, ["n1", "n2"])
     assert failed.value.message == "listing pods: 1 node failed.\nn1: forbidden"
     assert list(failed.value.result["pods"]) == ["n2"]
@@ -54,17 +74,31 @@ def test_init_containers_restart_too() -> None:
 
 def test_only_a_controller_is_an_owner() -> None:
     made = pod("a")
-    made["metadata"]["ownerReferences"] = [{"kind": "Thing", "name": "x"}, {"kind": "ReplicaSet", "name": "web", "controller": True}]
+    made["metadata"]["ownerReferences"] = [
+        {"kind": "Thing", "name": "x"},
+        {"kind": "ReplicaSet", "name": "web", "controller": True},
+    ]
     assert pods.row(made)["owner"] == "ReplicaSet/web"
 
 
-@pytest.mark.parametrize(("meta", "status", "reason"), [
-    ({}, {"phase": "Failed", "reason": "Evicted"}, "Evicted"),
-    ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, {"reason": "NodeLost"}, "Terminating"),
-    ({}, {"containerStatuses": [{"name": "a", "state": {"running": {}}}, {"name": "b", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]},
-     "CrashLoopBackOff"),
-    ({}, {"containerStatuses": [{"name": "a", "state": {"waiting": {}}}]}, ""),
-])
+@pytest.mark.parametrize(
+    ("meta", "status", "reason"),
+    [
+        ({}, {"phase": "Failed", "reason": "Evicted"}, "Evicted"),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, {"reason": "NodeLost"}, "Terminating"),
+        (
+            {},
+            {
+                "containerStatuses": [
+                    {"name": "a", "state": {"running": {}}},
+                    {"name": "b", "state": {"waiting": {"reason": "CrashLoopBackOff"}}},
+                ]
+            },
+            "CrashLoopBackOff",
+        ),
+        ({}, {"containerStatuses": [{"name": "a", "state": {"waiting": {}}}]}, ""),
+    ],
+)
 def test_reason(meta: dict[str, t.Any], status: dict[str, t.Any], reason: str) -> None:
     made = pod("a")
     assert pods.row({"metadata": {**made["metadata"], **meta}, "status": status})["reason"] == reason

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The kubelet's process through the proxy, over real connections to a server on the loopback interface."""
+
 from __future__ import annotations
 
 import pytest
@@ -26,9 +27,20 @@ def test_birth() -> None:
     assert server.seen[0].path == "/api/v1/nodes/n1/proxy/metrics"
 
 
-@pytest.mark.parametrize("body", [b"", b"ok", METRICS.replace(b"\nprocess_start", b"\n# process_start"), METRICS.replace(b"_seconds 1", b"_seconds_total 1")])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"ok",
+        METRICS.replace(b"\nprocess_start", b"\n# process_start"),
+        METRICS.replace(b"_seconds 1", b"_seconds_total 1"),
+    ],
+)
 def test_what_has_no_birth(body: bytes) -> None:
-    with Server(Answer(body=body)) as server, pytest.raises(ApiError, match="has no process_start_time_seconds; is this a kubelet"):
+    with (
+        Server(Answer(body=body)) as server,
+        pytest.raises(ApiError, match="has no process_start_time_seconds; is this a kubelet"),
+    ):
         process.birth(Session({"host": server.url}), "n1")
 
 
@@ -40,6 +52,9 @@ def test_healthy(body: bytes, ok: bool) -> None:
 
 def test_healthz_is_not_asked_until_it_says_ok(clock: Clock) -> None:
     """It has to answer several times in a row, and a failure between two is one."""
-    with Server(Answer(500, b"[-]syncloop failed"), Answer(body=b"ok")) as server, pytest.raises(ApiError, match="syncloop failed"):
+    with (
+        Server(Answer(500, b"[-]syncloop failed"), Answer(body=b"ok")) as server,
+        pytest.raises(ApiError, match="syncloop failed"),
+    ):
         process.healthy(Session({"host": server.url}), "n1")
     assert (len(server.seen), clock.slept) == (1, [])

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Requests over real connections to a server on the loopback interface."""
+
 from __future__ import annotations
 
 import datetime
@@ -33,7 +34,9 @@ def test_request_and_answer() -> None:
     with Server(Answer(body={"items": [1]})) as server:
         api = session.Session({"host": server.url})
         assert api.request("GET", NODES, [("labelSelector", "a=b,c"), ("limit", 250)]) == {"items": [1]}
-        assert api.request("PATCH", f"{NODES}/n1", [("dryRun", "All")], {"spec": None}, "application/merge-patch+json") == {"items": [1]}
+        assert api.request(
+            "PATCH", f"{NODES}/n1", [("dryRun", "All")], {"spec": None}, "application/merge-patch+json"
+        ) == {"items": [1]}
         assert api.request("DELETE", f"{NODES}/n1", (), {"kind": "DeleteOptions"}) == {"items": [1]}
     get, patch, delete = server.seen
     assert (get.method, get.path) == ("GET", f"{NODES}?labelSelector=a%3Db%2Cc&limit=250")
@@ -55,7 +58,10 @@ def test_text() -> None:
 
 def test_text_that_is_refused(clock: Clock) -> None:
     """As with any other request, and not repeated where that is asked for."""
-    with Server(Answer(503, b"error trying to reach service")) as server, pytest.raises(ApiError, match="error trying to reach") as caught:
+    with (
+        Server(Answer(503, b"error trying to reach service")) as server,
+        pytest.raises(ApiError, match="error trying to reach") as caught,
+    ):
         session.Session({"host": server.url}).text(f"{NODES}/n1/proxy/healthz", 0.0)
     assert (caught.value.status, caught.value.transient, len(server.seen), clock.slept) == (503, True, 1, [])
 
@@ -88,13 +94,19 @@ def test_lasting_failures_are_not_repeated(status: int) -> None:
 def test_words_for_401_and_403() -> None:
     with Server(Answer(401, STATUS), Answer(403, STATUS)) as server:
         api = session.Session({"host": server.url})
-        with pytest.raises(ApiError, match=rf"{server.url} does not accept these credentials \(401 words of the server\).*renew it and run again"):
+        with pytest.raises(
+            ApiError,
+            match=rf"{server.url} does not accept these credentials \(401 words of the server\).*renew it and run again",
+        ):
             api.request("GET", NODES)
         with pytest.raises(ApiError, match=r"words of the server .*rbac.yaml"):
             api.request("GET", NODES)
 
 
-@pytest.mark.parametrize(("body", "text"), [(b"plain words", "plain words"), (b"", "Not Found"), (b"[1]", "1"), ({"message": None}, "message")])
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [(b"plain words", "plain words"), (b"", "Not Found"), (b"[1]", "1"), ({"message": None}, "message")],
+)
 def test_refusals_that_are_no_status_objects(body: t.Any, text: str) -> None:
     with Server(Answer(404, body)) as server, pytest.raises(ApiError) as caught:
         session.Session({"host": server.url}).request("GET", NODES)
@@ -177,7 +189,9 @@ def test_timeout_of_one_request(clock: Clock) -> None:
     """An API server that accepts connections and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as mute:
         # The oldest release takes a fraction of a second only in a pair (to connect, to read).
-        api = session.Session({"host": f"http://127.0.0.1:{mute.getsockname()[1]}", "request_timeout": (0.05, 0.05)}, first_contact=0)
+        api = session.Session(
+            {"host": f"http://127.0.0.1:{mute.getsockname()[1]}", "request_timeout": (0.05, 0.05)}, first_contact=0
+        )
         with pytest.raises(ApiError, match="no usable answer") as caught:
             api.request("GET", NODES)
     assert caught.value.transient
@@ -185,7 +199,10 @@ def test_timeout_of_one_request(clock: Clock) -> None:
 
 @pytest.mark.parametrize("body", [b"<html>welcome</html>", b"", b"\xff"])
 def test_an_answer_that_is_not_json(body: bytes) -> None:
-    with Server(Answer(body=body)) as server, pytest.raises(ApiError, match="not JSON; is it a Kubernetes API server") as caught:
+    with (
+        Server(Answer(body=body)) as server,
+        pytest.raises(ApiError, match="not JSON; is it a Kubernetes API server") as caught,
+    ):
         session.Session({"host": server.url}).request("GET", NODES)
     assert not caught.value.transient
     assert len(server.seen) == 1
@@ -206,13 +223,22 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)
-    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
-            .not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False).sign(key, hashes.SHA256()))
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .sign(key, hashes.SHA256())
+    )
     place = tmp_path_factory.mktemp("tls")
     (place / "crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
     (place / "key").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
     return place / "crt", place / "key"
 
 

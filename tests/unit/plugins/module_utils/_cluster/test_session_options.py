@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a session is made of: options, kubeconfig, the library. Shown by requests to a server on the loopback interface."""
+
 from __future__ import annotations
 
 import json
@@ -21,8 +22,11 @@ pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
 def kubeconfig(server: str, **user: t.Any) -> dict[str, t.Any]:
     """A kubeconfig with one context called here."""
     return {
-        "apiVersion": "v1", "kind": "Config", "current-context": "here",
-        "clusters": [{"name": "c", "cluster": {"server": server}}], "users": [{"name": "u", "user": user}],
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "here",
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": user}],
         "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
     }
 
@@ -42,7 +46,9 @@ def test_username_and_password_are_really_sent() -> None:
 
 def test_impersonation() -> None:
     with Server() as server:
-        session.Session({"host": server.url, "impersonate_user": "jane", "impersonate_groups": ["ops"]}).request("GET", NODES)
+        session.Session({"host": server.url, "impersonate_user": "jane", "impersonate_groups": ["ops"]}).request(
+            "GET", NODES
+        )
     assert (server.seen[0].headers["impersonate-user"], server.seen[0].headers["impersonate-group"]) == ("jane", "ops")
     with pytest.raises(ClusterError, match="one group only, 2 were given"):
         session.Session({"host": server.url, "impersonate_groups": ["ops", "dev"]})
@@ -108,7 +114,13 @@ echo '{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential
     plugin.chmod(0o755)
     with Server() as server:
         config = kubeconfig("http://127.0.0.1:1")
-        config["users"][0]["user"] = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plugin), "interactiveMode": "Never"}}
+        config["users"][0]["user"] = {
+            "exec": {
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "command": str(plugin),
+                "interactiveMode": "Never",
+            }
+        }
         api = session.Session({"kubeconfig": config, "host": server.url})
         api.request("GET", NODES)
         api.request("GET", NODES)
@@ -123,7 +135,9 @@ def test_no_kubeconfig(tmp_path: Path) -> None:
         session.Session({})
 
 
-@pytest.mark.parametrize("garbage", [b"\x00\x80 not yaml: [", b"", b"[]", b"just words", b"users: text\nclusters: 5\ncontexts: {}"])
+@pytest.mark.parametrize(
+    "garbage", [b"\x00\x80 not yaml: [", b"", b"[]", b"just words", b"users: text\nclusters: 5\ncontexts: {}"]
+)
 def test_garbage_in_a_kubeconfig(garbage: bytes, tmp_path: Path) -> None:
     path = tmp_path / "garbage"
     path.write_bytes(garbage)
@@ -157,8 +171,15 @@ def test_files_that_are_not_there(option: str) -> None:
 def test_connection_settings_reach_the_library(tmp_path: Path) -> None:
     some = tmp_path / "proxy"
     some.write_text("")
-    api = session.Session({"host": "http://h", "validate_certs": False, "proxy": "http://p:3128", "no_proxy": "other",
-                           "proxy_headers": {"proxy_basic_auth": "a:b", "basic_auth": None, "user_agent": None}})
+    api = session.Session(
+        {
+            "host": "http://h",
+            "validate_certs": False,
+            "proxy": "http://p:3128",
+            "no_proxy": "other",
+            "proxy_headers": {"proxy_basic_auth": "a:b", "basic_auth": None, "user_agent": None},
+        }
+    )
     configuration = api._configuration
     assert configuration.verify_ssl is False
     assert configuration.proxy == "http://p:3128"
@@ -169,7 +190,9 @@ def test_connection_settings_reach_the_library(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["27.2.0", "36.0.0", "36.0.1", "1.0"])
 def test_releases_that_cannot_be_used(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session.kubernetes, "__version__", version)
-    with pytest.raises(MissingLibrary, match=rf"kubernetes {version} at .*install kubernetes>=28.1.0,!=36.0.0,!=36.0.1"):
+    with pytest.raises(
+        MissingLibrary, match=rf"kubernetes {version} at .*install kubernetes>=28.1.0,!=36.0.0,!=36.0.1"
+    ):
         session.Session({"host": "http://h"})
 
 

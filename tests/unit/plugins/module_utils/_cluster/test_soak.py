@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage soak, on a cluster in memory to which things happen while nobody really waits."""
+
 from __future__ import annotations
 
 import itertools
@@ -31,7 +32,13 @@ def test_requests(clock: Clock, count: int) -> None:
     """A LIST a poll; a GET for the process at the beginning, each half minute and at the end; the rest at the end alone."""
     api = cluster(clock, *(done(f"n{number}") for number in range(count)))
     result = run(api)
-    assert result["summary"] == {"nodes": count, "ok": count, "failed": 0, "states": {"active": count}, "waited_seconds": 61.0}
+    assert result["summary"] == {
+        "nodes": count,
+        "ok": count,
+        "failed": 0,
+        "states": {"active": count},
+        "waited_seconds": 61.0,
+    }
     assert result["nodes"]["n0"]["pods"] == {"lost": [], "restarted": [], "unready": []}
     proxied = f"{NODES}/n0/proxy"
     assert [api.count("GET", f"{proxied}/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [3, 1, 3]
@@ -46,7 +53,11 @@ def test_no_time_to_soak(clock: Clock) -> None:
     assert run(api, seconds=0, pods=snapshot(api))["summary"]["ok"] == 1
     assert (clock.slept, api.count("GET", LEASES)) == ([], 0)
     assert (api.count("GET", NODES), api.count("GET", pods.PODS)) == (1, 1)
-    assert [api.count("GET", f"{NODES}/n1/proxy/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [0, 0, 1]
+    assert [api.count("GET", f"{NODES}/n1/proxy/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [
+        0,
+        0,
+        1,
+    ]
 
 
 def test_the_kubelet_restarted(clock: Clock) -> None:
@@ -110,10 +121,13 @@ def test_the_live_configuration_changed(clock: Clock) -> None:
     assert failed.result["nodes"]["n1"]["differences"][0]["path"] == "maxPods"
 
 
-@pytest.mark.parametrize("look", [
-    pytest.param(lambda api: api.nodes.update(n1=done(ready="False")), id="not ready"),
-    pytest.param(lambda api: api.births.update(n1=REFUSED), id="kubelet dead"),
-])
+@pytest.mark.parametrize(
+    "look",
+    [
+        pytest.param(lambda api: api.nodes.update(n1=done(ready="False")), id="not ready"),
+        pytest.param(lambda api: api.births.update(n1=REFUSED), id="kubelet dead"),
+    ],
+)
 def test_unwell_for_long(clock: Clock, look: t.Callable[[PodCluster], None]) -> None:
     """It is not waited for until the end of a long soak."""
     api = cluster(clock, done())
@@ -164,7 +178,10 @@ def test_a_heartbeat_since_the_beginning(clock: Clock) -> None:
     api = cluster(clock, done())
     api.renewed = {"n1": "2026-01-01T01:00:00.000000Z"}
     failed = fail(api)
-    assert failed.failures["n1"] == "its soak is over, and its kubelet has sent no heartbeat since the soak began: run again when it is settled"
+    assert (
+        failed.failures["n1"]
+        == "its soak is over, and its kubelet has sent no heartbeat since the soak began: run again when it is settled"
+    )
     assert clock.now == pytest.approx(1120, abs=5)
 
 
@@ -221,8 +238,10 @@ def test_api_server_that_never_comes_back(clock: Clock) -> None:
     clock.at(12, lambda: api.nodes.update(n2=node("n2", place("theirs"), status(A, A))))
     clock.at(22, lambda: setattr(api, "outage", AWAY))
     failed = fail(api, sources={"n1": place(), "n2": place()})
-    assert failed.failures["n1"] == ("no usable answer from the API server; last seen: runs kube-system/config-a key kubelet. Whether it held is not known: "
-                                     "run again when it is settled")
+    assert failed.failures["n1"] == (
+        "no usable answer from the API server; last seen: runs kube-system/config-a key kubelet. Whether it held is not known: "
+        "run again when it is settled"
+    )
     assert (state(failed), state(failed, "n2")) == ("pending", "reassigned")
     assert clock.now == pytest.approx(1120, abs=6)
 
@@ -250,7 +269,9 @@ def test_unknown_nodes(clock: Clock) -> None:
 
 
 def test_the_lease_is_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once and whenever a third of its duration is over; when it is lost, the nodes are named with what was seen of them."""
+    """At once and whenever a third of its duration is over; when it is lost, the nodes are named with what was seen of
+    them.
+    """
     renewed: list[float] = []
 
     def renew(_session: t.Any, lease: dict[str, t.Any]) -> None:

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a soak says of pods: lost, restarted, and those that take their time."""
+
 from __future__ import annotations
 
 import typing as t
@@ -37,14 +38,29 @@ def test_pods_that_are_lost(clock: Clock) -> None:
     before = snapshot(api)
     clock.at(12, lambda: put(api.pods["a"], phase="Failed", reason="Evicted"))
     failed = fail(api, pods=before)
-    assert failed.failures == {"n1": "pods were lost or restarted during the batch: default/a: Evicted. Its kubelet runs what it should; "
-                                     "allow_pod_loss says how many are accepted"}
+    assert failed.failures == {
+        "n1": "pods were lost or restarted during the batch: default/a: Evicted. Its kubelet runs what it should; "
+        "allow_pod_loss says how many are accepted"
+    }
     assert failed.result["nodes"]["n1"]["pods"]["lost"] == [{"namespace": "default", "name": "a", "reason": "Evicted"}]
     assert state(failed) == "pods_lost" and failed.result["nodes"]["n2"]["ok"]
 
 
-@pytest.mark.parametrize(("given", "ok"), [
-    ("0", False), (0, False), ("false", False), (1, False), ("2", True), ("true", True), (True, True), (False, False), ("no", False), ("", False)])
+@pytest.mark.parametrize(
+    ("given", "ok"),
+    [
+        ("0", False),
+        (0, False),
+        ("false", False),
+        (1, False),
+        ("2", True),
+        ("true", True),
+        (True, True),
+        (False, False),
+        ("no", False),
+        ("", False),
+    ],
+)
 def test_allowed_losses(clock: Clock, given: t.Any, ok: bool) -> None:
     """A number a node, or any; restarted pods count as well."""
     api = cluster(clock, done("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", **OWNED)])
@@ -83,7 +99,11 @@ def test_pods_that_stay_away(clock: Clock, allowed: str, ok: bool) -> None:
         assert run(api, **options)["nodes"]["n1"]["pods"]["unready"][0]["name"] == "a"
     else:
         failed = fail(api, **options)
-        assert state(failed) == "pods_unready" and "default/a: not Ready" in failed.failures["n1"] and "pods_timeout" in failed.failures["n1"]
+        assert (
+            state(failed) == "pods_unready"
+            and "default/a: not Ready" in failed.failures["n1"]
+            and "pods_timeout" in failed.failures["n1"]
+        )
     assert 1040 <= clock.now <= 1042
 
 
@@ -101,5 +121,7 @@ def test_a_mirror_that_is_made_again(clock: Clock) -> None:
 
 @pytest.mark.parametrize("given", [{"n1": ["a"]}, {"n1": {"uid": {"name": "a"}}}, {"n1": "a"}])
 def test_what_is_no_snapshot(clock: Clock, given: dict[str, t.Any]) -> None:
-    with pytest.raises(ClusterError, match="pods: what there is for node n1 is no snapshot; give what kubelet_rollout_gate returned"):
+    with pytest.raises(
+        ClusterError, match="pods: what there is for node n1 is no snapshot; give what kubelet_rollout_gate returned"
+    ):
         run(cluster(clock, done()), pods=given)

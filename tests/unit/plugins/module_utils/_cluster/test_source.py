@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The states of node_config_source: assign, reset, wait."""
+
 from __future__ import annotations
 
 import typing as t
@@ -9,7 +10,11 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import pods, source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import Clock, Cluster
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
@@ -31,13 +36,28 @@ def api() -> Cluster:
 
 
 def made(kind: type[Api], **more: t.Any) -> Api:
-    return kind(node("n1", config=status()), node("n2", config=status()), configmaps=[configmap(content=text(maxPods=50))],
-                live={name: live(maxPods=50) for name in ("n1", "n2")}, **more)
+    return kind(
+        node("n1", config=status()),
+        node("n2", config=status()),
+        configmaps=[configmap(content=text(maxPods=50))],
+        live={name: live(maxPods=50) for name in ("n1", "n2")},
+        **more,
+    )
 
 
 def run(api: Cluster, check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
-    options = {"state": "present", "nodes": None, "source": None, "sources": None, "delivery": "auto", "check_source": True, "wait": True,
-               "wait_timeout": 60, "wait_sleep": 2, "pods": None}
+    options = {
+        "state": "present",
+        "nodes": None,
+        "source": None,
+        "sources": None,
+        "delivery": "auto",
+        "check_source": True,
+        "wait": True,
+        "wait_timeout": 60,
+        "wait_sleep": 2,
+        "pods": None,
+    }
     return source.config_source(api, {**options, **given}, check_mode)
 
 
@@ -51,9 +71,23 @@ def test_assign_and_wait(api: Cluster, clock: Clock) -> None:
     result = run(api, nodes=["n1", "n2"], source=place())
     assert result["changed"]
     row = result["nodes"]["n1"]
-    assert (row["changed"], row["previous"], row["source"], row["ok"], row["state"], row["active"]) == (True, None, place(), True, "active", A)
+    assert (row["changed"], row["previous"], row["source"], row["ok"], row["state"], row["active"]) == (
+        True,
+        None,
+        place(),
+        True,
+        "active",
+        A,
+    )
     assert result["summary"] | {"waited_seconds": 0} == {
-        "nodes": 2, "changed": 2, "failed": 0, "unchanged": 0, "ok": 2, "states": {"active": 2}, "waited_seconds": 0}
+        "nodes": 2,
+        "changed": 2,
+        "failed": 0,
+        "unchanged": 0,
+        "ok": 2,
+        "states": {"active": 2},
+        "waited_seconds": 0,
+    }
     assert len(result["diff"]) == 2
 
 
@@ -71,7 +105,11 @@ def test_reset_and_wait(api: Cluster, clock: Clock) -> None:
     follow(api, "n1")()
     clock.at(4, lambda: api.nodes.update(n1=node("n1", config=status())))
     result = run(api, state="absent", nodes=["n1"])
-    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["previous"], result["nodes"]["n1"]["source"]) == ("local", place(), None)
+    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["previous"], result["nodes"]["n1"]["source"]) == (
+        "local",
+        place(),
+        None,
+    )
 
 
 def test_failed_wait_keeps_what_was_assigned(api: Cluster, clock: Clock) -> None:
@@ -81,7 +119,9 @@ def test_failed_wait_keeps_what_was_assigned(api: Cluster, clock: Clock) -> None
     result = caught.value.result
     assert result["changed"] and len(result["diff"]) == 2
     assert {name: (row["changed"], row["ok"], row["state"]) for name, row in result["nodes"].items()} == {
-        "n1": (True, True, "active"), "n2": (True, False, "pending")}
+        "n1": (True, True, "active"),
+        "n2": (True, False, "pending"),
+    }
     assert (result["summary"]["changed"], result["summary"]["failed"]) == (2, 1)
 
 
@@ -109,7 +149,9 @@ def test_failed_assignment_is_not_waited_for(api: Cluster, clock: Clock) -> None
     assert clock.slept == []
 
 
-@pytest.mark.parametrize("given", [{"sources": {"n1": place()}}, {"nodes": ["n1"], "source": place()}, {"nodes": ["n1"]}])
+@pytest.mark.parametrize(
+    "given", [{"sources": {"n1": place()}}, {"nodes": ["n1"], "source": place()}, {"nodes": ["n1"]}]
+)
 def test_verified_writes_nothing(api: Cluster, given: dict[str, t.Any]) -> None:
     follow(api, "n1")()
     result = run(api, state="verified", **given)
@@ -150,17 +192,35 @@ def with_pods(clock: Clock, **options: t.Any) -> tuple[PodCluster, dict[str, t.A
     for name in ("n1", "n2"):
         api.nodes[name] = node(name, place(), status())
     clock.at(6, follow(api, "n1", "n2"))
-    return api, {"state": "verified", "nodes": ["n1", "n2"], "pods": snapshot(api), "allow_pod_loss": "0", "pods_timeout": 20, "lease": None, **options}
+    return api, {
+        "state": "verified",
+        "nodes": ["n1", "n2"],
+        "pods": snapshot(api),
+        "allow_pod_loss": "0",
+        "pods_timeout": 20,
+        "lease": None,
+        **options,
+    }
 
 
 def test_verified_with_pods(clock: Clock) -> None:
     """All that was read to verify them serves for the pods as well."""
     api, options = with_pods(clock)
     result = run(api, **options)
-    assert result["summary"] | {"waited_seconds": 0} == {"nodes": 2, "ok": 2, "failed": 0, "states": {"active": 2}, "waited_seconds": 0}
+    assert result["summary"] | {"waited_seconds": 0} == {
+        "nodes": 2,
+        "ok": 2,
+        "failed": 0,
+        "states": {"active": 2},
+        "waited_seconds": 0,
+    }
     assert result["nodes"]["n1"]["pods"] == {"lost": [], "restarted": [], "unready": []}
     assert api.count("GET", NODES) == 1 + len(clock.slept)
-    assert [api.count("GET", f"{NODES}/n1/proxy/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [0, 1, 1]
+    assert [api.count("GET", f"{NODES}/n1/proxy/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [
+        0,
+        1,
+        1,
+    ]
     assert api.count("GET", pods.PODS) == 2
 
 
@@ -171,7 +231,10 @@ def test_verified_but_a_pod_is_lost(clock: Clock) -> None:
     with pytest.raises(NodesFailed, match="verifying: 1 node failed") as caught:
         run(api, **options)
     rows = caught.value.result["nodes"]
-    assert [(rows[name]["ok"], rows[name]["state"]) for name in ("n1", "n2")] == [(False, "pods_lost"), (True, "active")]
+    assert [(rows[name]["ok"], rows[name]["state"]) for name in ("n1", "n2")] == [
+        (False, "pods_lost"),
+        (True, "active"),
+    ]
     assert "pods were lost or restarted during the batch: default/a" in caught.value.failures["n1"]
     assert run(api, **{**options, "allow_pod_loss": "1"})["nodes"]["n1"]["pods"]["lost"]
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage verify, on a cluster in memory whose state changes while nobody really waits."""
+
 from __future__ import annotations
 
 import datetime
@@ -35,9 +36,17 @@ def test_already_there(clock: Clock) -> None:
     api = cluster(done())
     result = run(api, {"n1": place()})
     assert (result["changed"], clock.slept) == (False, [])
-    assert sorted(api.requests) == sorted([("GET", NODES), ("GET", f"{CONFIGMAPS}/config-a"), ("GET", f"{NODES}/n1/proxy/configz")])
+    assert sorted(api.requests) == sorted(
+        [("GET", NODES), ("GET", f"{CONFIGMAPS}/config-a"), ("GET", f"{NODES}/n1/proxy/configz")]
+    )
     row = result["nodes"]["n1"]
-    assert (row["ok"], row["state"], row["message"], row["differences"], row["active"]) == (True, "active", "runs kube-system/config-a key kubelet", [], A)
+    assert (row["ok"], row["state"], row["message"], row["differences"], row["active"]) == (
+        True,
+        "active",
+        "runs kube-system/config-a key kubelet",
+        [],
+        A,
+    )
     assert result["summary"] == {"nodes": 1, "ok": 1, "failed": 0, "states": {"active": 1}, "waited_seconds": 0.0}
 
 
@@ -100,7 +109,11 @@ def test_final_states_end_the_wait(clock: Clock) -> None:
     clock.at(8, turn(api, node("n3", None, status())))
     failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
     assert noticed(clock, 8)
-    assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {"n1": "fell_back", "n2": "reassigned", "n3": "reassigned"}
+    assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {
+        "n1": "fell_back",
+        "n2": "reassigned",
+        "n3": "reassigned",
+    }
     assert "Likely cause: kubeAPIQPS" in failed.failures["n1"]
 
 
@@ -111,9 +124,14 @@ def test_a_settled_node_is_not_judged_again(clock: Clock) -> None:
     assert run(api, dict.fromkeys(["n1", "n2"], place()))["summary"]["ok"] == 2
 
 
-@pytest.mark.parametrize(("content", "cause"), [
-    ("a: [b", "Cause: key kubelet, line 1"), ("maxPods: 1", "Cause: key kubelet: apiVersion is missing"), (text(**PODS), "The cause is in the kubelet's log"),
-])
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        ("a: [b", "Cause: key kubelet, line 1"),
+        ("maxPods: 1", "Cause: key kubelet: apiVersion is missing"),
+        (text(**PODS), "The cause is in the kubelet's log"),
+    ],
+)
 def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> None:
     api = cluster(node("n1", place(), status(A, error=LOAD)), content=content)
     assert cause in fail(api, {"n1": place()}).failures["n1"]
@@ -122,14 +140,19 @@ def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> No
 def test_configmap_that_does_not_exist(clock: Clock) -> None:
     api = Cluster(waiting("n1", config=status(B, B)))
     failed = fail(api, {"n1": place()})
-    assert "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet runs kube-system/config-b key kubelet meanwhile" in failed.failures["n1"]
+    assert (
+        "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet runs kube-system/config-b key kubelet meanwhile"
+        in failed.failures["n1"]
+    )
     assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("sync_error", [])
 
 
 def test_reassigned_while_its_configmap_is_gone(clock: Clock) -> None:
     """The message names both sources."""
     failed = fail(Cluster(node("n1", place("theirs"), status())), {"n1": place()})
-    assert failed.failures["n1"].startswith("its spec.configSource names kube-system/theirs key kubelet, not kube-system/config-a key kubelet")
+    assert failed.failures["n1"].startswith(
+        "its spec.configSource names kube-system/theirs key kubelet, not kube-system/config-a key kubelet"
+    )
 
 
 def test_configmap_in_another_revision(clock: Clock) -> None:
@@ -166,7 +189,12 @@ def test_live_configuration_differs(clock: Clock) -> None:
     row = failed.result["nodes"]["n1"]
     assert (row["state"], clock.slept) == ("differs", [])
     (difference,) = row["differences"]
-    assert (difference["path"], difference["expected"], difference["live"], difference["flags"]) == ("maxPods", 50, 110, ["max-pods"])
+    assert (difference["path"], difference["expected"], difference["live"], difference["flags"]) == (
+        "maxPods",
+        50,
+        110,
+        ["max-pods"],
+    )
     assert "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods" in row["message"]
 
 
@@ -204,7 +232,9 @@ def test_live_configuration_that_stays_away(clock: Clock) -> None:
     api.renewed = {"n1": heartbeat(1)}
     api.live["n1"] = ApiError(503, "connection refused", transient=True)
     failed = fail(api, {"n1": place()})
-    assert failed.failures["n1"].startswith("its config is active, but its kubelet does not answer the API server (connection refused)")
+    assert failed.failures["n1"].startswith(
+        "its config is active, but its kubelet does not answer the API server (connection refused)"
+    )
     assert failed.result["nodes"]["n1"]["state"] != "not_restarting"
     assert "Restart=always" not in failed.failures["n1"]
     assert clock.now == 1060
@@ -216,7 +246,9 @@ def test_live_configuration_that_may_not_be_read(clock: Clock) -> None:
     api.renewed = {"n1": heartbeat(1)}
     api.live["n1"] = ApiError(403, "forbidden")
     failed = fail(api, {"n1": place()})
-    assert "cannot be compared" in failed.failures["n1"] and "grant the verb get on nodes/proxy" in failed.failures["n1"]
+    assert (
+        "cannot be compared" in failed.failures["n1"] and "grant the verb get on nodes/proxy" in failed.failures["n1"]
+    )
     assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("differs", [])
 
 
@@ -228,15 +260,27 @@ def test_active_but_not_a_configuration(clock: Clock) -> None:
 def test_everything_is_listed_at_the_timeout(clock: Clock) -> None:
     """With the cause of each, from one LIST of heartbeats and one question for each that cannot fetch."""
     api = cluster(
-        waiting("alive"), waiting("dead"), waiting("unknown"), waiting("deaf", config=None), node("unready", place(), status(A, A), ready="False"),
-        waiting("forbidden", config=status(error=DOWNLOAD)), done("good"))
+        waiting("alive"),
+        waiting("dead"),
+        waiting("unknown"),
+        waiting("deaf", config=None),
+        node("unready", place(), status(A, A), ready="False"),
+        waiting("forbidden", config=status(error=DOWNLOAD)),
+        done("good"),
+    )
     api.renewed = {"alive": heartbeat(3), "dead": heartbeat(70), "unready": heartbeat(3), "good": heartbeat(999)}
     api.review = {"status": {"allowed": False, "reason": "no relationship found"}}
     failed = fail(api, dict.fromkeys(api.nodes, place()))
     assert clock.now == 1060
     assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {
-        "alive": "not_restarting", "dead": "silent", "unknown": "pending", "deaf": "not_listening", "unready": "not_ready", "forbidden": "sync_error",
-        "good": "active"}
+        "alive": "not_restarting",
+        "dead": "silent",
+        "unknown": "pending",
+        "deaf": "not_listening",
+        "unready": "not_ready",
+        "forbidden": "sync_error",
+        "good": "active",
+    }
     assert "After 60 s its kubelet is alive but has not restarted" in failed.failures["alive"]
     assert "no heartbeat for 70 s" in failed.failures["dead"]
     assert "gave up after 60 s" in failed.failures["unknown"]
@@ -300,7 +344,9 @@ def test_a_checkpoint_and_a_native_node(clock: Clock) -> None:
     clock.at(4, turn(api, switched("n2")))
     result = run(api, dict.fromkeys(["n1", "n2"], place()))
     assert {name: (row["delivery"], row["state"], row["reason"]) for name, row in result["nodes"].items()} == {
-        "n1": ("native", "active", ""), "n2": ("checkpoint", "active", "on trial")}
+        "n1": ("native", "active", ""),
+        "n2": ("checkpoint", "active", "on trial"),
+    }
     assert (api.count("GET", NODES), api.count("GET", f"{CONFIGMAPS}/config-a")) == (1 + len(clock.slept), 1)
 
 
@@ -315,7 +361,10 @@ def test_a_configmap_edited_after_it_was_carried(clock: Clock) -> None:
 def test_a_configmap_removed_after_it_was_carried(clock: Clock) -> None:
     """The node needs it no more, and nobody can say any more what it should run."""
     failed = fail(Cluster(switched(), live={"n1": LIVE}), {"n1": place()})
-    assert "its config is active but cannot be compared with what is live: there is no such ConfigMap" in failed.failures["n1"]
+    assert (
+        "its config is active but cannot be compared with what is live: there is no such ConfigMap"
+        in failed.failures["n1"]
+    )
 
 
 def test_a_delivery_that_is_named(clock: Clock) -> None:

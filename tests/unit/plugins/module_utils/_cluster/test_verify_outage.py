@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage verify while the API server is away, forbids, or has lost a node."""
+
 from __future__ import annotations
 
 import pytest
@@ -34,7 +35,9 @@ def test_api_server_away_until_the_end(clock: Clock) -> None:
     clock.at(4, lambda: setattr(api, "outage", AWAY))
     failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
     assert set(failed.failures) == {"n1", "n3"}
-    assert failed.failures["n1"].startswith("no usable answer from the API server; last seen: waiting for its kubelet to take up")
+    assert failed.failures["n1"].startswith(
+        "no usable answer from the API server; last seen: waiting for its kubelet to take up"
+    )
     assert (clock.now, api.count("GET", LEASES)) == (1060, 0)
 
 

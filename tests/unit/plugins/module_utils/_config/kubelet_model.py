@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a 1.20 kubelet does with a configuration, as a model made from the facts alone and not from the code under test.
 
-It fills in defaults and renders /configz by tools/data/fields-1.20.yaml, and offers hypothesis strategies for configurations.
+It fills in defaults and renders /configz by tools/data/fields-1.20.yaml, and offers hypothesis strategies for
+configurations.
 """
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -19,15 +21,40 @@ LEAVES = [row for row in ROWS if row["type"] != "object"]
 HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
 
 # As written, as Go prints it.
-DURATIONS = {"90s": "1m30s", "1.5m": "1m30s", "1m30s": "1m30s", "0s": "0s", "0": "0s", "100ms": "100ms", "4h": "4h0m0s", "0.5s": "500ms", "1h0m1s": "1h0m1s"}
-ZERO = {"bool": False, "int32": 0, "int64": 0, "string": "", "duration": "0s", "[]string": [], "map[string]string": {}, "map[string]bool": {},
-        "map[string][]string": {}}
+DURATIONS = {
+    "90s": "1m30s",
+    "1.5m": "1m30s",
+    "1m30s": "1m30s",
+    "0s": "0s",
+    "0": "0s",
+    "100ms": "100ms",
+    "4h": "4h0m0s",
+    "0.5s": "500ms",
+    "1h0m1s": "1h0m1s",
+}
+ZERO = {
+    "bool": False,
+    "int32": 0,
+    "int64": 0,
+    "string": "",
+    "duration": "0s",
+    "[]string": [],
+    "map[string]string": {},
+    "map[string]bool": {},
+    "map[string][]string": {},
+}
 _TEXT = st.sampled_from(["", "a", "b.c", "/var/x"])
 _KEY = st.sampled_from(["a", "memory.available", "nodefs.available", "cpu"])
 _BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
-    "bool": st.booleans(), "int32": st.integers(-3, 70000), "int64": st.integers(-3, 2**40), "string": _TEXT, "duration": st.sampled_from(sorted(DURATIONS)),
-    "[]string": st.lists(_TEXT, max_size=2), "map[string]string": st.dictionaries(_KEY, st.sampled_from(["1", "5%", "1Gi"]), max_size=2),
-    "map[string]bool": st.dictionaries(_KEY, st.booleans(), max_size=2), "map[string][]string": st.dictionaries(_KEY, st.lists(_TEXT, max_size=2), max_size=2),
+    "bool": st.booleans(),
+    "int32": st.integers(-3, 70000),
+    "int64": st.integers(-3, 2**40),
+    "string": _TEXT,
+    "duration": st.sampled_from(sorted(DURATIONS)),
+    "[]string": st.lists(_TEXT, max_size=2),
+    "map[string]string": st.dictionaries(_KEY, st.sampled_from(["1", "5%", "1Gi"]), max_size=2),
+    "map[string]bool": st.dictionaries(_KEY, st.booleans(), max_size=2),
+    "map[string][]string": st.dictionaries(_KEY, st.lists(_TEXT, max_size=2), max_size=2),
 }
 
 
@@ -73,7 +100,10 @@ def _effective(config: dict[str, Any], row: dict[str, Any]) -> Any:
     return zero if value is None else value
 
 
-for _shown in [*DURATIONS.values(), *(row["default"] for row in LEAVES if row["type"] == "duration" and row["default"])]:
+for _shown in [
+    *DURATIONS.values(),
+    *(row["default"] for row in LEAVES if row["type"] == "duration" and row["default"]),
+]:
     DURATIONS.setdefault(_shown, _shown)
 
 

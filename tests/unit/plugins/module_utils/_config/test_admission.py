@@ -53,7 +53,9 @@ def test_a_critical_pod_takes_the_room_of_the_cheapest() -> None:
     assert _lost(*others, critical) == {"p2": f"{preempted} (OutOfcpu)"}
     assert _lost(*others, critical, pods=3) == {"p2": f"{preempted} (OutOfpods)"}
     assert _lost(*others, _pod("p9", priority=2_000_000_000), pods=3) == {"p3": f"{preempted} (OutOfpods)"}
-    assert _lost(*others, _pod("p9", 3, priority=2_000_000_000)) == dict.fromkeys(("p1", "p2"), f"{preempted} (OutOfcpu)")
+    assert _lost(*others, _pod("p9", 3, priority=2_000_000_000)) == dict.fromkeys(
+        ("p1", "p2"), f"{preempted} (OutOfcpu)"
+    )
     assert _lost(*others, _pod("p9", 1, priority=1_999_999_999)) == {"p9": "OutOfcpu"}
 
 
@@ -72,14 +74,32 @@ def test_a_critical_pod_for_which_all_others_would_not_do_is_refused_alone() -> 
     assert _lost(*critical) == {"p3": "OutOfcpu"}
 
 
-PODS = st.lists(st.builds(
-    lambda second, cpu, qos, static, priority: (second, cpu, qos, static, priority), st.integers(10, 59), st.integers(0, 3),
-    st.sampled_from(["BestEffort", "Burstable", "Guaranteed"]), st.booleans(), st.sampled_from([0, 1000, 2_000_000_000])), max_size=12)
+PODS = st.lists(
+    st.builds(
+        lambda second, cpu, qos, static, priority: (second, cpu, qos, static, priority),
+        st.integers(10, 59),
+        st.integers(0, 3),
+        st.sampled_from(["BestEffort", "Burstable", "Guaranteed"]),
+        st.booleans(),
+        st.sampled_from([0, 1000, 2_000_000_000]),
+    ),
+    max_size=12,
+)
 
 
 def _made(rows: list[tuple[int, int, str, bool, int]]) -> list[Pod]:
-    return [Pod("ns", f"p{number}", created=f"2026-01-01T00:00:{second}Z", priority=priority, static=static, qos=qos, requests={"cpu": Fraction(cpu)})
-            for number, (second, cpu, qos, static, priority) in enumerate(rows)]
+    return [
+        Pod(
+            "ns",
+            f"p{number}",
+            created=f"2026-01-01T00:00:{second}Z",
+            priority=priority,
+            static=static,
+            qos=qos,
+            requests={"cpu": Fraction(cpu)},
+        )
+        for number, (second, cpu, qos, static, priority) in enumerate(rows)
+    ]
 
 
 @given(PODS, st.integers(0, 12), st.integers(0, 12))
@@ -102,5 +122,7 @@ def test_what_is_admitted_fits_and_nothing_is_lost_while_there_is_room(rows: lis
 @given(PODS, st.integers(0, 12), st.integers(0, 6), st.integers(0, 12))
 def test_more_pods_allowed_never_refuses_another_one(rows: list[Any], limit: int, more: int, cpu: int) -> None:
     pods = [pod for pod in _made(rows) if not pod.critical]
-    before, after = (admission.refused(pods, {"pods": Fraction(most), "cpu": Fraction(cpu)}) for most in (limit, limit + more))
+    before, after = (
+        admission.refused(pods, {"pods": Fraction(most), "cpu": Fraction(cpu)}) for most in (limit, limit + more)
+    )
     assert set(after) <= set(before)

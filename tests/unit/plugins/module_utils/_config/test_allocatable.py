@@ -20,9 +20,13 @@ def _room(capacity: dict[str, Fraction] | None = None, **config: Any) -> dict[st
 
 
 def test_what_is_reserved_and_the_hard_thresholds_are_not_for_pods() -> None:
-    room = _room(kubeReserved={"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "10Gi"}, systemReserved={"cpu": "250m", "memory": "1Gi"},
-                 evictionHard={"memory.available": "512Mi", "nodefs.available": "10%", "imagefs.available": "50%"}, evictionSoft={"memory.available": "4Gi"},
-                 evictionSoftGracePeriod={"memory.available": "1m"})
+    room = _room(
+        kubeReserved={"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "10Gi"},
+        systemReserved={"cpu": "250m", "memory": "1Gi"},
+        evictionHard={"memory.available": "512Mi", "nodefs.available": "10%", "imagefs.available": "50%"},
+        evictionSoft={"memory.available": "4Gi"},
+        evictionSoftGracePeriod={"memory.available": "1m"},
+    )
     assert room == {"pods": 110, "cpu": Fraction(13, 4), "memory": 5.5 * GI, "ephemeral-storage": 80 * GI}
 
 
@@ -39,9 +43,16 @@ def test_what_the_node_has_not_is_not_counted() -> None:
     assert set(_room({"cpu": Fraction(1)})) == {"pods", "cpu"}
 
 
-@pytest.mark.parametrize(("config", "pods"), [
-    ({"maxPods": 50}, 50), ({"maxPods": 0}, 110), ({"podsPerCore": 10}, 40), ({"podsPerCore": 0}, 110), ({"podsPerCore": 100, "maxPods": 60}, 60),
-])
+@pytest.mark.parametrize(
+    ("config", "pods"),
+    [
+        ({"maxPods": 50}, 50),
+        ({"maxPods": 0}, 110),
+        ({"podsPerCore": 10}, 40),
+        ({"podsPerCore": 0}, 110),
+        ({"podsPerCore": 100, "maxPods": 60}, 60),
+    ],
+)
 def test_pods(config: dict[str, Any], pods: int) -> None:
     assert _room(**config)["pods"] == pods
 

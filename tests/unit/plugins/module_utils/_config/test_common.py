@@ -23,7 +23,9 @@ EVICTION = {"memory.available": "200Mi", "nodefs.available": "5%"}
 def layers(draw: st.DrawFn) -> dict[str, Any]:
     """An override, with some fields removed by null."""
     layer = draw(model.configs(most=6))
-    for key in draw(st.lists(st.sampled_from([row["name"] for row in model.ROWS if "." not in row["name"]]), max_size=2)):
+    for key in draw(
+        st.lists(st.sampled_from([row["name"] for row in model.ROWS if "." not in row["name"]]), max_size=2)
+    ):
         layer[key] = None
     return layer
 
@@ -41,7 +43,9 @@ def _leaves(config: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(model.configs(), NODES)
-def test_every_change_is_one_that_every_node_would_make(base: dict[str, Any], nodes: list[list[dict[str, Any]]]) -> None:
+def test_every_change_is_one_that_every_node_would_make(
+    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
+) -> None:
     laid = _leaves(common.lay_common(base, nodes))
     results = [_leaves(_merged(base, node)) for node in nodes]
     for path in {*_leaves(base), *laid}:
@@ -51,7 +55,9 @@ def test_every_change_is_one_that_every_node_would_make(base: dict[str, Any], no
 
 
 @given(model.configs(), NODES)
-def test_what_every_node_would_change_alike_is_changed_unless_it_belongs_to_a_machine(base: dict[str, Any], nodes: list[list[dict[str, Any]]]) -> None:
+def test_what_every_node_would_change_alike_is_changed_unless_it_belongs_to_a_machine(
+    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
+) -> None:
     laid = common.lay_common(base, nodes)
     results = [_merged(base, node) for node in nodes]
     for name in {name for config in (base, *results) for name in config}:
@@ -62,14 +68,18 @@ def test_what_every_node_would_change_alike_is_changed_unless_it_belongs_to_a_ma
 
 
 @given(model.configs(), NODES)
-def test_laid_twice_is_laid_once_and_order_and_repetition_do_not_matter(base: dict[str, Any], nodes: list[list[dict[str, Any]]]) -> None:
+def test_laid_twice_is_laid_once_and_order_and_repetition_do_not_matter(
+    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
+) -> None:
     laid = common.lay_common(base, nodes)
     assert common.lay_common(laid, nodes) == laid
     assert common.lay_common(base, [*nodes[::-1], *nodes]) == laid
 
 
 @given(model.configs(), NODES)
-def test_a_node_without_overrides_has_nothing_in_common_with_others(base: dict[str, Any], nodes: list[list[dict[str, Any]]]) -> None:
+def test_a_node_without_overrides_has_nothing_in_common_with_others(
+    base: dict[str, Any], nodes: list[list[dict[str, Any]]]
+) -> None:
     assert common.lay_common(base, [*nodes, []]) == base
     assert common.lay_common(base, []) == base
 
@@ -86,31 +96,44 @@ def test_nothing_that_is_given_is_changed_or_shared(base: dict[str, Any], nodes:
     assert (base, nodes) == before
 
 
-@pytest.mark.parametrize(("nodes", "changed"), [
-    ([[{"maxPods": 50}], [{"maxPods": 50}]], {"maxPods": 50}),
-    ([[{"maxPods": 50}], [{"maxPods": 60}]], {}),
-    ([[{"maxPods": 50}, {"maxPods": 60}], [{"maxPods": 60, "port": 1}]], {"maxPods": 60}),
-    ([[{"maxPods": None}], [{"maxPods": None}]], {"maxPods": None}),
-    ([[{"maxPods": None}], [{"maxPods": 50}]], {}),
-    # Maps key by key, also where one node has removed what another keeps.
-    ([[{"kubeReserved": {"cpu": "2", "memory": "1Gi"}}], [{"kubeReserved": {"cpu": "2"}}]], {"kubeReserved": {"cpu": "2"}}),
-    ([[{"kubeReserved": {"cpu": None}}], [{"kubeReserved": {"cpu": None, "memory": "1Gi"}}]], {"kubeReserved": {}}),
-    ([[{"systemReserved": {"cpu": "2"}}], [{"systemReserved": {"memory": "1Gi"}}]], {}),
-    ([[{"authentication": {"webhook": {"enabled": False}}}], [{"authentication": {"webhook": {"enabled": False, "cacheTTL": "1m"}}}]],
-     {"authentication": {"webhook": {"enabled": False}}}),
-    # What a kubelet takes as a whole is common as a whole or not at all.
-    ([[{"evictionHard": EVICTION}], [{"evictionHard": {**EVICTION, "nodefs.available": "6%"}}]], {}),
-    ([[{"evictionHard": EVICTION}], [{"evictionHard": dict(EVICTION)}]], {"evictionHard": EVICTION}),
-    ([[{"evictionHard": {}}]], {"evictionHard": {}}),
-    # A machine's own, in the layer or in the base; an address of no machine is nobody's own.
-    ([[{"resolvConf": "/x", "maxPods": 50}]], {"maxPods": 50}),
-    ([[{"staticPodPath": None}]], {}),
-    ([[{"address": "10.0.0.7"}]], {}),
-    ([[{"healthzBindAddress": "0.0.0.0"}]], {"healthzBindAddress": "0.0.0.0"}),
-    ([[{"kind": None, "apiVersion": "v2"}]], {}),
-])
+@pytest.mark.parametrize(
+    ("nodes", "changed"),
+    [
+        ([[{"maxPods": 50}], [{"maxPods": 50}]], {"maxPods": 50}),
+        ([[{"maxPods": 50}], [{"maxPods": 60}]], {}),
+        ([[{"maxPods": 50}, {"maxPods": 60}], [{"maxPods": 60, "port": 1}]], {"maxPods": 60}),
+        ([[{"maxPods": None}], [{"maxPods": None}]], {"maxPods": None}),
+        ([[{"maxPods": None}], [{"maxPods": 50}]], {}),
+        # Maps key by key, also where one node has removed what another keeps.
+        (
+            [[{"kubeReserved": {"cpu": "2", "memory": "1Gi"}}], [{"kubeReserved": {"cpu": "2"}}]],
+            {"kubeReserved": {"cpu": "2"}},
+        ),
+        ([[{"kubeReserved": {"cpu": None}}], [{"kubeReserved": {"cpu": None, "memory": "1Gi"}}]], {"kubeReserved": {}}),
+        ([[{"systemReserved": {"cpu": "2"}}], [{"systemReserved": {"memory": "1Gi"}}]], {}),
+        (
+            [
+                [{"authentication": {"webhook": {"enabled": False}}}],
+                [{"authentication": {"webhook": {"enabled": False, "cacheTTL": "1m"}}}],
+            ],
+            {"authentication": {"webhook": {"enabled": False}}},
+        ),
+        # What a kubelet takes as a whole is common as a whole or not at all.
+        ([[{"evictionHard": EVICTION}], [{"evictionHard": {**EVICTION, "nodefs.available": "6%"}}]], {}),
+        ([[{"evictionHard": EVICTION}], [{"evictionHard": dict(EVICTION)}]], {"evictionHard": EVICTION}),
+        ([[{"evictionHard": {}}]], {"evictionHard": {}}),
+        # A machine's own, in the layer or in the base; an address of no machine is nobody's own.
+        ([[{"resolvConf": "/x", "maxPods": 50}]], {"maxPods": 50}),
+        ([[{"staticPodPath": None}]], {}),
+        ([[{"address": "10.0.0.7"}]], {}),
+        ([[{"healthzBindAddress": "0.0.0.0"}]], {"healthzBindAddress": "0.0.0.0"}),
+        ([[{"kind": None, "apiVersion": "v2"}]], {}),
+    ],
+)
 def test_what_is_common(nodes: list[list[dict[str, Any]]], changed: dict[str, Any]) -> None:
-    assert common.lay_common(BASE, nodes) == {key: value for key, value in {**BASE, **changed}.items() if value is not None}
+    assert common.lay_common(BASE, nodes) == {
+        key: value for key, value in {**BASE, **changed}.items() if value is not None
+    }
 
 
 def test_layers_that_do_not_fit_are_refused() -> None:
@@ -118,16 +141,24 @@ def test_layers_that_do_not_fit_are_refused() -> None:
         common.lay_common(BASE, [[{"maxPods": {"a": 1}}]])
 
 
-@pytest.mark.parametrize(("before", "after", "minor", "changed"), [
-    ({"syncFrequency": "60s"}, {"syncFrequency": "1m0s"}, 24, []),
-    ({"syncFrequency": "0s"}, {"syncFrequency": "1m"}, 20, []),
-    ({}, {"maxPods": 110}, 20, []),
-    ({"maxPods": 50}, {}, 20, ["maxPods"]),
-    # The default of 1.24 is not known here, but the field was given and is not any more.
-    ({"maxPods": 50}, {}, 24, ["maxPods"]),
-    ({"x": 1}, {"x": True}, 24, ["x"]),
-    ({"featureGates": {"A": True}}, {"featureGates": {"A": False, "B": True}}, 20, ["featureGates.A", "featureGates.B"]),
-    ({"kind": "a"}, {"kind": "b"}, 20, []),
-])
+@pytest.mark.parametrize(
+    ("before", "after", "minor", "changed"),
+    [
+        ({"syncFrequency": "60s"}, {"syncFrequency": "1m0s"}, 24, []),
+        ({"syncFrequency": "0s"}, {"syncFrequency": "1m"}, 20, []),
+        ({}, {"maxPods": 110}, 20, []),
+        ({"maxPods": 50}, {}, 20, ["maxPods"]),
+        # The default of 1.24 is not known here, but the field was given and is not any more.
+        ({"maxPods": 50}, {}, 24, ["maxPods"]),
+        ({"x": 1}, {"x": True}, 24, ["x"]),
+        (
+            {"featureGates": {"A": True}},
+            {"featureGates": {"A": False, "B": True}},
+            20,
+            ["featureGates.A", "featureGates.B"],
+        ),
+        ({"kind": "a"}, {"kind": "b"}, 20, []),
+    ],
+)
 def test_changed_paths(before: dict[str, Any], after: dict[str, Any], minor: int, changed: list[str]) -> None:
     assert common.changed_paths(before, after, minor) == changed

@@ -30,14 +30,18 @@ def test_defaults_are_filled_in_once(config: dict[str, Any]) -> None:
 
 @given(model.configs(), model.configs())
 def test_changes_are_found_both_ways(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert {change.path for change in compare.changes(one, other, 20)} == {change.path for change in compare.changes(other, one, 20)}
+    assert {change.path for change in compare.changes(one, other, 20)} == {
+        change.path for change in compare.changes(other, one, 20)
+    }
 
 
 def test_maps_are_compared_key_by_key_and_keys_with_dots_stay_readable() -> None:
     before = {"evictionHard": {"memory.available": "100Mi", "nodefs.available": "10%"}, "featureGates": {"A": True}}
     after = {"evictionHard": {"memory.available": "200Mi"}, "featureGates": {"A": True, "B": False}}
     assert _paths(before, after) == {
-        'evictionHard["memory.available"]': ("100Mi", "200Mi"), 'evictionHard["nodefs.available"]': ("10%", None), "featureGates.B": (None, False),
+        'evictionHard["memory.available"]': ("100Mi", "200Mi"),
+        'evictionHard["nodefs.available"]': ("10%", None),
+        "featureGates.B": (None, False),
     }
 
 
@@ -50,17 +54,25 @@ def test_defaults_count_only_where_they_are_known() -> None:
 
 
 def test_a_field_without_default_that_is_left_out_is_removed_at_any_version() -> None:
-    assert _paths({"kubeReserved": {"cpu": "1"}, "readOnlyPort": 10255}, {}, minor=30) == {"kubeReserved.cpu": ("1", None), "readOnlyPort": (10255, None)}
+    assert _paths({"kubeReserved": {"cpu": "1"}, "readOnlyPort": 10255}, {}, minor=30) == {
+        "kubeReserved.cpu": ("1", None),
+        "readOnlyPort": (10255, None),
+    }
 
 
 def test_a_key_removed_from_a_map_that_stays_is_a_change_at_any_version() -> None:
-    assert _paths({"evictionHard": {"memory.available": "1", "pid.available": "2"}}, {"evictionHard": {"memory.available": "1"}}, 30) \
-        == {'evictionHard["pid.available"]': ("2", None)}
+    assert _paths(
+        {"evictionHard": {"memory.available": "1", "pid.available": "2"}},
+        {"evictionHard": {"memory.available": "1"}},
+        30,
+    ) == {'evictionHard["pid.available"]': ("2", None)}
 
 
 def test_the_explicit_empty_map_is_not_the_default() -> None:
-    assert set(_paths({"evictionHard": {}}, {})) == {f'evictionHard["{key}"]' for key in
-                                                     ("imagefs.available", "memory.available", "nodefs.available", "nodefs.inodesFree")}
+    assert set(_paths({"evictionHard": {}}, {})) == {
+        f'evictionHard["{key}"]'
+        for key in ("imagefs.available", "memory.available", "nodefs.available", "nodefs.inodesFree")
+    }
     assert _paths({"enforceNodeAllocatable": []}, {}) == {"enforceNodeAllocatable": ([], ["pods"])}
 
 
@@ -68,11 +80,15 @@ def test_equal_meanings_are_equal() -> None:
     assert _paths({"syncFrequency": "1m30s"}, {"syncFrequency": "90s"}) == {}
     assert _paths({"podPidsLimit": -1}, {"podPidsLimit": -5}) == {}
     assert _paths({}, {"readOnlyPort": 0, "clusterDNS": [], "kubeReserved": {}, "runOnce": False}) == {}
-    assert _paths({"nodeStatusReportFrequency": "20s"}, {"nodeStatusUpdateFrequency": "20s"}) == {"nodeStatusUpdateFrequency": ("10s", "20s")}
+    assert _paths({"nodeStatusReportFrequency": "20s"}, {"nodeStatusUpdateFrequency": "20s"}) == {
+        "nodeStatusUpdateFrequency": ("10s", "20s")
+    }
 
 
 def test_strings_stay_as_written_and_true_is_not_one() -> None:
-    assert _paths({"kubeReserved": {"memory": "1Gi"}}, {"kubeReserved": {"memory": "1024Mi"}}) == {"kubeReserved.memory": ("1Gi", "1024Mi")}
+    assert _paths({"kubeReserved": {"memory": "1Gi"}}, {"kubeReserved": {"memory": "1024Mi"}}) == {
+        "kubeReserved.memory": ("1Gi", "1024Mi")
+    }
     assert _paths({"x": True}, {"x": 1}) == {"x": (True, 1)}
 
 

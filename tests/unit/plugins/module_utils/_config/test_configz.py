@@ -46,8 +46,9 @@ def test_the_live_object_is_not_shared() -> None:
 
 
 def test_machine_specific_fields_are_named_but_not_addresses_of_no_machine() -> None:
-    assert configz.machine_specific({"resolvConf": "/x", "providerID": "", "address": "0.0.0.0", "healthzBindAddress": "10.0.0.7", "maxPods": 5}) \
-        == ["healthzBindAddress", "resolvConf"]
+    assert configz.machine_specific(
+        {"resolvConf": "/x", "providerID": "", "address": "0.0.0.0", "healthzBindAddress": "10.0.0.7", "maxPods": 5}
+    ) == ["healthzBindAddress", "resolvConf"]
 
 
 def _only(path: str, value: Any) -> dict[str, Any]:

@@ -23,5 +23,10 @@ def test_diff_is_ansibles() -> None:
 
 
 def test_unified_shows_only_what_differs() -> None:
-    assert difftext.unified({"a": 1, "b": 2}, {"a": 1, "b": 3}).splitlines()[-4:] == ['   "a": 1,', '-  "b": 2', '+  "b": 3', " }"]
+    assert difftext.unified({"a": 1, "b": 2}, {"a": 1, "b": 3}).splitlines()[-4:] == [
+        '   "a": 1,',
+        '-  "b": 2',
+        '+  "b": 3',
+        " }",
+    ]
     assert difftext.unified(SECRET, SECRET) == ""

@@ -15,7 +15,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config import d
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3), max_leaves=10)
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3),
+    max_leaves=10,
+)
 
 
 @given(st.dictionaries(_TEXT, _JSON, max_size=4))
@@ -32,32 +34,35 @@ def test_yaml_reads_like_json(config: dict[str, Any]) -> None:
     assert document.parse(lines or "{}", "x") == config
 
 
-@pytest.mark.parametrize(("text", "line", "cause"), [
-    ("a: 1\nb: 2\na: 3\n", 3, "key `a` is given twice, first on line 1"),
-    ('{"a": 1,\n"a": 2}', 2, "key `a` is given twice"),
-    ("a: {b: 1, b: 2}", 1, "key `b` is given twice"),
-    ("a:\n\t- x", 2, "a tab is used"),
-    ("a: 1\n---\nb: 1\n", 2, "more than one YAML document"),
-    ("1: 2", 1, "key `1` is not text"),
-    ("on: 2", 1, "key `on` is not text"),
-    ("? [a]\n: 1", 1, "a list or mapping is not text"),
-    ("a: 2020-01-01", 1, "is a date"),
-    ("a: 1:30", 1, "base 60"),
-    ("a: 1:30.5", 1, "base 60"),
-    ("a: 010", 1, "octal"),
-    ("a: 0o10", 1, "some YAML readers"),
-    ("a: 0x1f", 1, "some YAML readers"),
-    ("a: 1_000", 1, "underscores"),
-    ("a: 1e3", 1, "number to Go and text"),
-    ("a: .inf", 1, "not a finite number"),
-    ("a: y", 1, "true or false to some"),
-    ("a: !!binary aGk=", 1, "binary data"),
-    ("a: !!set {x, z}", 1, "a YAML set"),
-    ("a: !mine 1", 1, "not valid YAML"),
-    ("a: [1\nb: 2", 2, "not valid YAML"),
-    ("a: {{ pods }}", 1, "not text"),
-    ("a: 1\nb: \x00", 2, "control character U+0000"),
-])
+@pytest.mark.parametrize(
+    ("text", "line", "cause"),
+    [
+        ("a: 1\nb: 2\na: 3\n", 3, "key `a` is given twice, first on line 1"),
+        ('{"a": 1,\n"a": 2}', 2, "key `a` is given twice"),
+        ("a: {b: 1, b: 2}", 1, "key `b` is given twice"),
+        ("a:\n\t- x", 2, "a tab is used"),
+        ("a: 1\n---\nb: 1\n", 2, "more than one YAML document"),
+        ("1: 2", 1, "key `1` is not text"),
+        ("on: 2", 1, "key `on` is not text"),
+        ("? [a]\n: 1", 1, "a list or mapping is not text"),
+        ("a: 2020-01-01", 1, "is a date"),
+        ("a: 1:30", 1, "base 60"),
+        ("a: 1:30.5", 1, "base 60"),
+        ("a: 010", 1, "octal"),
+        ("a: 0o10", 1, "some YAML readers"),
+        ("a: 0x1f", 1, "some YAML readers"),
+        ("a: 1_000", 1, "underscores"),
+        ("a: 1e3", 1, "number to Go and text"),
+        ("a: .inf", 1, "not a finite number"),
+        ("a: y", 1, "true or false to some"),
+        ("a: !!binary aGk=", 1, "binary data"),
+        ("a: !!set {x, z}", 1, "a YAML set"),
+        ("a: !mine 1", 1, "not valid YAML"),
+        ("a: [1\nb: 2", 2, "not valid YAML"),
+        ("a: {{ pods }}", 1, "not text"),
+        ("a: 1\nb: \x00", 2, "control character U+0000"),
+    ],
+)
 def test_what_is_refused_names_origin_line_and_cause(text: str, line: int, cause: str) -> None:
     with pytest.raises(document.DocumentError) as error:
         document.parse(text, "group_vars/all.yml")
@@ -65,12 +70,26 @@ def test_what_is_refused_names_origin_line_and_cause(text: str, line: int, cause
     assert cause in str(error.value)
 
 
-@pytest.mark.parametrize(("text", "cause"), [
-    ("", "is empty"), ("# only a comment", "is empty"), ("---\n", "is empty"), ("- a", "is a list"), ("just words", "is a single value"),
-    (b"\xff\xfe\x00", "is not UTF-8 text"), ("a: &x [*x]", "aliases"),
-    ("a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(7)), "aliases"),
-    ("a: '" + "x" * document.MAX_BYTES + "'", "1 MiB"), ("[" * 3000, "nested too deeply"), ("a: \x7f\x85\x86", "not YAML"),
-])
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("", "is empty"),
+        ("# only a comment", "is empty"),
+        ("---\n", "is empty"),
+        ("- a", "is a list"),
+        ("just words", "is a single value"),
+        (b"\xff\xfe\x00", "is not UTF-8 text"),
+        ("a: &x [*x]", "aliases"),
+        (
+            "a: &a [x,x,x,x,x,x,x,x,x]\n"
+            + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(7)),
+            "aliases",
+        ),
+        ("a: '" + "x" * document.MAX_BYTES + "'", "1 MiB"),
+        ("[" * 3000, "nested too deeply"),
+        ("a: \x7f\x85\x86", "not YAML"),
+    ],
+)
 def test_what_is_refused_as_a_whole(text: str | bytes, cause: str) -> None:
     with pytest.raises(document.DocumentError, match=cause):
         document.parse(text, "x")
@@ -98,7 +117,9 @@ def test_size_is_counted_in_bytes() -> None:
         document.check_size("\u00e9" * (document.MAX_BYTES // 2 + 1), "node n1")
 
 
-@pytest.mark.parametrize("value", [{1: 2}, {"a": datetime.date(2020, 1, 1)}, {"a": float("inf")}, [], "text", {"a": {"b": {3: 4}}}])
+@pytest.mark.parametrize(
+    "value", [{1: 2}, {"a": datetime.date(2020, 1, 1)}, {"a": float("inf")}, [], "text", {"a": {"b": {3: 4}}}]
+)
 def test_variables_that_json_cannot_hold(value: Any) -> None:
     with pytest.raises(document.DocumentError, match="config of n1: "):
         document.accept(value, "config of n1")

@@ -41,8 +41,18 @@ def test_every_field_has_an_effect_a_reason_and_a_known_type() -> None:
 
 
 def test_classes_become_effects() -> None:
-    effects = {"maxPods": "disrupt", "clusterDNS": "drain", "cgroupDriver": "reboot", "podCIDR": "forbidden", "runOnce": "forbidden", "syncFrequency": "safe",
-               "topologyManagerScope": "reboot", "memoryManagerPolicy": "reboot", "cpuManagerPolicyOptions": "reboot", "maxParallelImagePulls": "disrupt"}
+    effects = {
+        "maxPods": "disrupt",
+        "clusterDNS": "drain",
+        "cgroupDriver": "reboot",
+        "podCIDR": "forbidden",
+        "runOnce": "forbidden",
+        "syncFrequency": "safe",
+        "topologyManagerScope": "reboot",
+        "memoryManagerPolicy": "reboot",
+        "cpuManagerPolicyOptions": "reboot",
+        "maxParallelImagePulls": "disrupt",
+    }
     assert {path: fields.ALL[path].effect for path in effects} == effects
 
 
@@ -63,21 +73,40 @@ def test_every_flag_sets_a_field_that_names_it() -> None:
         assert name in fields.ALL[flag.field].flags
 
 
-@pytest.mark.parametrize(("path", "owner"), [
-    ("maxPods", "maxPods"), ('evictionHard["memory.available"]', "evictionHard"), ("featureGates.A", "featureGates"), ("clusterDNS[0]", "clusterDNS"),
-    ("authentication.webhook.enabled", "authentication.webhook.enabled"), ("authentication.webhok", None), ("maxpods", None), ("logging.verbosity", "logging"),
-    ("reservedMemory[1].limits.memory", "reservedMemory[].limits"), ("maxPods.a", None), ("(top level)", None),
-])
+@pytest.mark.parametrize(
+    ("path", "owner"),
+    [
+        ("maxPods", "maxPods"),
+        ('evictionHard["memory.available"]', "evictionHard"),
+        ("featureGates.A", "featureGates"),
+        ("clusterDNS[0]", "clusterDNS"),
+        ("authentication.webhook.enabled", "authentication.webhook.enabled"),
+        ("authentication.webhok", None),
+        ("maxpods", None),
+        ("logging.verbosity", "logging"),
+        ("reservedMemory[1].limits.memory", "reservedMemory[].limits"),
+        ("maxPods.a", None),
+        ("(top level)", None),
+    ],
+)
 def test_owner(path: str, owner: str | None) -> None:
     field = fields.owner(path)
     assert (field.path if field else None) == owner
 
 
-@pytest.mark.parametrize(("wrong", "right"), [
-    ("maxpods", "maxPods"), ("maxPod", "maxPods"), ("clusterDns", "clusterDNS"), ("evictionhard", "evictionHard"),
-    ("authentication.webhok", "authentication.webhook"),
-    ("authentication.webhook.cacheTtl", "authentication.webhook.cacheTTL"), ("cacheTTL", "authentication.webhook.cacheTTL"), ("zzz", None),
-])
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("maxpods", "maxPods"),
+        ("maxPod", "maxPods"),
+        ("clusterDns", "clusterDNS"),
+        ("evictionhard", "evictionHard"),
+        ("authentication.webhok", "authentication.webhook"),
+        ("authentication.webhook.cacheTtl", "authentication.webhook.cacheTTL"),
+        ("cacheTTL", "authentication.webhook.cacheTTL"),
+        ("zzz", None),
+    ],
+)
 def test_nearest(wrong: str, right: str | None) -> None:
     assert fields.nearest(wrong) == right
 
@@ -89,18 +118,29 @@ def test_children_are_members_only() -> None:
 
 
 def test_the_table_is_what_the_generator_writes(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, str(ROOT / "tools" / "generate_fields.py"), "--check"], check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "generate_fields.py"), "--check"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_stale_table_is_shown_as_a_difference(tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "data").symlink_to(ROOT / "tools" / "data")
-    (tmp_path / "tools" / "generate_fields.py").write_text((ROOT / "tools" / "generate_fields.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "tools" / "generate_fields.py").write_text(
+        (ROOT / "tools" / "generate_fields.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     table = tmp_path / "plugins" / "module_utils" / "_config" / "fields_table.py"
     table.parent.mkdir(parents=True)
-    table.write_text((ROOT / "plugins" / "module_utils" / "_config" / "fields_table.py").read_text(encoding="utf-8").replace("default=110", "default=111"),
-                     encoding="utf-8")
+    table.write_text(
+        (ROOT / "plugins" / "module_utils" / "_config" / "fields_table.py")
+        .read_text(encoding="utf-8")
+        .replace("default=110", "default=111"),
+        encoding="utf-8",
+    )
     command = [sys.executable, str(tmp_path / "tools" / "generate_fields.py")]
     done = subprocess.run([*command, "--check"], check=False, capture_output=True, text=True)
     assert done.returncode == 1

@@ -8,12 +8,19 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import compare, host
 
 
-@pytest.mark.parametrize(("path", "before", "after", "count"), [
-    ("authentication.x509.clientCAFile", None, "/ca.crt", 1), ("authentication.x509.clientCAFile", "/ca.crt", None, 0),
-    ("cgroupDriver", "cgroupfs", "systemd", 1),
-    ("failSwapOn", False, True, 1), ("failSwapOn", True, False, 0), ("maxPods", 1, 2, 0), ("resolvConf", "/a", "/b", 1),
-    ("protectKernelDefaults", None, True, 1),
-])
+@pytest.mark.parametrize(
+    ("path", "before", "after", "count"),
+    [
+        ("authentication.x509.clientCAFile", None, "/ca.crt", 1),
+        ("authentication.x509.clientCAFile", "/ca.crt", None, 0),
+        ("cgroupDriver", "cgroupfs", "systemd", 1),
+        ("failSwapOn", False, True, 1),
+        ("failSwapOn", True, False, 0),
+        ("maxPods", 1, 2, 0),
+        ("resolvConf", "/a", "/b", 1),
+        ("protectKernelDefaults", None, True, 1),
+    ],
+)
 def test_only_changes_that_the_host_must_bear(path: str, before: object, after: object, count: int) -> None:
     found = list(host.warnings([compare.Change(path, before, after, True)]))
     assert [(problem.severity, problem.path) for problem in found] == [("warning", path)] * count
@@ -21,6 +28,8 @@ def test_only_changes_that_the_host_must_bear(path: str, before: object, after: 
 
 def test_paths_into_a_checkpoint() -> None:
     inside = "/var/lib/kubelet-dynamic/store/checkpoints/147d55bf-dddc/274/ca.crt"
-    [problem] = host.checkpoint_paths([("authentication.x509.clientCAFile", inside), ("resolvConf", "/etc/resolv.conf"), ("providerID", inside)])
+    [problem] = host.checkpoint_paths(
+        [("authentication.x509.clientCAFile", inside), ("resolvConf", "/etc/resolv.conf"), ("providerID", inside)]
+    )
     assert problem.path == "authentication.x509.clientCAFile"
     assert inside in problem.message

@@ -28,5 +28,7 @@ def test_name_is_base_and_suffix() -> None:
 
 
 def test_variants_differ_by_content_and_not_by_order() -> None:
-    assert identity.variant({"a": 1, "b": 2}) == identity.variant({"b": 2, "a": 1}) != identity.variant({"a": 1, "b": 3})
+    assert (
+        identity.variant({"a": 1, "b": 2}) == identity.variant({"b": 2, "a": 1}) != identity.variant({"a": 1, "b": 3})
+    )
     assert document.parse(document.render({"b": 1, "a": 2}), "x") == {"a": 2, "b": 1}

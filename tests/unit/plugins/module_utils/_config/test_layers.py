@@ -11,10 +11,17 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.layers import Layers
 
 
-@pytest.mark.parametrize(("given", "layers"), [
-    (None, ()), ([], ()), ([None, {"a": 1}], ({"a": 1},)), ({}, ({},)), ("a: 1", ({"a": 1},)),
-    ([{"a": 1}, ["a: 2", {"a": None}]], ({"a": 1}, {"a": 2}, {"a": None})),
-])
+@pytest.mark.parametrize(
+    ("given", "layers"),
+    [
+        (None, ()),
+        ([], ()),
+        ([None, {"a": 1}], ({"a": 1},)),
+        ({}, ({},)),
+        ("a: 1", ({"a": 1},)),
+        ([{"a": 1}, ["a: 2", {"a": None}]], ({"a": 1}, {"a": 2}, {"a": None})),
+    ],
+)
 def test_every_form_is_read(given: Any, layers: tuple[dict[str, Any], ...]) -> None:
     assert Layers().read(given, "test") == layers
 
@@ -26,7 +33,9 @@ def test_equal_layers_are_one_object_that_nobody_else_has() -> None:
     assert first is not given and first["a"] is not given["a"]
 
 
-@pytest.mark.parametrize(("given", "message"), [(5, "test: the document is a single value"), ([{}, "a: [b"], r"test \(layer 2\), line 1")])
+@pytest.mark.parametrize(
+    ("given", "message"), [(5, "test: the document is a single value"), ([{}, "a: [b"], r"test \(layer 2\), line 1")]
+)
 def test_what_cannot_be_read_is_named(given: Any, message: str) -> None:
     with pytest.raises(DocumentError, match=message):
         Layers().read(given, "test")

@@ -35,19 +35,25 @@ def test_null_removes_and_removing_twice_is_fine(config: dict[str, Any]) -> None
 @given(model.configs(), model.configs())
 def test_fields_of_the_layer_win_and_the_others_stay(base: dict[str, Any], layer: dict[str, Any]) -> None:
     merged = overlay.merge(base, layer)
-    assert {key: merged[key] for key in base if key not in layer} == {key: value for key, value in base.items() if key not in layer}
+    assert {key: merged[key] for key in base if key not in layer} == {
+        key: value for key, value in base.items() if key not in layer
+    }
     assert all(merged[key] == value for key, value in layer.items() if not isinstance(value, dict))
 
 
 def test_maps_merge_lists_are_replaced_keys_are_removed() -> None:
     base = {"kubeReserved": {"cpu": "1", "memory": "1Gi"}, "clusterDNS": ["10.0.0.1", "10.0.0.2"]}
-    assert overlay.merge(base, {"kubeReserved": {"cpu": None, "pid": "5"}, "clusterDNS": ["10.0.0.3"]}) \
-        == {"kubeReserved": {"memory": "1Gi", "pid": "5"}, "clusterDNS": ["10.0.0.3"]}
+    assert overlay.merge(base, {"kubeReserved": {"cpu": None, "pid": "5"}, "clusterDNS": ["10.0.0.3"]}) == {
+        "kubeReserved": {"memory": "1Gi", "pid": "5"},
+        "clusterDNS": ["10.0.0.3"],
+    }
 
 
 @pytest.mark.parametrize("field", ["evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"])
 def test_eviction_maps_are_replaced_as_a_whole(field: str) -> None:
-    assert overlay.merge({field: {"memory.available": "1", "nodefs.available": "2"}}, {field: {"memory.available": "3"}}) == {field: {"memory.available": "3"}}
+    assert overlay.merge(
+        {field: {"memory.available": "1", "nodefs.available": "2"}}, {field: {"memory.available": "3"}}
+    ) == {field: {"memory.available": "3"}}
     assert overlay.merge({field: {"memory.available": "1"}}, {field: {}}) == {field: {}}
     with pytest.raises(overlay.OverlayError, match=rf'{field}\["memory.available"\] is null.*replaced as a whole'):
         overlay.merge({field: {"memory.available": "1"}}, {field: {"memory.available": None}})

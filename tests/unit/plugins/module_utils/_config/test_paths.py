@@ -15,11 +15,16 @@ def test_shown_paths_are_read_back(keys: list[str | int]) -> None:
     assert paths.parse(paths.show(tuple(keys))) == tuple(keys)
 
 
-@pytest.mark.parametrize(("path", "text", "field"), [
-    (("maxPods",), "maxPods", "maxPods"), (("authentication", "webhook", "enabled"), "authentication.webhook.enabled", "authentication.webhook.enabled"),
-    (("evictionHard", "memory.available"), 'evictionHard["memory.available"]', "evictionHard.memory.available"),
-    (("reservedMemory", 0, "limits"), "reservedMemory[0].limits", "reservedMemory[].limits"), ((), "(top level)", ""),
-])
+@pytest.mark.parametrize(
+    ("path", "text", "field"),
+    [
+        (("maxPods",), "maxPods", "maxPods"),
+        (("authentication", "webhook", "enabled"), "authentication.webhook.enabled", "authentication.webhook.enabled"),
+        (("evictionHard", "memory.available"), 'evictionHard["memory.available"]', "evictionHard.memory.available"),
+        (("reservedMemory", 0, "limits"), "reservedMemory[0].limits", "reservedMemory[].limits"),
+        ((), "(top level)", ""),
+    ],
+)
 def test_notation(path: paths.Path, text: str, field: str) -> None:
     assert paths.show(path) == text
     assert paths.field_path(path) == field

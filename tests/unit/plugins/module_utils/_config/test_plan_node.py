@@ -26,4 +26,6 @@ def test_what_the_running_kubelet_lives_with_is_no_problem() -> None:
     assert checks.problems(live, 20)
     planner = plan_node.Planner({"a": live}, "disrupt", ())
     assert planner.plan("a", 20, ({"maxPods": 50},), None).problem_rows(True) == []
-    assert [row["path"] for row in planner.plan("a", 20, ({"clusterDNS": ["worse"]},), None).problem_rows(False)] == ["clusterDNS[0]"]
+    assert [row["path"] for row in planner.plan("a", 20, ({"clusterDNS": ["worse"]},), None).problem_rows(False)] == [
+        "clusterDNS[0]"
+    ]

@@ -12,9 +12,18 @@ from . import kubelet_model as model
 
 def _plan(configs: list[dict[str, Any]], *args: Any, **options: Any) -> dict[str, Any]:
     lives = [configz.restore(model.configz(config)) for config in configs]
-    nodes = {f"n{position}": {"variant": identity.variant(live), "kubelet_version": "v1.20.2", "source": None, "status": None}
-             for position, live in enumerate(lives)}
-    return plan.make_plan({"variants": {identity.variant(live): live for live in lives}, "nodes": nodes}, *args, **options)
+    nodes = {
+        f"n{position}": {
+            "variant": identity.variant(live),
+            "kubelet_version": "v1.20.2",
+            "source": None,
+            "status": None,
+        }
+        for position, live in enumerate(lives)
+    }
+    return plan.make_plan(
+        {"variants": {identity.variant(live): live for live in lives}, "nodes": nodes}, *args, **options
+    )
 
 
 def test_people_read_one_block_for_nodes_with_the_same_to_do_and_why_variants_differ() -> None:
@@ -30,8 +39,13 @@ def test_people_read_one_block_for_nodes_with_the_same_to_do_and_why_variants_di
 
 
 def test_added_removed_shadowed_and_refused_are_told_apart() -> None:
-    text = "\n".join(_plan([{"kubeReserved": {"cpu": "1"}}], {"kubeReserved": None, "featureGates": {"A": True}, "maxPods": 50},
-                           flags={"n0": ["--max-pods=61"]})["text"])
+    text = "\n".join(
+        _plan(
+            [{"kubeReserved": {"cpu": "1"}}],
+            {"kubeReserved": None, "featureGates": {"A": True}, "maxPods": 50},
+            flags={"n0": ["--max-pods=61"]},
+        )["text"]
+    )
     assert "\n  - kubeReserved.cpu: 1   [disrupt]" in text
     assert "\n  + featureGates.A: true   [reboot]" in text
     assert "   (no effect: --max-pods=61)\n" in text
@@ -40,7 +54,11 @@ def test_added_removed_shadowed_and_refused_are_told_apart() -> None:
 
 
 def test_secrets_stay_out_of_what_is_shown_and_in_what_is_pushed() -> None:
-    made = _plan([{}, {"staticPodURLHeader": {"Authorization": ["older"]}}], {}, {"n0": {"staticPodURLHeader": {"Authorization": ["hunter2"]}}})
+    made = _plan(
+        [{}, {"staticPodURLHeader": {"Authorization": ["older"]}}],
+        {},
+        {"n0": {"staticPodURLHeader": {"Authorization": ["hunter2"]}}},
+    )
     shown = str([made["nodes"], made["summary"], made["text"]])
     assert "hunter2" not in shown
     assert "older" not in shown
@@ -48,6 +66,10 @@ def test_secrets_stay_out_of_what_is_shown_and_in_what_is_pushed() -> None:
 
 
 def test_variants_that_mean_the_same_do_not_differ() -> None:
-    assert plan_text.differences({"a": {"syncFrequency": "90s"}, "b": {"syncFrequency": "1m30s", "readOnlyPort": 0}}) == []
+    assert (
+        plan_text.differences({"a": {"syncFrequency": "90s"}, "b": {"syncFrequency": "1m30s", "readOnlyPort": 0}}) == []
+    )
     assert plan_text.differences({"a": {"maxPods": 1}}) == []
-    assert plan_text.differences({"a": {"maxPods": 1}, "b": {}}) == [{"path": "maxPods", "machine_specific": False, "values": {"a": 1, "b": None}}]
+    assert plan_text.differences({"a": {"maxPods": 1}, "b": {}}) == [
+        {"path": "maxPods", "machine_specific": False, "values": {"a": 1, "b": None}}
+    ]

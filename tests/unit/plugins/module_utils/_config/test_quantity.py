@@ -10,16 +10,34 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import quantity
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    ("1", 1), ("100Mi", 100 * 2**20), ("1.5Gi", 3 * 2**29), ("500m", Fraction(1, 2)), ("1e3", 1000), ("1E-1", Fraction(1, 10)), ("2E", 2 * 10**18),
-    ("1Ei", 2**60),
-    ("-5", -5), ("+.5", Fraction(1, 2)), ("5.", 5), ("0", 0), ("7n", Fraction(7, 10**9)), ("3u", Fraction(3, 10**6)), ("1k", 1000),
-])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1),
+        ("100Mi", 100 * 2**20),
+        ("1.5Gi", 3 * 2**29),
+        ("500m", Fraction(1, 2)),
+        ("1e3", 1000),
+        ("1E-1", Fraction(1, 10)),
+        ("2E", 2 * 10**18),
+        ("1Ei", 2**60),
+        ("-5", -5),
+        ("+.5", Fraction(1, 2)),
+        ("5.", 5),
+        ("0", 0),
+        ("7n", Fraction(7, 10**9)),
+        ("3u", Fraction(3, 10**6)),
+        ("1k", 1000),
+    ],
+)
 def test_values(text: str, value: int | Fraction) -> None:
     assert quantity.parse(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "Mi", "1K", "1mi", "1Gb", "1 Gi", "<100Mi", "10%", "1.2.3", "1e", "1ee3", ".", "1e9999", "--1", "\u0661"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "Mi", "1K", "1mi", "1Gb", "1 Gi", "<100Mi", "10%", "1.2.3", "1e", "1ee3", ".", "1e9999", "--1", "\u0661"],
+)
 def test_what_is_no_quantity(text: str) -> None:
     with pytest.raises(ValueError, match="quantities must match"):
         quantity.parse(text)

@@ -8,17 +8,35 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import shadow
 
 
-@pytest.mark.parametrize(("argv", "found"), [
-    (["/usr/bin/kubelet", "--max-pods=61"], {"maxPods": "--max-pods=61"}),
-    (["--max_pods", "61", "--v", "2"], {"maxPods": "--max-pods=61"}),
-    (["--anonymous-auth", "--max-pods=5"], {"authentication.anonymous.enabled": "--anonymous-auth=true", "maxPods": "--max-pods=5"}),
-    (["--feature-gates=A=true,B=false"], {"featureGates.A": "--feature-gates=A=true", "featureGates.B": "--feature-gates=B=false"}),
-    (["--cluster-dns=10.0.0.1", "--cluster-dns=10.0.0.2"], {"clusterDNS": "--cluster-dns=10.0.0.1 --cluster-dns=10.0.0.2"}),
-    (["--eviction-hard=memory.available<5%"], {"evictionHard": "--eviction-hard=memory.available<5%"}),
-    (["--manifest-url-header=Authorization:hunter2"], {"staticPodURLHeader": "--manifest-url-header=********"}),
-    (["--pod-manifest-path", "/etc/x", "--node-ip=10.0.0.1", "--hostname-override", "max-pods"], {"staticPodPath": "--pod-manifest-path=/etc/x"}),
-    (["--", "--max-pods=61"], {}), (["max-pods=61", "-v=2"], {}), ([], {}), (["--max-pods"], {"maxPods": "--max-pods="}),
-])
+@pytest.mark.parametrize(
+    ("argv", "found"),
+    [
+        (["/usr/bin/kubelet", "--max-pods=61"], {"maxPods": "--max-pods=61"}),
+        (["--max_pods", "61", "--v", "2"], {"maxPods": "--max-pods=61"}),
+        (
+            ["--anonymous-auth", "--max-pods=5"],
+            {"authentication.anonymous.enabled": "--anonymous-auth=true", "maxPods": "--max-pods=5"},
+        ),
+        (
+            ["--feature-gates=A=true,B=false"],
+            {"featureGates.A": "--feature-gates=A=true", "featureGates.B": "--feature-gates=B=false"},
+        ),
+        (
+            ["--cluster-dns=10.0.0.1", "--cluster-dns=10.0.0.2"],
+            {"clusterDNS": "--cluster-dns=10.0.0.1 --cluster-dns=10.0.0.2"},
+        ),
+        (["--eviction-hard=memory.available<5%"], {"evictionHard": "--eviction-hard=memory.available<5%"}),
+        (["--manifest-url-header=Authorization:hunter2"], {"staticPodURLHeader": "--manifest-url-header=********"}),
+        (
+            ["--pod-manifest-path", "/etc/x", "--node-ip=10.0.0.1", "--hostname-override", "max-pods"],
+            {"staticPodPath": "--pod-manifest-path=/etc/x"},
+        ),
+        (["--", "--max-pods=61"], {}),
+        (["max-pods=61", "-v=2"], {}),
+        ([], {}),
+        (["--max-pods"], {"maxPods": "--max-pods="}),
+    ],
+)
 def test_flags_hide_fields(argv: list[str], found: dict[str, str]) -> None:
     assert shadow.shadows(argv) == found
 

@@ -33,23 +33,54 @@ users:
 """
 
 
-@pytest.mark.parametrize("text", [KUBECONFIG, files.config_yaml(files.traits("n1")), files.config_yaml(files.traits("n2")), "a:\n  - 1\n  -\n    b: 2\n",
-                                  "a: 'it''s'\nb: \"x: # y\"\nc: 10.0.0.1\nd: 1m30s\ne:\nf: 100Mi\n", "- a: 1\n  b: 2\n- - 1\n  - 2\n",
-                                  "", "# nothing\n", "{\"a\": [1]}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        KUBECONFIG,
+        files.config_yaml(files.traits("n1")),
+        files.config_yaml(files.traits("n2")),
+        "a:\n  - 1\n  -\n    b: 2\n",
+        "a: 'it''s'\nb: \"x: # y\"\nc: 10.0.0.1\nd: 1m30s\ne:\nf: 100Mi\n",
+        "- a: 1\n  b: 2\n- - 1\n  - 2\n",
+        "",
+        "# nothing\n",
+        '{"a": [1]}',
+    ],
+)
 def test_reads_as_yaml_does(text: str) -> None:
     assert load(text) == yaml.safe_load(text)
 
 
-@pytest.mark.parametrize("text", ["a: &x 1\nb: *x\n", "a: |\n  text\n", "a: [1, 2]\n", "a: 1e3\n", "a: yes\n", "a: 010\n", "a: 1\na: 2\n",
-                                  "a: 1\n  b: 2\n", "a:\n\tb: 1\n",
-                                  "a: b\n  c\n", "a: 1\n---\nb: 2\n", "{a: 1}", "a: 'b\n", "? a\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x 1\nb: *x\n",
+        "a: |\n  text\n",
+        "a: [1, 2]\n",
+        "a: 1e3\n",
+        "a: yes\n",
+        "a: 010\n",
+        "a: 1\na: 2\n",
+        "a: 1\n  b: 2\n",
+        "a:\n\tb: 1\n",
+        "a: b\n  c\n",
+        "a: 1\n---\nb: 2\n",
+        "{a: 1}",
+        "a: 'b\n",
+        "? a\n",
+    ],
+)
 def test_refuses_what_it_does_not_know(text: str) -> None:
     with pytest.raises(Unreadable):
         load(text)
 
 
-WORDS = st.one_of(st.booleans(), st.none(), st.integers(-10**9, 10**9), st.text(max_size=12))
-TREES = st.recursive(WORDS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=8), inner, max_size=3), max_leaves=12)
+WORDS = st.one_of(st.booleans(), st.none(), st.integers(-(10**9), 10**9), st.text(max_size=12))
+TREES = st.recursive(
+    WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=8), inner, max_size=3),
+    max_leaves=12,
+)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=8), TREES, max_size=4), st.booleans())

@@ -23,7 +23,15 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.decide imp
     observe,
 )
 
-TERMS = Terms(name="t", boot="b1", armed=100.0, invocation="old", confirm_seconds=300.0, hold_seconds=600.0, unhealthy_seconds=60.0)
+TERMS = Terms(
+    name="t",
+    boot="b1",
+    armed=100.0,
+    invocation="old",
+    confirm_seconds=300.0,
+    hold_seconds=600.0,
+    unhealthy_seconds=60.0,
+)
 CONFIRMED = TERMS._replace(confirmed=True)
 NEW = Unit(invocation="new")
 
@@ -57,8 +65,13 @@ def test_without_the_proof_of_its_node_it_is_asked_for_and_waited_for() -> None:
 
 
 def test_the_node_is_no_reason_to_go_back_and_none_to_stay() -> None:
-    assert play(CONFIRMED, at(110), at(710, node="no answer"), at(720, None, restarts=2, node="no answer"))[0].what == GO_BACK
-    assert play(CONFIRMED, at(110), at(710, node="no answer"), at(715, False, node=""), at(720, node=""))[0].what == WAIT
+    assert (
+        play(CONFIRMED, at(110), at(710, node="no answer"), at(720, None, restarts=2, node="no answer"))[0].what
+        == GO_BACK
+    )
+    assert (
+        play(CONFIRMED, at(110), at(710, node="no answer"), at(715, False, node=""), at(720, node=""))[0].what == WAIT
+    )
 
 
 def test_time_alone_never_graduates() -> None:
@@ -80,10 +93,16 @@ def test_another_invocation_starts_the_time_anew_without_being_a_failure() -> No
 
 @pytest.mark.parametrize("apart", [1, 5, 60, 250])
 def test_two_ends_of_the_kubelet_go_back_however_far_apart(apart: int) -> None:
-    seen = at(110, True), at(110 + apart, None, restarts=1, invocation="i1", sub="start-pre", active="activating"), at(111 + apart, restarts=1, invocation="i1")
+    seen = (
+        at(110, True),
+        at(110 + apart, None, restarts=1, invocation="i1", sub="start-pre", active="activating"),
+        at(111 + apart, restarts=1, invocation="i1"),
+    )
     assert play(CONFIRMED, *seen)[0].what == WAIT
     for sub, restarts in (("start-pre", 2), ("auto-restart", 1)):
-        action, _progress = play(CONFIRMED, *seen, at(110 + 2 * apart, None, restarts=restarts, active="activating", sub=sub))
+        action, _progress = play(
+            CONFIRMED, *seen, at(110 + 2 * apart, None, restarts=restarts, active="activating", sub=sub)
+        )
         assert action.what == GO_BACK and "2 times" in action.reason
 
 
@@ -108,7 +127,9 @@ def test_running_without_healthz_goes_back_after_its_time() -> None:
 
 
 def test_a_slow_start_is_no_fault() -> None:
-    assert play(CONFIRMED, at(101, False), at(160, False), at(161, True), at(220, False), at(270, False))[0].what == WAIT
+    assert (
+        play(CONFIRMED, at(101, False), at(160, False), at(161, True), at(220, False), at(270, False))[0].what == WAIT
+    )
 
 
 def test_reboot_before_the_confirmation_goes_back_and_after_it_does_not() -> None:
@@ -119,7 +140,11 @@ def test_reboot_before_the_confirmation_goes_back_and_after_it_does_not() -> Non
 
 
 def test_failures_are_remembered_across_a_reboot() -> None:
-    seen = at(110, restarts=1, invocation="i1"), at(3, boot="b2", invocation="i2"), at(9, None, boot="b2", invocation="i3", restarts=1)
+    seen = (
+        at(110, restarts=1, invocation="i1"),
+        at(3, boot="b2", invocation="i2"),
+        at(9, None, boot="b2", invocation="i3", restarts=1),
+    )
     assert play(CONFIRMED, *seen)[0].what == GO_BACK
 
 
@@ -149,11 +174,22 @@ def test_a_way_back_that_was_begun_is_walked_to_its_end() -> None:
     assert decide(TERMS, begun, at(111)) == (GO_BACK, "the kubelet ended 2 times")
 
 
-UNITS = st.builds(Unit, st.sampled_from(("active", "activating", "failed", "inactive", "deactivating")),
-                  st.sampled_from(("running", "start-pre", "auto-restart", "failed", "dead")), st.sampled_from(("success", "exit-code", "start-limit-hit")),
-                  st.sampled_from(("old", "i1", "i2", "i3")), st.integers(0, 4))
-FACTS = st.builds(Facts, st.sampled_from(("b1", "b2")), st.floats(0, 2000), UNITS, st.sampled_from((None, True, False)),
-                  st.sampled_from((None, "", "it is not Ready")))
+UNITS = st.builds(
+    Unit,
+    st.sampled_from(("active", "activating", "failed", "inactive", "deactivating")),
+    st.sampled_from(("running", "start-pre", "auto-restart", "failed", "dead")),
+    st.sampled_from(("success", "exit-code", "start-limit-hit")),
+    st.sampled_from(("old", "i1", "i2", "i3")),
+    st.integers(0, 4),
+)
+FACTS = st.builds(
+    Facts,
+    st.sampled_from(("b1", "b2")),
+    st.floats(0, 2000),
+    UNITS,
+    st.sampled_from((None, True, False)),
+    st.sampled_from((None, "", "it is not Ready")),
+)
 
 
 @st.composite
@@ -161,11 +197,19 @@ def lives(draw: st.DrawFn) -> list[Facts]:
     """What a node can live through: time goes on within a boot, and a boot never returns."""
     first = sorted(draw(st.lists(FACTS, max_size=12)), key=lambda facts: facts.now)
     second = sorted(draw(st.lists(FACTS, max_size=6)), key=lambda facts: facts.now)
-    return [facts._replace(boot="b1", now=100 + facts.now) for facts in first] + [facts._replace(boot="b2") for facts in second]
+    return [facts._replace(boot="b1", now=100 + facts.now) for facts in first] + [
+        facts._replace(boot="b2") for facts in second
+    ]
 
 
-ANY_TERMS = st.builds(TERMS._replace, confirmed=st.booleans(), retreat=st.booleans(), was_healthy=st.booleans(), confirm_seconds=st.floats(0, 1000),
-                      hold_seconds=st.floats(0, 1000))
+ANY_TERMS = st.builds(
+    TERMS._replace,
+    confirmed=st.booleans(),
+    retreat=st.booleans(),
+    was_healthy=st.booleans(),
+    confirm_seconds=st.floats(0, 1000),
+    hold_seconds=st.floats(0, 1000),
+)
 
 
 @given(ANY_TERMS, lives())
@@ -174,9 +218,13 @@ def test_only_what_was_confirmed_and_held_without_a_break_graduates(terms: Terms
     if action.what == GRADUATE:
         assert terms.confirmed and progress.failures < MOST_FAILURES
         # Every look back to the beginning of the time held shows one kubelet, healthy wherever it was asked.
-        end = next(index for index in range(len(life)) if play(terms, *life[:index + 1])[0].what == GRADUATE)
+        end = next(index for index in range(len(life)) if play(terms, *life[: index + 1])[0].what == GRADUATE)
         assert life[end].node == ""
-        held = [facts for facts in life[:end + 1] if facts.boot == life[end].boot and facts.now > life[end].now - terms.hold_seconds]
+        held = [
+            facts
+            for facts in life[: end + 1]
+            if facts.boot == life[end].boot and facts.now > life[end].now - terms.hold_seconds
+        ]
         assert len({facts.unit.invocation for facts in held}) <= 1
         assert all(facts.healthy is not False and facts.unit.running for facts in held)
 
@@ -202,5 +250,5 @@ def test_every_end_of_a_trial_has_a_reason(terms: Terms, life: list[Facts]) -> N
 
 @given(ANY_TERMS, lives(), st.integers(0, 11))
 def test_looking_twice_changes_nothing(terms: Terms, life: list[Facts], index: int) -> None:
-    doubled = life[:index] + life[index:index + 1] * 2 + life[index + 1:]
+    doubled = life[:index] + life[index : index + 1] * 2 + life[index + 1 :]
     assert play(terms, *life)[0] == play(terms, *doubled)[0]

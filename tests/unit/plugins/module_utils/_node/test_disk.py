@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the disk says, on trees of files with real times."""
+
 from __future__ import annotations
 
 import os
@@ -49,8 +50,15 @@ def staged(root: Path) -> Store:
 def test_a_plain_file(tmp_path: Path) -> None:
     place = write(tmp_path, "/etc/kubelet.yaml")
     found = look(tmp_path, "--config=/etc/kubelet.yaml")
-    assert found == {"path": "/etc/kubelet.yaml", "content": {"kind": "KubeletConfiguration", "maxPods": 60, "staticPodURLHeader": {"X": ["********"]}},
-                     "unreadable": None, "checkpoint": None, "changed": place.stat().st_ctime, "started": None, "dropins": {}}
+    assert found == {
+        "path": "/etc/kubelet.yaml",
+        "content": {"kind": "KubeletConfiguration", "maxPods": 60, "staticPodURLHeader": {"X": ["********"]}},
+        "unreadable": None,
+        "checkpoint": None,
+        "changed": place.stat().st_ctime,
+        "started": None,
+        "dropins": {},
+    }
 
 
 def test_a_time_that_a_copy_brought_along_does_not_count(tmp_path: Path) -> None:
@@ -62,7 +70,9 @@ def test_a_time_that_a_copy_brought_along_does_not_count(tmp_path: Path) -> None
 def test_no_file(tmp_path: Path) -> None:
     assert look(tmp_path)["unreadable"] == "the command line names no config file"
     found = look(tmp_path, "--config=/gone")
-    assert (found["path"], found["content"], found["changed"]) == ("/gone", None, None) and "No such file" in found["unreadable"]
+    assert (found["path"], found["content"], found["changed"]) == ("/gone", None, None) and "No such file" in found[
+        "unreadable"
+    ]
     write(tmp_path, "/odd", "a: &b 1\n")
     assert "line 1" in look(tmp_path, "--config=/odd")["unreadable"]
 
@@ -91,7 +101,9 @@ def test_a_switch_is_a_change_although_the_file_is_older(tmp_path: Path, monkeyp
 
 
 def test_the_folder_of_a_dynamic_kubelet(tmp_path: Path) -> None:
-    """Its assigned checkpoint, which has no digest; without one the config file, however young the empty note of that is."""
+    """Its assigned checkpoint, which has no digest; without one the config file, however young the empty note of that
+    is.
+    """
     local = write(tmp_path, "/etc/kubelet.yaml", "maxPods: 1\n")
     argv = ("--config=/etc/kubelet.yaml", "--dynamic-config-dir=/dyn")
     write(tmp_path, "/dyn/store/meta/assigned", "")
@@ -100,7 +112,11 @@ def test_the_folder_of_a_dynamic_kubelet(tmp_path: Path) -> None:
     note = write(tmp_path, "/dyn/store/meta/assigned", meta.encode(SOURCE).decode())
     write(tmp_path, "/dyn/store/checkpoints/uid-config-a/7/kubelet")
     found = look(tmp_path, *argv)
-    assert found["content"]["maxPods"] == 60 and found["checkpoint"] == {"uid": "uid-config-a", "resourceVersion": "7", "damage": None}
+    assert found["content"]["maxPods"] == 60 and found["checkpoint"] == {
+        "uid": "uid-config-a",
+        "resourceVersion": "7",
+        "damage": None,
+    }
     assert found["changed"] >= note.stat().st_ctime
     write(tmp_path, "/dyn/store/meta/assigned", "what is this\n")
     assert look(tmp_path, *argv)["path"] == "/etc/kubelet.yaml"
@@ -120,5 +136,7 @@ def test_the_start_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     now = {"time": 1000.0, "clock": 25.0}
     monkeypatch.setattr("time.time", lambda: now["time"])
     monkeypatch.setattr("time.clock_gettime", lambda _clock: now["clock"])
-    found = disk.look([], [], "kubelet.service", str(tmp_path), lambda argv: subprocess.CompletedProcess(list(argv), 0, shown, ""))
+    found = disk.look(
+        [], [], "kubelet.service", str(tmp_path), lambda argv: subprocess.CompletedProcess(list(argv), 0, shown, "")
+    )
     assert found["started"] == 980.0

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writing files: order of the calls, what remains after a failure, and what is refused."""
+
 from __future__ import annotations
 
 import errno
@@ -63,10 +64,16 @@ def test_links_are_removed_never_followed(tmp_path: Path) -> None:
     assert sorted(item.name for item in tmp_path.rglob("*")) == ["elsewhere", "f"]
 
 
-@pytest.mark.parametrize(("number", "words"), [
-    (errno.ENOSPC, "No space left on device; free some space"), (errno.EROFS, "Read-only file system; .*remount it writable"),
-    (errno.EACCES, "Permission denied; run as root"), (errno.EIO, "Input/output error; the disk fails"), (errno.EMFILE, "Too many open files$"),
-])
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "No space left on device; free some space"),
+        (errno.EROFS, "Read-only file system; .*remount it writable"),
+        (errno.EACCES, "Permission denied; run as root"),
+        (errno.EIO, "Input/output error; the disk fails"),
+        (errno.EMFILE, "Too many open files$"),
+    ],
+)
 def test_errors_name_path_cause_and_remedy(number: int, words: str) -> None:
     disk = Disk()
     disk.failure = lambda _index, name: number if name == "write" else 0
@@ -82,6 +89,11 @@ def test_what_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "open").write_text("x")
     (tmp_path / "open").chmod(0o602)
-    for name, words in (("link", "a symbolic link stands"), ("pipe", "not a regular file"), ("open", "others may write to it"), (".", "cannot read")):
+    for name, words in (
+        ("link", "a symbolic link stands"),
+        ("pipe", "not a regular file"),
+        ("open", "others may write to it"),
+        (".", "cannot read"),
+    ):
         with pytest.raises(files.FileError, match=words):
             files.read(str(tmp_path / name))

@@ -28,13 +28,22 @@ NEW = "store/checkpoints/u1/1"
 
 
 class Node:
-    """A node as the guard sees it: its clock, its systemd, its healthz. A restart runs the prestart step, as the unit does."""
+    """A node as the guard sees it: its clock, its systemd, its healthz. A restart runs the prestart step, as the unit
+    does.
+    """
 
     def __init__(self, folder: Path, fs: files.OS | None = None) -> None:
         self.store = Store(str(folder / "config"), fs)
         self.fs = fs
         self.boot, self.seconds, self.wall = "b1", 100.0, 1e9
-        self.properties = {"ActiveState": "active", "SubState": "running", "Result": "success", "InvocationID": "i0", "NRestarts": "0", "MainPID": NOBODY}
+        self.properties = {
+            "ActiveState": "active",
+            "SubState": "running",
+            "Result": "success",
+            "InvocationID": "i0",
+            "NRestarts": "0",
+            "MainPID": NOBODY,
+        }
         self.well = True
         self.commands: list[str] = []
         self.ran: list[str | None] = []
@@ -47,13 +56,21 @@ class Node:
         self.store.settle()
 
     def guard(self) -> Guard:
-        return Guard(self.store, Settings(argv=self.argv, config=str(self.own), lock_seconds=0.2), self.run, lambda: Moment(self.boot, self.seconds, self.wall),
-                     lambda _port, _address: "" if self.well else "no answer", prove=lambda: self.unproven)
+        return Guard(
+            self.store,
+            Settings(argv=self.argv, config=str(self.own), lock_seconds=0.2),
+            self.run,
+            lambda: Moment(self.boot, self.seconds, self.wall),
+            lambda _port, _address: "" if self.well else "no answer",
+            prove=lambda: self.unproven,
+        )
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         self.commands.append(" ".join(argv[:2]))
         if argv[1] == "show":
-            return subprocess.CompletedProcess(list(argv), 0, "".join(f"{name}={value}\n" for name, value in self.properties.items()), "")
+            return subprocess.CompletedProcess(
+                list(argv), 0, "".join(f"{name}={value}\n" for name, value in self.properties.items()), ""
+            )
         if argv[1] == "restart":
             self.start()
         return subprocess.CompletedProcess(list(argv), 0, "", "")
@@ -62,12 +79,25 @@ class Node:
         source = source or SOURCE
         self.store.stage(source, {"kubelet": "{}"})
         back = trial.pop("back", self.store.last_known_good())
-        self.store.arm(Trial(source, back, Moment(self.boot, self.seconds, self.wall), **{"deadline_seconds": 60, "invocation": "i0", **trial}))
+        self.store.arm(
+            Trial(
+                source,
+                back,
+                Moment(self.boot, self.seconds, self.wall),
+                **{"deadline_seconds": 60, "invocation": "i0", **trial},
+            )
+        )
         self.store.switch(source)
 
     def start(self, restarts: int = 0) -> None:
         self.starts += 1
-        self.properties.update(InvocationID=f"i{self.starts}", NRestarts=str(restarts), ActiveState="activating", SubState="start-pre", MainPID="0")
+        self.properties.update(
+            InvocationID=f"i{self.starts}",
+            NRestarts=str(restarts),
+            ActiveState="activating",
+            SubState="start-pre",
+            MainPID="0",
+        )
         self.guard().prestart()
         self.ran.append(self.store.running())
         self.properties.update(ActiveState="active", SubState="running", MainPID=NOBODY)
@@ -133,7 +163,11 @@ def test_graduates_by_itself(node: Node) -> None:
     node.later()
     assert node.store.last_known_good() is None
     node.later(60)
-    assert node.store.last_known_good() == SOURCE and node.store.trial() is None and node.store.graduated_with() == "v1.20.2"
+    assert (
+        node.store.last_known_good() == SOURCE
+        and node.store.trial() is None
+        and node.store.graduated_with() == "v1.20.2"
+    )
     assert node.later() is None
 
 
@@ -204,14 +238,19 @@ def test_systemd_is_not_asked_again_while_the_process_runs_on() -> None:
             return subprocess.CompletedProcess(list(argv), 0, text, "")
 
         first = observe.kubelet("kubelet.service", run)
-        assert first and first.started == 5.5 and observe.kubelet("kubelet.service", run, first) == first and calls == ["show"]
+        assert (
+            first
+            and first.started == 5.5
+            and observe.kubelet("kubelet.service", run, first) == first
+            and calls == ["show"]
+        )
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         observe.kubelet("kubelet.service", run, first)
         assert calls == ["show", "show"]
 
 
-@pytest.mark.parametrize("jump", [-10**9, -3600, 3600, 10**9])
+@pytest.mark.parametrize("jump", [-(10**9), -3600, 3600, 10**9])
 def test_a_jump_of_the_clock_changes_nothing(node: Node, jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
     node.assign()
     node.start()
@@ -246,11 +285,18 @@ def test_back_to_last_known_good_and_to_local_when_that_is_damaged(node: Node) -
     assert node.store.running() == LOCAL
 
 
-@pytest.mark.parametrize(("now", "verdict", "target"), [
-    ("v1.20.2", "invalid", "store/checkpoints/u2/1"), ("v1.21.0", "valid", "store/checkpoints/u2/1"),
-    ("v1.21.0", "not checked", "store/checkpoints/u2/1"), ("v1.21.0", "invalid", LOCAL)])
-def test_what_another_kubelet_version_proved_is_checked_before_it_is_used(node: Node, now: str, verdict: str, target: str,
-                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("now", "verdict", "target"),
+    [
+        ("v1.20.2", "invalid", "store/checkpoints/u2/1"),
+        ("v1.21.0", "valid", "store/checkpoints/u2/1"),
+        ("v1.21.0", "not checked", "store/checkpoints/u2/1"),
+        ("v1.21.0", "invalid", LOCAL),
+    ],
+)
+def test_what_another_kubelet_version_proved_is_checked_before_it_is_used(
+    node: Node, now: str, verdict: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     node.store.stage(OTHER, {"kubelet": "{}"})
     node.store.switch(OTHER)
     node.store.graduate(OTHER, "v1.20.2")
@@ -291,9 +337,13 @@ def test_a_trial_whose_switch_never_came_is_forgotten(node: Node, former: dict[s
         node.store.graduate(former, "")
     running = node.store.running()
     node.store.stage(SOURCE, {"kubelet": "{}"})
-    node.store.arm(Trial(SOURCE, former, Moment(node.boot, node.seconds, node.wall), deadline_seconds=60, invocation="i0"))
+    node.store.arm(
+        Trial(SOURCE, former, Moment(node.boot, node.seconds, node.wall), deadline_seconds=60, invocation="i0")
+    )
     node.later(61)
-    assert node.store.trial() is None and node.store.running() == running and node.store.error() == "" and node.ran == []
+    assert (
+        node.store.trial() is None and node.store.running() == running and node.store.error() == "" and node.ran == []
+    )
     assert node.later() is None
 
 
@@ -393,13 +443,18 @@ def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypat
     assert main.prestart(guard) == 0
 
 
-@pytest.mark.parametrize(("words", "config", "expected"), [
-    ([], "", ("127.0.0.1", 10248)),
-    (["--healthz_port", "1"], "healthzPort: 2\n", ("127.0.0.1", 1)),
-    ([], "healthzPort: 10348\nhealthzBindAddress: 0.0.0.0\n", ("127.0.0.1", 10348)),
-    ([], '{"healthzPort": 0}', ("127.0.0.1", 0)),
-    ([], "clusterDNS: [10.0.0.1]\nhealthzPort: 7\n", ("127.0.0.1", 7)),
-])
-def test_healthz_is_where_flags_and_configuration_say(tmp_path: Path, words: list[str], config: str, expected: tuple[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("words", "config", "expected"),
+    [
+        ([], "", ("127.0.0.1", 10248)),
+        (["--healthz_port", "1"], "healthzPort: 2\n", ("127.0.0.1", 1)),
+        ([], "healthzPort: 10348\nhealthzBindAddress: 0.0.0.0\n", ("127.0.0.1", 10348)),
+        ([], '{"healthzPort": 0}', ("127.0.0.1", 0)),
+        ([], "clusterDNS: [10.0.0.1]\nhealthzPort: 7\n", ("127.0.0.1", 7)),
+    ],
+)
+def test_healthz_is_where_flags_and_configuration_say(
+    tmp_path: Path, words: list[str], config: str, expected: tuple[str, int]
+) -> None:
     (tmp_path / "k").write_text(config)
     assert observe.target(["kubelet", f"--config={tmp_path / 'k'}", *words]) == expected

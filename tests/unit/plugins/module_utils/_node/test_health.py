@@ -37,14 +37,21 @@ def port() -> t.Iterator[int]:
     thread.join()
 
 
-@pytest.mark.parametrize(("config", "argv", "found"), [
-    ({}, [], ("127.0.0.1", 10248)), ({"healthzPort": 10300, "healthzBindAddress": "0.0.0.0"}, [], ("127.0.0.1", 10300)),
-    ({"healthzPort": 10300}, ["kubelet", "--healthz-port=10400"], ("127.0.0.1", 10400)), ({"healthzPort": 0}, [], ("127.0.0.1", 0)),
-    ({}, ["--healthz_port", "1", "--healthz-port=2", "--healthz-bind-address", "::"], ("::1", 2)),
-    ({"healthzBindAddress": "10.0.0.5"}, [], ("10.0.0.5", 10248)),
-    ({}, ["--", "--healthz-port=2"], ("127.0.0.1", 10248)),
-])
-def test_the_endpoint_is_that_of_config_and_flags(config: dict[str, t.Any], argv: list[str], found: tuple[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("config", "argv", "found"),
+    [
+        ({}, [], ("127.0.0.1", 10248)),
+        ({"healthzPort": 10300, "healthzBindAddress": "0.0.0.0"}, [], ("127.0.0.1", 10300)),
+        ({"healthzPort": 10300}, ["kubelet", "--healthz-port=10400"], ("127.0.0.1", 10400)),
+        ({"healthzPort": 0}, [], ("127.0.0.1", 0)),
+        ({}, ["--healthz_port", "1", "--healthz-port=2", "--healthz-bind-address", "::"], ("::1", 2)),
+        ({"healthzBindAddress": "10.0.0.5"}, [], ("10.0.0.5", 10248)),
+        ({}, ["--", "--healthz-port=2"], ("127.0.0.1", 10248)),
+    ],
+)
+def test_the_endpoint_is_that_of_config_and_flags(
+    config: dict[str, t.Any], argv: list[str], found: tuple[str, int]
+) -> None:
     assert health.endpoint(config, argv) == found
 
 
@@ -61,10 +68,17 @@ def test_nobody_there() -> None:
     assert "no answer from http://127.0.0.1:9/healthz" in health.healthz(9)
 
 
-@pytest.mark.parametrize(("answers", "wrong"), [
-    (["", "", ""], ""), (["down", "", "", ""], ""), (["", "down", "", "", ""], ""), (["", "", "down"] * 9, "down"),
-    (["down"] * 20, "down"), (["", ""], "well 1 of 3"),
-])
+@pytest.mark.parametrize(
+    ("answers", "wrong"),
+    [
+        (["", "", ""], ""),
+        (["down", "", "", ""], ""),
+        (["", "down", "", "", ""], ""),
+        (["", "", "down"] * 9, "down"),
+        (["down"] * 20, "down"),
+        (["", ""], "well 1 of 3"),
+    ],
+)
 def test_well_means_well_several_times_in_a_row(answers: list[str], wrong: str) -> None:
     now = [0.0]
     left = iter(answers)
@@ -76,5 +90,12 @@ def test_well_means_well_several_times_in_a_row(answers: list[str], wrong: str) 
             now[0] += 5
         return answer
 
-    found = health.wait_healthy(health.Endpoint("a", 1), 3, 4.0, ask=ask, clock=lambda: now[0], sleep=lambda pause: now.__setitem__(0, now[0] + pause))
+    found = health.wait_healthy(
+        health.Endpoint("a", 1),
+        3,
+        4.0,
+        ask=ask,
+        clock=lambda: now[0],
+        sleep=lambda pause: now.__setitem__(0, now[0] + pause),
+    )
     assert found == wrong or (wrong and found.startswith(wrong))

@@ -50,11 +50,18 @@ class Node:
         place.write_text(text)
 
 
-@pytest.mark.parametrize(("dump", "driver"), [
-    (VERSION_2.format(runc="true", other="false"), "systemd"), (VERSION_2.format(runc="false", other="true"), "cgroupfs"),
-    (VERSION_3.format(runc="true"), "systemd"),
-    (VERSION_2.format(runc="true", other="true").replace('"runc"', '"kata"'), None), ("", None), ("version = 2\n", None), (VERSION_3.format(runc="1"), None),
-])
+@pytest.mark.parametrize(
+    ("dump", "driver"),
+    [
+        (VERSION_2.format(runc="true", other="false"), "systemd"),
+        (VERSION_2.format(runc="false", other="true"), "cgroupfs"),
+        (VERSION_3.format(runc="true"), "systemd"),
+        (VERSION_2.format(runc="true", other="true").replace('"runc"', '"kata"'), None),
+        ("", None),
+        ("version = 2\n", None),
+        (VERSION_3.format(runc="1"), None),
+    ],
+)
 def test_the_default_runtimes_cgroup_driver(dump: str, driver: str | None) -> None:
     assert host.containerd_driver(dump) == driver
 
@@ -64,18 +71,32 @@ def test_containerd_is_asked_as_it_runs(tmp_path: Path) -> None:
     node.write("/proc/71/cmdline", "/opt/bin/containerd\0-c\0/opt/config.toml\0")
     node.write("/proc/72/cmdline", "/usr/bin/other\0")
     found = host.runtime({}, [SOCKET], str(tmp_path), node.run)
-    assert found == ("containerd", SOCKET.partition("=")[2], "systemd", "/opt/bin/containerd --config /opt/config.toml config dump")
+    assert found == (
+        "containerd",
+        SOCKET.partition("=")[2],
+        "systemd",
+        "/opt/bin/containerd --config /opt/config.toml config dump",
+    )
 
 
-@pytest.mark.parametrize(("config", "argv", "outputs", "found"), [
-    ({"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock"}, [], {}, ("containerd", None)),
-    ({}, ["--container-runtime-endpoint", "unix:///var/run/crio/crio.sock"], {}, ("cri-o", "cgroupfs")),
-    ({}, ["--container-runtime=docker"], {"docker": "systemd\n"}, ("docker", "systemd")),
-    ({}, ["--container-runtime-endpoint=unix:///run/cri-dockerd.sock"], {"docker": "other\n"}, ("docker", None)),
-    ({}, ["--container-runtime-endpoint=unix:///run/strange.sock"], {}, (None, None)), ({}, [], {"containerd": VERSION_3.format(runc="true")}, (None, None)),
-])
-def test_what_cannot_be_told_stays_unknown(config: dict[str, t.Any], argv: list[str], outputs: dict[str, str], found: tuple[str | None, str | None],
-                                           tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("config", "argv", "outputs", "found"),
+    [
+        ({"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock"}, [], {}, ("containerd", None)),
+        ({}, ["--container-runtime-endpoint", "unix:///var/run/crio/crio.sock"], {}, ("cri-o", "cgroupfs")),
+        ({}, ["--container-runtime=docker"], {"docker": "systemd\n"}, ("docker", "systemd")),
+        ({}, ["--container-runtime-endpoint=unix:///run/cri-dockerd.sock"], {"docker": "other\n"}, ("docker", None)),
+        ({}, ["--container-runtime-endpoint=unix:///run/strange.sock"], {}, (None, None)),
+        ({}, [], {"containerd": VERSION_3.format(runc="true")}, (None, None)),
+    ],
+)
+def test_what_cannot_be_told_stays_unknown(
+    config: dict[str, t.Any],
+    argv: list[str],
+    outputs: dict[str, str],
+    found: tuple[str | None, str | None],
+    tmp_path: Path,
+) -> None:
     node = Node(tmp_path, **outputs)
     node.write("/etc/crio/crio.conf", '[crio.runtime]\n# cgroup_manager = "systemd"\ncgroup_manager = "systemd"\n')
     node.write("/etc/crio/crio.conf.d/10-x.conf", '[crio.runtime]\ncgroup_manager = "cgroupfs"\n')
@@ -93,12 +114,20 @@ def test_facts_and_where_a_config_disagrees(tmp_path: Path) -> None:
     found = host.facts({}, argv, str(tmp_path), node.run)
     assert found["resolv_conf"] == {"path": "/etc/resolv.conf", "exists": True}
     assert (found["systemd_resolved"], found["hostname_override"]) == (True, "n2")
-    assert found["state_files"] == {"cpu": {"path": "/data/kubelet/cpu_manager_state", "policy": "none"},
-                                    "memory": {"path": "/data/kubelet/memory_manager_state", "policy": None}}
+    assert found["state_files"] == {
+        "cpu": {"path": "/data/kubelet/cpu_manager_state", "policy": "none"},
+        "memory": {"path": "/data/kubelet/memory_manager_state", "policy": None},
+    }
     assert [problem.rule for problem in host.disagreements({"cpuManagerPolicy": "static"}, argv, found)] == [
-        "cgroup-driver", "systemd-resolved", "manager-state", "manager-state"]
-    assert [problem.path for problem in host.disagreements({}, [*argv, "--cgroup-driver=systemd", "--cpu-manager-policy=none"], found)] == [
-        "resolvConf", "memoryManagerPolicy"]
+        "cgroup-driver",
+        "systemd-resolved",
+        "manager-state",
+        "manager-state",
+    ]
+    assert [
+        problem.path
+        for problem in host.disagreements({}, [*argv, "--cgroup-driver=systemd", "--cpu-manager-policy=none"], found)
+    ] == ["resolvConf", "memoryManagerPolicy"]
 
 
 def test_resolv_conf_of_flag_and_config(tmp_path: Path) -> None:

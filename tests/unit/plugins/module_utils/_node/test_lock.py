@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Only one at a time, and whoever waits knows for whom."""
+
 from __future__ import annotations
 
 import os
@@ -47,7 +48,10 @@ def hold(tmp_path: Path) -> t.Iterator[t.Callable[[float], subprocess.Popen[str]
 
 def test_the_second_fails_naming_the_first(tmp_path: Path, hold: t.Callable[[float], subprocess.Popen[str]]) -> None:
     process = hold(60)
-    with pytest.raises(LockError, match=rf"process {process.pid} \(.*python.*was for 0.2 s"), locked(str(tmp_path / "store"), 0.2):
+    with (
+        pytest.raises(LockError, match=rf"process {process.pid} \(.*python.*was for 0.2 s"),
+        locked(str(tmp_path / "store"), 0.2),
+    ):
         pass
 
 

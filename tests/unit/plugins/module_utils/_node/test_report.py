@@ -23,7 +23,9 @@ PENDING = report.Report(STATUS, "Kubelet restarting to use local config: it ende
 
 
 class Api:
-    """An API server of paper: refuses calls of a method with the status given; it has one Node, with what is said of its condition Ready."""
+    """An API server of paper: refuses calls of a method with the status given; it has one Node, with what is said of
+    its condition Ready.
+    """
 
     def __init__(self, ready: dict[str, str] | None = None, **refused: int) -> None:
         self.refused = refused
@@ -41,7 +43,9 @@ class Api:
 
     def annotation(self) -> t.Any:
         """What was written last."""
-        return json.loads([call for call in self.calls if call[0] == "PATCH"][-1][2]["metadata"]["annotations"][annotation.STATUS])
+        return json.loads(
+            [call for call in self.calls if call[0] == "PATCH"][-1][2]["metadata"]["annotations"][annotation.STATUS]
+        )
 
 
 @pytest.fixture
@@ -57,21 +61,38 @@ def told(records: Records, api: Api, started: float | None = 7.9) -> str:
 
 
 def test_status_has_the_shape_of_the_api() -> None:
-    assert STATUS == {"assigned": {"configMap": SOURCE}, "error": "it ended", "reason": "went back", "time": "1970-01-01T00:00:00Z"}
+    assert STATUS == {
+        "assigned": {"configMap": SOURCE},
+        "error": "it ended",
+        "reason": "went back",
+        "time": "1970-01-01T00:00:00Z",
+    }
 
 
 def test_the_event_is_the_kubelets() -> None:
-    assert report.restarting(SOURCE) == ("Kubelet restarting to use /api/v1/namespaces/kube-system/configmaps/c, UID: u1, ResourceVersion: 7, "
-                                         "KubeletConfigKey: kubelet")
+    assert report.restarting(SOURCE) == (
+        "Kubelet restarting to use /api/v1/namespaces/kube-system/configmaps/c, UID: u1, ResourceVersion: 7, "
+        "KubeletConfigKey: kubelet"
+    )
     event = report.event("n1", PENDING)
-    assert event["metadata"] == {"name": "n1.59682f00", "namespace": "default"} and event["reason"] == "KubeletConfigChanged" and event["type"] == "Warning"
-    assert event["involvedObject"] == {"kind": "Node", "name": "n1", "uid": "n1"} and event["source"] == {"component": "kubelet", "host": "n1"}
+    assert (
+        event["metadata"] == {"name": "n1.59682f00", "namespace": "default"}
+        and event["reason"] == "KubeletConfigChanged"
+        and event["type"] == "Warning"
+    )
+    assert event["involvedObject"] == {"kind": "Node", "name": "n1", "uid": "n1"} and event["source"] == {
+        "component": "kubelet",
+        "host": "n1",
+    }
 
 
 def test_tells_both_once(records: Records) -> None:
     api = Api()
     assert told(records, api) == "" and records.report() is None
-    assert [call[:2] for call in api.calls] == [("PATCH", "/api/v1/nodes/n1"), ("POST", "/api/v1/namespaces/default/events")]
+    assert [call[:2] for call in api.calls] == [
+        ("PATCH", "/api/v1/nodes/n1"),
+        ("POST", "/api/v1/namespaces/default/events"),
+    ]
     assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"}
     assert told(records, api) == "" and len(api.calls) == 2
 
@@ -82,7 +103,11 @@ def test_since_when_the_kubelet_runs_is_told_as_soon_as_one_does(records: Record
         assert told(records, api, None) == "" and records.report() is not None
     assert api.annotation() == STATUS and [call[0] for call in api.calls] == ["PATCH", "POST"]
     assert told(records, api) == "" and records.report() is None
-    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"} and [call[0] for call in api.calls] == ["PATCH", "POST", "PATCH"]
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"} and [call[0] for call in api.calls] == [
+        "PATCH",
+        "POST",
+        "PATCH",
+    ]
 
 
 def test_the_start_told_with_a_report_is_never_that_of_the_kubelet_before(records: Records) -> None:
@@ -97,17 +122,33 @@ def test_the_start_told_with_a_report_is_never_that_of_the_kubelet_before(record
     assert api.annotation() == {**STATUS, "started": "1970-01-01T00:01:39Z"} and records.report() == newer
 
 
-@pytest.mark.parametrize(("ready", "wrong"), [
-    ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:40Z"}, ""),
-    ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, ""),
-    ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:39Z"}, "heartbeat of Node n1 is of 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z"),
-    # Of a clock that was set back since: as old as any other.
-    ({"status": "True", "lastHeartbeatTime": "2001-09-09T02:46:40Z"}, "last heartbeat"),
-    ({"status": "False", "lastHeartbeatTime": "2001-09-09T01:46:50Z", "reason": "KubeletNotReady", "message": "no network"}, "KubeletNotReady.: no net"),
-    ({"status": "Unknown", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, "not Ready"),
-    ({}, "not Ready"),
-])
-def test_a_ready_node_with_a_heartbeat_since_the_start_is_the_proof(ready: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("ready", "wrong"),
+    [
+        ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:40Z"}, ""),
+        ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, ""),
+        (
+            {"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:39Z"},
+            "heartbeat of Node n1 is of 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z",
+        ),
+        # Of a clock that was set back since: as old as any other.
+        ({"status": "True", "lastHeartbeatTime": "2001-09-09T02:46:40Z"}, "last heartbeat"),
+        (
+            {
+                "status": "False",
+                "lastHeartbeatTime": "2001-09-09T01:46:50Z",
+                "reason": "KubeletNotReady",
+                "message": "no network",
+            },
+            "KubeletNotReady.: no net",
+        ),
+        ({"status": "Unknown", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, "not Ready"),
+        ({}, "not Ready"),
+    ],
+)
+def test_a_ready_node_with_a_heartbeat_since_the_start_is_the_proof(
+    ready: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("time.time", lambda: 1e9 + 60)
     said = tell.unproven(lambda: t.cast(Kubeconfig, Api(ready)), "", 1e9 + 0.9)
     assert re.search(wrong, said) if wrong else said == ""
@@ -149,16 +190,36 @@ def test_a_report_that_came_meanwhile_stays(records: Records) -> None:
 
 def conf(folder: Path, user: dict[str, str]) -> Path:
     path = folder / "kubelet.conf"
-    document = {"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-                "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:9"}}], "users": [{"name": "u", "user": user}]}
+    document = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:9"}}],
+        "users": [{"name": "u", "user": user}],
+    }
     path.write_text(json.dumps(document))
     return path
 
 
 def test_the_nodes_name_is_that_of_its_certificate(tmp_path: Path) -> None:
     pem = tmp_path / "pair.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/O=system:nodes/CN=system:node:worker-7.example", "-keyout", str(pem),
-                    "-out", str(tmp_path / "cert.pem")], check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/O=system:nodes/CN=system:node:worker-7.example",
+            "-keyout",
+            str(pem),
+            "-out",
+            str(tmp_path / "cert.pem"),
+        ],
+        check=True,
+        capture_output=True,
+    )
     pem.write_bytes((tmp_path / "cert.pem").read_bytes() + pem.read_bytes())
     user = {"client-certificate": "pair.pem", "client-key": "pair.pem"}
     assert Kubeconfig(str(conf(tmp_path, user))).node_name("other") == "worker-7.example"

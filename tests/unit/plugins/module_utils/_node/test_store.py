@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the store keeps, refuses and falls back to, on real files."""
+
 from __future__ import annotations
 
 import contextlib
@@ -15,7 +16,14 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.files import OS
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import File, Moment, Store, StoreError, Trial, take
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import (
+    File,
+    Moment,
+    Store,
+    StoreError,
+    Trial,
+    take,
+)
 
 NOW = Moment("boot", 1.0, 2.0)
 CONFIG = "/var/lib/kubelet/config.yaml"
@@ -23,7 +31,14 @@ LOCAL = b"kind: KubeletConfiguration\n"
 
 
 def source(name: str, **other: str) -> dict[str, str]:
-    return {"namespace": "kube-system", "name": name, "uid": f"uid-{name}", "resourceVersion": "7", "kubeletConfigKey": "kubelet", **other}
+    return {
+        "namespace": "kube-system",
+        "name": name,
+        "uid": f"uid-{name}",
+        "resourceVersion": "7",
+        "kubeletConfigKey": "kubelet",
+        **other,
+    }
 
 
 A, B, C = source("a"), source("b"), source("c")
@@ -57,8 +72,19 @@ def test_layout_and_modes(store: Store) -> None:
         assert {stat.S_IMODE(os.lstat(os.path.join(folder, name)).st_mode) for name in names} <= {0o600}
     assert sorted(os.listdir(under(store, "active"))) == ["ca.crt", "kubelet"]
     assert os.readlink(store.active) == "store/checkpoints/uid-a/7"
-    assert subprocess.run(["sha256sum", "--check", "--strict", "../7.sha256"], cwd=under(store, "active"), check=False, capture_output=True).returncode == 0
-    assert under(store, "store", "meta", "last-known-good").read_bytes() == under(store, "store", "meta", "assigned").read_bytes()
+    assert (
+        subprocess.run(
+            ["sha256sum", "--check", "--strict", "../7.sha256"],
+            cwd=under(store, "active"),
+            check=False,
+            capture_output=True,
+        ).returncode
+        == 0
+    )
+    assert (
+        under(store, "store", "meta", "last-known-good").read_bytes()
+        == under(store, "store", "meta", "assigned").read_bytes()
+    )
     assert store.graduated_with() == "v1.20.2"
 
 
@@ -76,11 +102,16 @@ def test_other_content_under_the_same_name_is_refused(store: Store) -> None:
 
 
 DAMAGE: list[t.Callable[[Path], object]] = [
-    lambda path: (path / "kubelet").write_bytes(b""), lambda path: (path / "kubelet").unlink(), lambda path: (path / "extra").write_bytes(b"x"),
-    lambda path: (path / "ca.crt").write_bytes(b"y"), lambda path: path.with_name("7.sha256").unlink(),
+    lambda path: (path / "kubelet").write_bytes(b""),
+    lambda path: (path / "kubelet").unlink(),
+    lambda path: (path / "extra").write_bytes(b"x"),
+    lambda path: (path / "ca.crt").write_bytes(b"y"),
+    lambda path: path.with_name("7.sha256").unlink(),
     lambda path: path.with_name("7.sha256").write_bytes(b""),
-    lambda path: ((path / "kubelet").unlink(), (path / "kubelet").symlink_to("/etc/passwd")), lambda path: (path / "kubelet").chmod(0o666),
-    lambda path: os.chown(path / "kubelet", 12345, 0), lambda path: os.chown(path, 12345, 0),
+    lambda path: ((path / "kubelet").unlink(), (path / "kubelet").symlink_to("/etc/passwd")),
+    lambda path: (path / "kubelet").chmod(0o666),
+    lambda path: os.chown(path / "kubelet", 12345, 0),
+    lambda path: os.chown(path, 12345, 0),
     lambda path: ((path / "kubelet").unlink(), os.mkfifo(path / "kubelet")),
     lambda path: (path / "extra").mkdir(),
 ]
@@ -107,12 +138,26 @@ def test_damaged_checkpoint(store: Store, damage: t.Callable[[Path], object]) ->
             store.stage(B, {"kubelet": "# b\n", "ca.crt": "x"})
 
 
-@pytest.mark.parametrize(("assigned", "good", "trial", "expected"), [
-    (b"\0\0\0", None, None, "a"), (b"\n", None, None, "a"), (b"", None, None, None), (b"\0", b"\0", None, None), (None, b"\0", None, "b"),
-    (b"\0", b"", None, None), (None, None, b"{", "a"), (None, b"", b"{", None), (None, b"\0", b"{", None),
-])
-def test_unreadable_files(store: Store, assigned: bytes | None, good: bytes | None, trial: bytes | None, expected: str | None) -> None:
-    """assigned, else last-known-good, else local; a trial that nobody can read proves nothing. Never nothing, and never an exception."""
+@pytest.mark.parametrize(
+    ("assigned", "good", "trial", "expected"),
+    [
+        (b"\0\0\0", None, None, "a"),
+        (b"\n", None, None, "a"),
+        (b"", None, None, None),
+        (b"\0", b"\0", None, None),
+        (None, b"\0", None, "b"),
+        (b"\0", b"", None, None),
+        (None, None, b"{", "a"),
+        (None, b"", b"{", None),
+        (None, b"\0", b"{", None),
+    ],
+)
+def test_unreadable_files(
+    store: Store, assigned: bytes | None, good: bytes | None, trial: bytes | None, expected: str | None
+) -> None:
+    """assigned, else last-known-good, else local; a trial that nobody can read proves nothing. Never nothing, and never
+    an exception.
+    """
     assign(store, B)
     for path, data in ((("meta", "assigned"), assigned), (("meta", "last-known-good"), good), (("trial",), trial)):
         if data is not None:
@@ -175,7 +220,10 @@ def test_garbage(store: Store) -> None:
         store.verify(item)
 
 
-@pytest.mark.parametrize("place", [("store",), ("store", "meta"), ("store", "checkpoints"), ("store", "checkpoints", "uid-b"), ("store", "local")])
+@pytest.mark.parametrize(
+    "place",
+    [("store",), ("store", "meta"), ("store", "checkpoints"), ("store", "checkpoints", "uid-b"), ("store", "local")],
+)
 def test_links_out_of_the_store(store: Store, tmp_path: Path, place: tuple[str, ...]) -> None:
     """A folder that was replaced by a link is refused, in reading and in writing; nothing is written behind it."""
     path = under(store, *place)
@@ -192,7 +240,10 @@ def test_links_out_of_the_store(store: Store, tmp_path: Path, place: tuple[str, 
     assert sorted(os.walk(tmp_path / "elsewhere")) == before
 
 
-@pytest.mark.parametrize("target", ["/etc", "../other", "store", "store/checkpoints/../..", "store/checkpoints/uid-a/..", "store/checkpoints//7"])
+@pytest.mark.parametrize(
+    "target",
+    ["/etc", "../other", "store", "store/checkpoints/../..", "store/checkpoints/uid-a/..", "store/checkpoints//7"],
+)
 def test_active_that_leads_elsewhere(store: Store, target: str) -> None:
     under(store, "active").unlink()
     under(store, "active").symlink_to(target)
@@ -205,9 +256,11 @@ def test_active_that_leads_elsewhere(store: Store, target: str) -> None:
 
 def test_foreign_owner(store: Store) -> None:
     """A file somebody else could have written is not believed."""
+
     class Other(OS):
         def user(self) -> int:
             return 4711
+
     os.chown(under(store, "store", "meta", "assigned"), 12345, 0)
     with pytest.raises(StoreError, match="belongs to user 12345"):
         store.assigned()
@@ -215,7 +268,17 @@ def test_foreign_owner(store: Store) -> None:
     assert Store(store.config_dir, Other()).last_known_good() == A, "root's files are trusted by whoever reads them"
 
 
-@pytest.mark.parametrize("data", [{"a/b": "x", "kubelet": "x"}, {"..": "x", "kubelet": "x"}, {"other": "x"}, {"kubelet": ""}, {"kubelet": " \n"}, {}])
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a/b": "x", "kubelet": "x"},
+        {"..": "x", "kubelet": "x"},
+        {"other": "x"},
+        {"kubelet": ""},
+        {"kubelet": " \n"},
+        {},
+    ],
+)
 def test_unfit_data(store: Store, data: dict[str, str]) -> None:
     before = sorted(os.listdir(store.checkpoints))
     with pytest.raises(StoreError):
@@ -235,7 +298,12 @@ def test_no_switch_without_a_way_back(tmp_path: Path) -> None:
 
 def test_no_switch_to_what_is_not_whole(store: Store) -> None:
     under(store, "store", "checkpoints", "uid-b", "7", "kubelet").write_bytes(b"")
-    for act in (lambda: store.switch(B), lambda: store.arm(Trial(B, A, NOW)), lambda: store.arm(Trial(C, B, NOW)), lambda: store.graduate(B, "")):
+    for act in (
+        lambda: store.switch(B),
+        lambda: store.arm(Trial(B, A, NOW)),
+        lambda: store.arm(Trial(C, B, NOW)),
+        lambda: store.graduate(B, ""),
+    ):
         with pytest.raises(StoreError):
             act()
     assert (store.assigned(), store.active_source(), store.trial()) == (A, A, None)
@@ -249,10 +317,18 @@ def test_one_key_for_all(store: Store) -> None:
         store.switch(other)
 
 
-@pytest.mark.parametrize(("text", "bad"), [
-    (b"staticPodPath: manifests\n", True), (b'{"resolvConf": "resolv.conf"}', True), (b"authentication:\n  x509:\n    clientCAFile: pki/ca.crt\n", True),
-    (b"staticPodPath: /etc/kubernetes/manifests\n", False), (b'resolvConf: ""\n', False), (b"tlsCertFile: null\n", False), (b"clientCAFile: '/a'\n", False),
-])
+@pytest.mark.parametrize(
+    ("text", "bad"),
+    [
+        (b"staticPodPath: manifests\n", True),
+        (b'{"resolvConf": "resolv.conf"}', True),
+        (b"authentication:\n  x509:\n    clientCAFile: pki/ca.crt\n", True),
+        (b"staticPodPath: /etc/kubernetes/manifests\n", False),
+        (b'resolvConf: ""\n', False),
+        (b"tlsCertFile: null\n", False),
+        (b"clientCAFile: '/a'\n", False),
+    ],
+)
 def test_relative_paths_of_the_local_config(tmp_path: Path, text: bytes, bad: bool) -> None:
     store = Store(str(tmp_path / "config"))
     if bad:
@@ -298,9 +374,11 @@ def test_removal(store: Store) -> None:
 
 def test_a_full_disk_does_not_stop_the_way_back(store: Store) -> None:
     """The note of it cannot be written, and that is said; but the kubelet gets its old config."""
+
     class Full(OS):
         def write(self, handle: int, data: bytes) -> int:
             raise OSError(28, os.strerror(28))
+
     assign(store, B)
     with pytest.raises(StoreError, match=r"store/trial: cannot write: No space left on device; free some space"):
         Store(store.config_dir, Full()).roll_back("it crashed")

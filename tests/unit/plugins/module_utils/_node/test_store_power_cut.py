@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A power cut after every single call that changes the disk, and every call failing: the node always has a whole config to start with."""
+"""A power cut after every single call that changes the disk, and every call failing: the node always has a whole config
+to start with.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -23,7 +26,13 @@ LOCAL = b"kind: KubeletConfiguration\n# as kubeadm left it\n" * 3
 
 
 def source(name: str) -> Source:
-    return {"namespace": "kube-system", "name": name, "uid": f"uid-{name}", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
+    return {
+        "namespace": "kube-system",
+        "name": name,
+        "uid": f"uid-{name}",
+        "resourceVersion": "7",
+        "kubeletConfigKey": "kubelet",
+    }
 
 
 def text(name: str) -> str:
@@ -52,7 +61,11 @@ def graduate(name: str) -> Operation:
 
 OPERATIONS: dict[str, Operation] = {
     "remember": lambda store: store.remember_local({CONFIG: File(LOCAL), "/etc/default/kubelet": File(None)}, CONFIG),
-    **{f"{name} {which}": make(which) for which in "abc" for name, make in (("stage", stage), ("arm", arm), ("switch", switch), ("graduate", graduate))},
+    **{
+        f"{name} {which}": make(which)
+        for which in "abc"
+        for name, make in (("stage", stage), ("arm", arm), ("switch", switch), ("graduate", graduate))
+    },
     "switch local": switch(None),
     "roll back": lambda store: store.roll_back("it did not start"),
     "settle": lambda store: store.settle(),
@@ -62,9 +75,41 @@ OPERATIONS: dict[str, Operation] = {
     "remove": lambda store: store.remove(),
 }
 # Install, two good configs, a bad one and the way back, once more the same, back to local, all away.
-LIFE = ["remember", "stage a", "arm a", "switch a", "graduate a", "stage b", "arm b", "switch b", "graduate b", "collect", "stage c", "arm c", "switch c",
-        "roll back", "settle", "arm c", "switch c", "roll back", "stage a", "arm a", "switch a", "collect", "graduate a", "collect", "reset", "collect",
-        "stage b", "arm b", "switch b", "roll back", "switch local", "reset", "remove"]
+LIFE = [
+    "remember",
+    "stage a",
+    "arm a",
+    "switch a",
+    "graduate a",
+    "stage b",
+    "arm b",
+    "switch b",
+    "graduate b",
+    "collect",
+    "stage c",
+    "arm c",
+    "switch c",
+    "roll back",
+    "settle",
+    "arm c",
+    "switch c",
+    "roll back",
+    "stage a",
+    "arm a",
+    "switch a",
+    "collect",
+    "graduate a",
+    "collect",
+    "reset",
+    "collect",
+    "stage b",
+    "arm b",
+    "switch b",
+    "roll back",
+    "switch local",
+    "reset",
+    "remove",
+]
 
 
 def fresh() -> Disk:
@@ -113,7 +158,9 @@ def test_the_life_itself() -> None:
 
 @pytest.mark.parametrize("step", range(len(LIFE)), ids=[f"{index:02d} {name}" for index, name in enumerate(LIFE)])
 def test_cut_after_every_call(step: int) -> None:
-    """Every state any cut of this operation may leave is whole, and running the operation again ends where it would have ended."""
+    """Every state any cut of this operation may leave is whole, and running the operation again ends where it would
+    have ended.
+    """
     before = fresh()
     for name in LIFE[:step]:
         OPERATIONS[name](Store(DIR, before))
@@ -122,7 +169,9 @@ def test_cut_after_every_call(step: int) -> None:
     smooth = before.copy()
     operation(Store(DIR, smooth))
     wanted = outcome(smooth)
-    assert all(state.tree() == smooth.tree() for state in smooth.after_power_cut()), "done, and a power cut would undo it"
+    assert all(state.tree() == smooth.tree() for state in smooth.after_power_cut()), (
+        "done, and a power cut would undo it"
+    )
     for cut in range(len(smooth.calls) + 1):
         disk = before.copy()
         disk.cut_after = cut
@@ -141,13 +190,22 @@ def test_cut_after_every_call(step: int) -> None:
 def outcome(disk: Disk) -> tuple[object, ...]:
     store = Store(DIR, disk)
     trial = store.trial()
-    return store.assigned(), store.last_known_good(), store.running(), store.resolve(), trial and trial.encode(), store.graduated_with()
+    return (
+        store.assigned(),
+        store.last_known_good(),
+        store.running(),
+        store.resolve(),
+        trial and trial.encode(),
+        store.graduated_with(),
+    )
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
 @pytest.mark.parametrize("step", range(len(LIFE)), ids=[f"{index:02d} {name}" for index, name in enumerate(LIFE)])
 def test_every_call_failing(step: int, number: int) -> None:
-    """Full (from one call on nothing new fits), read-only (nothing goes) or broken (one call fails): the error names path and cause."""
+    """Full (from one call on nothing new fits), read-only (nothing goes) or broken (one call fails): the error names
+    path and cause.
+    """
     before = fresh()
     for name in LIFE[:step]:
         OPERATIONS[name](Store(DIR, before))
@@ -156,16 +214,21 @@ def test_every_call_failing(step: int, number: int) -> None:
     smooth = before.copy()
     operation(Store(DIR, smooth))
     for at in range(len(smooth.calls)):
+
         def failure(index: int, name: str, at: int = at) -> int:
             hit = index == at if number == errno.EIO else index >= at and (number == errno.EROFS or name in FILLING)
             return number if hit else 0
+
         disk = before.copy()
         disk.failure = failure
         try:
             operation(Store(DIR, disk))
         except StoreError as error:
             assert str(error).startswith("/var/lib")
-            assert any(word in str(error) for word in ("No space left on device", "Read-only file system", "Input/output error"))
+            assert any(
+                word in str(error)
+                for word in ("No space left on device", "Read-only file system", "Input/output error")
+            )
         else:
             assert number == errno.ENOSPC, "an error was passed over"
         if number == errno.ENOSPC and LIFE[step] not in ("collect", "remove"):
@@ -183,7 +246,9 @@ names = st.sampled_from(sorted(OPERATIONS))
 @given(st.lists(st.tuples(names, st.none() | st.integers(0, 25), st.integers(0, 10**6)), max_size=25))
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_any_sequence_with_any_cuts(steps: list[tuple[str, int | None, int]]) -> None:
-    """Operations in any order, each possibly cut off, one after another on what the cut left. A refusal is fine, a broken node is not."""
+    """Operations in any order, each possibly cut off, one after another on what the cut left. A refusal is fine, a
+    broken node is not.
+    """
     disk = fresh()
     OPERATIONS["remember"](Store(DIR, disk))
     for which in "ab":

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The trial file: what is written is read again, what is damaged is told."""
+
 from __future__ import annotations
 
 import json
@@ -12,7 +13,20 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.trial impo
 
 A = {"namespace": "kube-system", "name": "a", "uid": "u-a", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
 B = {**A, "name": "b", "uid": "u-b"}
-FULL = Trial(B, A, Moment("boot", 5.5, 6.5), 300.0, 2, {"to": "1", "back": "2"}, True, "id", "v1.20.2", ["/x"], "why", {"was_healthy": False})
+FULL = Trial(
+    B,
+    A,
+    Moment("boot", 5.5, 6.5),
+    300.0,
+    2,
+    {"to": "1", "back": "2"},
+    True,
+    "id",
+    "v1.20.2",
+    ["/x"],
+    "why",
+    {"was_healthy": False},
+)
 
 
 @pytest.mark.parametrize("trial", [FULL, Trial(B, None, Moment("boot", 1.0, 2.0)).but(state_files=[])])
@@ -25,11 +39,24 @@ def test_fields_of_a_later_version_are_no_damage() -> None:
     assert decode(json.dumps({**value, "later": 1}).encode()) == FULL
 
 
-@pytest.mark.parametrize("data", [
-    b"", b"{", b"[]", b"{}", b"null", b"\xff", FULL.encode()[:-20], FULL.encode().replace(b'"to"', b'"too"'), FULL.encode().replace(b"u-b", b"../b"),
-    FULL.encode().replace(b"300.0", b'"soon"'), FULL.encode().replace(b'"confirmed": true', b'"confirmed": "yes"'), FULL.encode().replace(b'"why"', b"7"),
-    FULL.encode().replace(b"5.5", b"null"),
-])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b"null",
+        b"\xff",
+        FULL.encode()[:-20],
+        FULL.encode().replace(b'"to"', b'"too"'),
+        FULL.encode().replace(b"u-b", b"../b"),
+        FULL.encode().replace(b"300.0", b'"soon"'),
+        FULL.encode().replace(b'"confirmed": true', b'"confirmed": "yes"'),
+        FULL.encode().replace(b'"why"', b"7"),
+        FULL.encode().replace(b"5.5", b"null"),
+    ],
+)
 def test_damage_is_told(data: bytes) -> None:
     with pytest.raises(TrialError):
         decode(data)

@@ -35,12 +35,24 @@ Restart=always
 
 
 class Systemd:
-    """A node's files below a folder, and a systemd that has loaded what they say (checked against a real one in tests/e2e)."""
+    """A node's files below a folder, and a systemd that has loaded what they say (checked against a real one in
+    tests/e2e).
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.properties: dict[str, str] = {"Id": "kubelet.service", "LoadState": "loaded", "Type": "simple", "MainPID": "0", "InvocationID": "one",
-                                           "ActiveState": "active", "SubState": "running", "NRestarts": "0", "Result": "success", "NeedDaemonReload": "no"}
+        self.properties: dict[str, str] = {
+            "Id": "kubelet.service",
+            "LoadState": "loaded",
+            "Type": "simple",
+            "MainPID": "0",
+            "InvocationID": "one",
+            "ActiveState": "active",
+            "SubState": "running",
+            "NRestarts": "0",
+            "Result": "success",
+            "NeedDaemonReload": "no",
+        }
         self.calls: list[list[str]] = []
         self.on_restart: t.Callable[[], int] = self.start
         self.bus = False
@@ -54,7 +66,10 @@ class Systemd:
     def kubeadm(self, **more: str) -> unit.Unit:
         self.write(SERVICE, "[Unit]\nDescription=x\n[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\n")
         self.write(KUBEADM, KUBEADM_TEXT)
-        self.write("/var/lib/kubelet/kubeadm-flags.env", 'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=unix:///run/containerd/containerd.sock"\n')
+        self.write(
+            "/var/lib/kubelet/kubeadm-flags.env",
+            'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=unix:///run/containerd/containerd.sock"\n',
+        )
         self.write("/etc/default/kubelet", more.get("default", "# here\nKUBELET_EXTRA_ARGS=--max-pods=61 --v=2\n"))
         return self.load(SERVICE, KUBEADM)
 
@@ -62,8 +77,13 @@ class Systemd:
         """Load the files as systemd does: for these tests, as our own reading has it."""
         line = commandline.CommandLine([(path, (self.root / path[1:]).read_text()) for path in paths], str(self.root))
         self.properties.update(
-            FragmentPath=paths[0], DropInPaths=" ".join(paths[1:]), ExecStart=f"{{ path={line.program} ; argv[]={line.shown()} ; ignore_errors=no ; pid=0 }}",
-            Environment=" ".join(unitfile.quoted(f"{name}={value}").replace("%%", "%") for name, value in line.unit_environment.items()))
+            FragmentPath=paths[0],
+            DropInPaths=" ".join(paths[1:]),
+            ExecStart=f"{{ path={line.program} ; argv[]={line.shown()} ; ignore_errors=no ; pid=0 }}",
+            Environment=" ".join(
+                unitfile.quoted(f"{name}={value}").replace("%%", "%") for name, value in line.unit_environment.items()
+            ),
+        )
         return unit.Unit(root=str(self.root), run=self.run)
 
     def start(self) -> int:
@@ -79,7 +99,11 @@ class Systemd:
             out = "".join(f"{key}={value}\n" for key, value in self.properties.items())
         elif words[:2] == ["systemctl", "daemon-reload"]:
             dropin = f"{FOLDER}/{unit.DROPIN}"
-            paths = [path for path in [self.properties["FragmentPath"], *self.properties["DropInPaths"].split()] if path != dropin]
+            paths = [
+                path
+                for path in [self.properties["FragmentPath"], *self.properties["DropInPaths"].split()]
+                if path != dropin
+            ]
             self.load(*paths, *([dropin] if (self.root / dropin[1:]).exists() else []))
         elif words[:2] == ["systemctl", "restart"]:
             code = self.on_restart()
@@ -90,7 +114,7 @@ class Systemd:
         return subprocess.CompletedProcess(words, code, out, "Failed" if code else "")
 
     def count(self, *words: str) -> int:
-        return sum(call[:len(words)] == list(words) for call in self.calls)
+        return sum(call[: len(words)] == list(words) for call in self.calls)
 
 
 @pytest.fixture
@@ -98,26 +122,52 @@ def node(tmp_path: Path) -> Systemd:
     return Systemd(tmp_path)
 
 
-# -- files ---------------------------------------------------------------------------------------------------------------
+# -- files
+# ---------------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("text", "found"), [
-    ("A=b\n#c\n;d\nB='x y'\n", {"A": "b", "B": "x y"}),
-    ('A="b \\"c\\" \\$d \\x"  \n', {"A": 'b "c" $d \\x'}), ("A=b\\\nc\n", {"A": "bc"}), ("A=b \\\n  c  \n", {"A": "b   c"}),
-    ("export A=b\nA B=c\n1A=b\nC=\n", {"C": ""}), ("A=--x='y z'\n", {"A": "--x='y z'"}), ("A='b'\"c\" d\n", {"A": "bcd"}), ("A=1\nA=2", {"A": "2"}),
-    ("# c \\\nA=b\nB=c\n", {"B": "c"}), ("A='b\\'\n", {"A": "b\\"}), ('A="b\nc"\n', {"A": "b\nc"}), ("no equals\nA=b\n", {"A": "b"}), ("A", {}),
-])
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A=b\n#c\n;d\nB='x y'\n", {"A": "b", "B": "x y"}),
+        ('A="b \\"c\\" \\$d \\x"  \n', {"A": 'b "c" $d \\x'}),
+        ("A=b\\\nc\n", {"A": "bc"}),
+        ("A=b \\\n  c  \n", {"A": "b   c"}),
+        ("export A=b\nA B=c\n1A=b\nC=\n", {"C": ""}),
+        ("A=--x='y z'\n", {"A": "--x='y z'"}),
+        ("A='b'\"c\" d\n", {"A": "bcd"}),
+        ("A=1\nA=2", {"A": "2"}),
+        ("# c \\\nA=b\nB=c\n", {"B": "c"}),
+        ("A='b\\'\n", {"A": "b\\"}),
+        ('A="b\nc"\n', {"A": "b\nc"}),
+        ("no equals\nA=b\n", {"A": "b"}),
+        ("A", {}),
+    ],
+)
 def test_environment_files_are_read_as_systemd_reads_them(text: str, found: dict[str, str]) -> None:
     assert {variable.name: variable.value for variable in unitfile.environment_file(text)} == found
 
 
 def test_variables_know_their_line() -> None:
     text = "# one\nA=b\\\nc\n\nB='x\ny'\nC=d\n"
-    assert [(variable.name, variable.line) for variable in unitfile.environment_file(text)] == [("A", 2), ("B", 5), ("C", 7)]
+    assert [(variable.name, variable.line) for variable in unitfile.environment_file(text)] == [
+        ("A", 2),
+        ("B", 5),
+        ("C", 7),
+    ]
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    (" a  b ", ["a", "b"]), ('"a b" \'c "d\'', ["a b", 'c "d']), ("a\\x20b \\101\\ts", ["a b", "A\ts"]), ('--x="y z"q', ["--x=y zq"]), ("", []), ('""', [""]),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (" a  b ", ["a", "b"]),
+        ('"a b" \'c "d\'', ["a b", 'c "d']),
+        ("a\\x20b \\101\\ts", ["a b", "A\ts"]),
+        ('--x="y z"q', ["--x=y zq"]),
+        ("", []),
+        ('""', [""]),
+    ],
+)
 def test_settings_are_split_as_systemd_splits_them(text: str, words: list[str]) -> None:
     assert [token.text for token in unitfile.split(text)] == words
 
@@ -134,7 +184,9 @@ def test_quoting_is_undone_by_reading() -> None:
     assert unitfile.quoted("100%") == '"100%%"'
 
 
-# -- what it runs --------------------------------------------------------------------------------------------------------
+# -- what it runs
+# --------------------------------------------------------------------------------------------------------
+
 
 def test_the_running_kubelet_is_believed_over_all_files(node: Systemd) -> None:
     kubelet = node.kubeadm()
@@ -145,27 +197,48 @@ def test_the_running_kubelet_is_believed_over_all_files(node: Systemd) -> None:
 
 def test_for_a_kubelet_that_is_down_systemd_says_what_it_would_run(node: Systemd) -> None:
     kubelet = node.kubeadm()
-    node.properties["EnvironmentFiles"] = "/var/lib/kubelet/kubeadm-flags.env (ignore_errors=yes)\nEnvironmentFiles=/etc/kubelet.env (ignore_errors=no)"
+    node.properties["EnvironmentFiles"] = (
+        "/var/lib/kubelet/kubeadm-flags.env (ignore_errors=yes)\nEnvironmentFiles=/etc/kubelet.env (ignore_errors=no)"
+    )
     node.bus = True
     assert kubelet.command() == unit.Command(["from", "systemd"], "systemd")
     asked = next(call for call in node.calls if call[0] == "systemd-run")
     assert "--property=EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env" in asked
     assert "--property=EnvironmentFile=/etc/kubelet.env" in asked
     assert "--setenv=KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml" in asked
-    assert asked[-5:] == ["/usr/bin/kubelet", "$KUBELET_KUBECONFIG_ARGS", "$KUBELET_CONFIG_ARGS", "$KUBELET_KUBEADM_ARGS", "$KUBELET_EXTRA_ARGS"]
+    assert asked[-5:] == [
+        "/usr/bin/kubelet",
+        "$KUBELET_KUBECONFIG_ARGS",
+        "$KUBELET_CONFIG_ARGS",
+        "$KUBELET_KUBEADM_ARGS",
+        "$KUBELET_EXTRA_ARGS",
+    ]
 
 
 def test_without_a_bus_the_files_are_read_and_that_is_said(node: Systemd) -> None:
-    assert node.kubeadm().command() == unit.Command([
-        "/usr/bin/kubelet", "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf", "--kubeconfig=/etc/kubernetes/kubelet.conf",
-        "--config=/var/lib/kubelet/config.yaml", "--container-runtime-endpoint=unix:///run/containerd/containerd.sock", "--max-pods=61", "--v=2"], "files")
+    assert node.kubeadm().command() == unit.Command(
+        [
+            "/usr/bin/kubelet",
+            "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf",
+            "--kubeconfig=/etc/kubernetes/kubelet.conf",
+            "--config=/var/lib/kubelet/config.yaml",
+            "--container-runtime-endpoint=unix:///run/containerd/containerd.sock",
+            "--max-pods=61",
+            "--v=2",
+        ],
+        "files",
+    )
 
 
 def test_a_shadowing_flag_is_found_in_its_file(node: Systemd) -> None:
     kubelet = node.kubeadm(default="# here\nKUBELET_EXTRA_ARGS=--max-pods 61 --feature-gates=A=true\n")
-    assert kubelet.shadowed() == {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 2},
-                                  "featureGates.A": {"flag": "--feature-gates=A=true", "file": "/etc/default/kubelet", "line": 2}}
-    assert kubelet.shadowed(["/usr/bin/kubelet", "--max-pods=99"]) == {"maxPods": {"flag": "--max-pods=99", "file": None, "line": None}}
+    assert kubelet.shadowed() == {
+        "maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 2},
+        "featureGates.A": {"flag": "--feature-gates=A=true", "file": "/etc/default/kubelet", "line": 2},
+    }
+    assert kubelet.shadowed(["/usr/bin/kubelet", "--max-pods=99"]) == {
+        "maxPods": {"flag": "--max-pods=99", "file": None, "line": None}
+    }
 
 
 def test_a_flag_in_a_continued_line_has_that_line(node: Systemd) -> None:
@@ -180,26 +253,49 @@ def test_files_that_systemd_has_not_read_yet_are_not_believed(node: Systemd) -> 
     assert kubelet.form().kind == form.REFUSED
     assert "--v=9" in kubelet.form().reason and "systemctl daemon-reload" in kubelet.form().reason
     node.write(KUBEADM, KUBEADM_TEXT.replace("config.yaml", "other.yaml"))
-    assert "sets KUBELET_CONFIG_ARGS to '--config=/var/lib/kubelet/other.yaml', but systemd has" in kubelet.form().reason
+    assert (
+        "sets KUBELET_CONFIG_ARGS to '--config=/var/lib/kubelet/other.yaml', but systemd has" in kubelet.form().reason
+    )
 
 
-# -- forms ---------------------------------------------------------------------------------------------------------------
+# -- forms
+# ---------------------------------------------------------------------------------------------------------------
+
 
 def test_kubeadms_form(node: Systemd) -> None:
     kubelet = node.kubeadm()
-    assert kubelet.form() == form.Form("kubeadm", "", "/var/lib/kubelet/config.yaml", KUBEADM, 4, "KUBELET_CONFIG_ARGS", 0, 1)
-    assert kubelet.dropin(ACTIVE).splitlines()[2:] == ["[Service]", f'Environment="KUBELET_CONFIG_ARGS=--config={ACTIVE}"']
+    assert kubelet.form() == form.Form(
+        "kubeadm", "", "/var/lib/kubelet/config.yaml", KUBEADM, 4, "KUBELET_CONFIG_ARGS", 0, 1
+    )
+    assert kubelet.dropin(ACTIVE).splitlines()[2:] == [
+        "[Service]",
+        f'Environment="KUBELET_CONFIG_ARGS=--config={ACTIVE}"',
+    ]
 
 
 def test_other_flags_of_the_variable_are_kept(node: Systemd) -> None:
-    node.write(SERVICE, '[Service]\nEnvironment="ARGS=--v=2 --config /a.yaml --node-labels=\'a %% b\'"\nExecStart=/usr/bin/kubelet $ARGS\n')
+    node.write(
+        SERVICE,
+        "[Service]\nEnvironment=\"ARGS=--v=2 --config /a.yaml --node-labels='a %% b'\"\nExecStart=/usr/bin/kubelet $ARGS\n",
+    )
     kubelet = node.load(SERVICE)
     assert kubelet.form().config == "/a.yaml"
-    assert kubelet.dropin(ACTIVE).splitlines()[-1] == f'Environment="ARGS=--v=2 --config={ACTIVE} --node-labels=\'a %% b\'"'
+    assert (
+        kubelet.dropin(ACTIVE).splitlines()[-1]
+        == f"Environment=\"ARGS=--v=2 --config={ACTIVE} --node-labels='a %% b'\""
+    )
 
 
-@pytest.mark.parametrize("written", ["--config {config}", "--config={config}", '"--config={config}"', "--config '{config}'",
-                                     "--config={config} --config {config}"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "--config {config}",
+        "--config={config}",
+        '"--config={config}"',
+        "--config '{config}'",
+        "--config={config} --config {config}",
+    ],
+)
 def test_a_plain_command_is_repeated_with_our_config(node: Systemd, written: str) -> None:
     node.write(SERVICE, PLAIN_TEXT.replace("--config {config}", written).format(config="/etc/kubelet.yaml"))
     kubelet = node.load(SERVICE)
@@ -209,31 +305,40 @@ def test_a_plain_command_is_repeated_with_our_config(node: Systemd, written: str
     words = node.load(SERVICE, f"{FOLDER}/{unit.DROPIN}").command().argv
     assert form.config_of(words) == ACTIVE
     assert words[-2:] == ["--node-labels=a=b,c=d e", "--max-pods=61"]
-    assert node.load(SERVICE, f"{FOLDER}/{unit.DROPIN}").form().config == "/etc/kubelet.yaml", "the form is that without our drop-in"
+    assert node.load(SERVICE, f"{FOLDER}/{unit.DROPIN}").form().config == "/etc/kubelet.yaml", (
+        "the form is that without our drop-in"
+    )
 
 
 def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
     node.write("/etc/kubelet.env", "CONFIG=/etc/kubelet.yaml\n")
-    node.write(SERVICE, "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=-/usr/bin/kubelet --config=${CONFIG} --x=$$y\n")
+    node.write(
+        SERVICE, "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=-/usr/bin/kubelet --config=${CONFIG} --x=$$y\n"
+    )
     kubelet = node.load(SERVICE)
     assert kubelet.form().config == "/etc/kubelet.yaml"
     assert kubelet.dropin(ACTIVE).splitlines()[-1] == f"ExecStart=-/usr/bin/kubelet --config={ACTIVE} --x=$$y"
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("[Service]\nExecStart=/usr/bin/kubelet --v=2\n", "no --config"),
-    ("[Service]\nExecStart=/usr/bin/kubelet --config=\n", "--config is empty"),
-    ("[Service]\nExecStart=/usr/bin/kubelet -- --config=/x\n", "no --config"),
-    ("[Service]\nExecStart=/usr/local/bin/start-node --config=/x\n", "not the kubelet"),
-    ("[Service]\nExecStart=/usr/local/bin/kubelet-wrapper --config=/x\n", "a script"),
-    ("[Service]\nExecStart=/snap/bin/kubelet --config=/x\n", "snap"),
-    ("[Service]\nExecStart=/opt/kubelet --config=/x\n", "cannot be read: No such file"),
-    ("[Service]\nExecStart=@/usr/bin/kubelet kubelet --config=/x\n", "prefix @"),
-    ("[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n",
-     "/etc/default/kubelet, line 1: --config=/y is given by"),
-    ('[Service]\nEnvironment="A=--config" B=/x\nExecStart=/usr/bin/kubelet $A $B\n', "different variables"),
-    ('[Service]\nEnvironment="B=/x --v=2"\nExecStart=/usr/bin/kubelet --config $B\n', "a part of a variable"),
-])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[Service]\nExecStart=/usr/bin/kubelet --v=2\n", "no --config"),
+        ("[Service]\nExecStart=/usr/bin/kubelet --config=\n", "--config is empty"),
+        ("[Service]\nExecStart=/usr/bin/kubelet -- --config=/x\n", "no --config"),
+        ("[Service]\nExecStart=/usr/local/bin/start-node --config=/x\n", "not the kubelet"),
+        ("[Service]\nExecStart=/usr/local/bin/kubelet-wrapper --config=/x\n", "a script"),
+        ("[Service]\nExecStart=/snap/bin/kubelet --config=/x\n", "snap"),
+        ("[Service]\nExecStart=/opt/kubelet --config=/x\n", "cannot be read: No such file"),
+        ("[Service]\nExecStart=@/usr/bin/kubelet kubelet --config=/x\n", "prefix @"),
+        (
+            "[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n",
+            "/etc/default/kubelet, line 1: --config=/y is given by",
+        ),
+        ('[Service]\nEnvironment="A=--config" B=/x\nExecStart=/usr/bin/kubelet $A $B\n', "different variables"),
+        ('[Service]\nEnvironment="B=/x --v=2"\nExecStart=/usr/bin/kubelet --config $B\n', "a part of a variable"),
+    ],
+)
 def test_other_forms_are_refused_with_the_reason(node: Systemd, text: str, reason: str) -> None:
     node.write("/usr/local/bin/kubelet-wrapper", "#!/bin/sh\nexec kubelet\n")
     node.write("/etc/default/kubelet", "KUBELET_EXTRA_ARGS=--config=/y\n")
@@ -245,11 +350,20 @@ def test_other_forms_are_refused_with_the_reason(node: Systemd, text: str, reaso
         kubelet.dropin(ACTIVE)
 
 
-@pytest.mark.parametrize(("change", "reason"), [
-    ({"Type": "forking"}, "Type=forking"), ({"Type": "oneshot"}, "Type=oneshot"), ({"Id": "kubelet@a.service"}, "template"), ({"User": "kube"}, "user kube"),
-    ({"RootDirectory": "/srv"}, "root folder"), ({"LoadState": "masked"}, "masked"), ({"LoadState": "not-found"}, "no such unit. The kubelet has to be run"),
-    ({"LoadState": "not-found", "others": "k3s"}, "run by k3s"), ({"DropInPaths": f"{KUBEADM} {FOLDER}/zzzz.conf"}, "read after ours"),
-])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"Type": "forking"}, "Type=forking"),
+        ({"Type": "oneshot"}, "Type=oneshot"),
+        ({"Id": "kubelet@a.service"}, "template"),
+        ({"User": "kube"}, "user kube"),
+        ({"RootDirectory": "/srv"}, "root folder"),
+        ({"LoadState": "masked"}, "masked"),
+        ({"LoadState": "not-found"}, "no such unit. The kubelet has to be run"),
+        ({"LoadState": "not-found", "others": "k3s"}, "run by k3s"),
+        ({"DropInPaths": f"{KUBEADM} {FOLDER}/zzzz.conf"}, "read after ours"),
+    ],
+)
 def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str, str], reason: str) -> None:
     kubelet = node.kubeadm()
     node.write(f"{FOLDER}/zzzz.conf", "[Service]\n")
@@ -258,8 +372,15 @@ def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str
     assert reason in kubelet.form().reason
 
 
-@pytest.mark.parametrize("text", ["[Service]\nExecStart=/a\nExecStart=/b\n", "[Service]\nExecStart=/a ; /b\n", "[Service]\nExecStart=\n",
-                                  '[Service]\nExecStart="/a\n'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Service]\nExecStart=/a\nExecStart=/b\n",
+        "[Service]\nExecStart=/a ; /b\n",
+        "[Service]\nExecStart=\n",
+        '[Service]\nExecStart="/a\n',
+    ],
+)
 def test_commands_that_are_not_one_command_are_an_error(text: str) -> None:
     with pytest.raises(ValueError):
         commandline.CommandLine([(SERVICE, text)])
@@ -271,7 +392,9 @@ def test_a_path_that_needs_quoting_is_refused(node: Systemd, path: str) -> None:
         node.kubeadm().dropin(path)
 
 
-# -- changing ------------------------------------------------------------------------------------------------------------
+# -- changing
+# ------------------------------------------------------------------------------------------------------------
+
 
 def test_install_and_remove_reload_only_when_something_changed(node: Systemd) -> None:
     kubelet = node.kubeadm()
@@ -329,10 +452,14 @@ def test_a_dropin_without_effect_is_taken_away_again(node: Systemd) -> None:
     original = node.run
 
     def deaf(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.CompletedProcess(list(argv), 0, "", "") if list(argv)[1] == "daemon-reload" else original(argv)
+        return (
+            subprocess.CompletedProcess(list(argv), 0, "", "") if list(argv)[1] == "daemon-reload" else original(argv)
+        )
 
     kubelet.run = deaf
-    with pytest.raises(unit.UnitError, match="has no effect and was removed: the kubelet would read /var/lib/kubelet/config"):
+    with pytest.raises(
+        unit.UnitError, match="has no effect and was removed: the kubelet would read /var/lib/kubelet/config"
+    ):
         kubelet.install(ACTIVE)
     assert kubelet.installed() is None
 

@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What results of tasks are taken to say."""
+
 from __future__ import annotations
 
 import typing as t
@@ -10,7 +11,16 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.filter.rollout import rollback_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import verdict
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import FAILED, MODULES, NOT_BACK, PAUSED, REFUSED, REMEDIES, Event, read
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import (
+    FAILED,
+    MODULES,
+    NOT_BACK,
+    PAUSED,
+    REFUSED,
+    REMEDIES,
+    Event,
+    read,
+)
 
 
 def given(result: dict[str, t.Any], **arguments: t.Any) -> dict[str, t.Any]:
@@ -24,16 +34,25 @@ def steps(found: list[Event]) -> list[tuple[str, str]]:
 
 
 def test_rows_of_a_bulk_call_speak_for_their_nodes() -> None:
-    rows = {"n1": {"changed": True, "delivery": "native", "state": "assigned"}, "n2": {"changed": True, "delivery": "checkpoint", "state": "assigned"},
-            "n3": {"changed": False, "delivery": "native", "state": "unchanged"}}
+    rows = {
+        "n1": {"changed": True, "delivery": "native", "state": "assigned"},
+        "n2": {"changed": True, "delivery": "checkpoint", "state": "assigned"},
+        "n3": {"changed": False, "delivery": "native", "state": "unchanged"},
+    }
     assert steps(read("node_config_source", given({"nodes": rows}, state="present"), "")) == [("switched", "n1")]
 
 
 def test_a_way_back_says_who_is_back() -> None:
-    rows = {"n1": {"ok": True, "state": "back", "message": "runs again what it ran before"}, "n2": {"ok": False, "state": "not_back", "message": "not yet"},
-            "n3": {"ok": False, "state": "reassigned", "message": "somebody else did"}}
+    rows = {
+        "n1": {"ok": True, "state": "back", "message": "runs again what it ran before"},
+        "n2": {"ok": False, "state": "not_back", "message": "not yet"},
+        "n3": {"ok": False, "state": "reassigned", "message": "somebody else did"},
+    }
     assert read("node_config_back", {"nodes": rows}, "", told="back") == [
-        Event("back", "n1", "runs again what it ran before"), Event(NOT_BACK, "n2", "not yet"), Event(NOT_BACK, "n3", "somebody else did")]
+        Event("back", "n1", "runs again what it ran before"),
+        Event(NOT_BACK, "n2", "not yet"),
+        Event(NOT_BACK, "n3", "somebody else did"),
+    ]
     away = {"n1": {"changed": True, "delivery": "native", "state": "assigned"}}
     assert steps(read("node_config_source", given({"nodes": away}, state="absent"), "")) == [("switched", "n1")]
 
@@ -42,52 +61,90 @@ def test_the_plan_of_a_rollback_tells_of_each_node_where_it_goes() -> None:
     before = {"kubeletConfigKey": "kubelet", "namespace": "kube-system", "name": "a"}
     now = {**before, "name": "b"}
     row = {"source": now, "config_source": None, "active": now, "settled": True}
-    plan = rollback_plan({"n1": {**row, "previous": before}, "n2": {**row, "previous": {}}, "n3": {**row, "previous": None}, "n4": {**row, "previous": now}})
+    plan = rollback_plan(
+        {
+            "n1": {**row, "previous": before},
+            "n2": {**row, "previous": {}},
+            "n3": {**row, "previous": None},
+            "n4": {**row, "previous": now},
+        }
+    )
     found = read("", {"ansible_facts": {"edit_result": {"plan": plan}}}, "", told="planned")
     assert [(name, row["action"], row.get("text")) for name, row in found[0].detail["nodes"].items()] == [
-        ("n1", "assign", "kube-system/b -> kube-system/a"), ("n2", "assign", "kube-system/b -> its local config"), ("n3", "none", None)]
+        ("n1", "assign", "kube-system/b -> kube-system/a"),
+        ("n2", "assign", "kube-system/b -> its local config"),
+        ("n3", "none", None),
+    ]
     assert "not known" in found[0].detail["nodes"]["n3"]["problems"][0]["message"]
     assert read("", {"ansible_facts": {"edit_result": None}}, "", told="planned") == []
 
 
 def test_an_assignment_that_failed_names_its_nodes() -> None:
-    rows = {"n1": {"changed": False, "delivery": "native", "state": "unchanged"}, "n2": {"changed": True, "delivery": "native", "state": "assigned"}}
-    result = given({"nodes": rows, "msg": "assigning: 1 node failed.\nn1: the API server stored the local config: its gate is off"}, state="present")
+    rows = {
+        "n1": {"changed": False, "delivery": "native", "state": "unchanged"},
+        "n2": {"changed": True, "delivery": "native", "state": "assigned"},
+    }
+    result = given(
+        {
+            "nodes": rows,
+            "msg": "assigning: 1 node failed.\nn1: the API server stored the local config: its gate is off",
+        },
+        state="present",
+    )
     found = read("node_config_source", result, "", "failed")
     assert steps(found) == [(FAILED, "n1"), ("switched", "n2")]
-    assert next(event.message for event in found if event.kind == FAILED) == "the API server stored the local config: its gate is off"
+    assert (
+        next(event.message for event in found if event.kind == FAILED)
+        == "the API server stored the local config: its gate is off"
+    )
 
 
 def test_a_verdict_is_proof_or_failure() -> None:
-    rows = {"n1": {"ok": True, "state": "active"}, "n2": {"ok": False, "state": "differs", "message": "a flag wins"},
-            "n3": {"ok": False, "state": "fell_back", "message": "refused"}}
+    rows = {
+        "n1": {"ok": True, "state": "active"},
+        "n2": {"ok": False, "state": "differs", "message": "a flag wins"},
+        "n3": {"ok": False, "state": "fell_back", "message": "refused"},
+    }
     found = read("node_config_source", given({"nodes": rows}, state="verified"), "")
     assert steps(found) == [("proven", "n1"), (FAILED, "n2"), (FAILED, "n3"), ("back", "n3")]
     assert (found[1].state, found[1].message) == ("differs", "a flag wins")
-    assert steps(read("node_soak", {"nodes": rows}, "")) == [("soaked", "n1"), (FAILED, "n2"), (FAILED, "n3"), ("back", "n3")]
-    assert steps(read("node_config_source", given({"nodes": {"n1": {"ok": True}}}, state="verified"), "", told="back")) == [("back", "n1")]
+    assert steps(read("node_soak", {"nodes": rows}, "")) == [
+        ("soaked", "n1"),
+        (FAILED, "n2"),
+        (FAILED, "n3"),
+        ("back", "n3"),
+    ]
+    assert steps(
+        read("node_config_source", given({"nodes": {"n1": {"ok": True}}}, state="verified"), "", told="back")
+    ) == [("back", "n1")]
 
 
-@pytest.mark.parametrize(("module", "result", "trouble", "wanted"), [
-    ("kubelet_checkpoint", given({"changed": True}, state="staged"), "", ["staged"]),
-    ("kubelet_checkpoint", given({"changed": True}, state="assigned"), "", ["staged", "switched"]),
-    ("kubelet_checkpoint", given({"changed": False, "restart_needed": False}, state="assigned"), "", []),
-    ("kubelet_checkpoint", given({"changed": True}, state="confirmed"), "", ["confirmed"]),
-    ("kubelet_checkpoint", given({"changed": True}, state="rolled_back"), "", ["back"]),
-    ("kubelet_checkpoint", given({"changed": False}, state="rolled_back"), "", []),
-    ("kubelet_checkpoint", given({"msg": "disk full"}, state="assigned"), "failed", [FAILED]),
-    ("kubelet_guard", given({"seconds": 4.2}, state="restarted"), "", ["restarted"]),
-    ("kubelet_guard", given({"msg": "it did not come up"}, state="restarted"), "", [FAILED]),
-    ("kubelet_guard", given({"healthy": True}, state="present"), "", []),
-    ("kubelet_preflight_info", {"msg": "no unit"}, "failed", [FAILED]),
-    ("kubelet_checkpoint", {"msg": "timed out"}, "unreachable", [FAILED]),
-])
+@pytest.mark.parametrize(
+    ("module", "result", "trouble", "wanted"),
+    [
+        ("kubelet_checkpoint", given({"changed": True}, state="staged"), "", ["staged"]),
+        ("kubelet_checkpoint", given({"changed": True}, state="assigned"), "", ["staged", "switched"]),
+        ("kubelet_checkpoint", given({"changed": False, "restart_needed": False}, state="assigned"), "", []),
+        ("kubelet_checkpoint", given({"changed": True}, state="confirmed"), "", ["confirmed"]),
+        ("kubelet_checkpoint", given({"changed": True}, state="rolled_back"), "", ["back"]),
+        ("kubelet_checkpoint", given({"changed": False}, state="rolled_back"), "", []),
+        ("kubelet_checkpoint", given({"msg": "disk full"}, state="assigned"), "failed", [FAILED]),
+        ("kubelet_guard", given({"seconds": 4.2}, state="restarted"), "", ["restarted"]),
+        ("kubelet_guard", given({"msg": "it did not come up"}, state="restarted"), "", [FAILED]),
+        ("kubelet_guard", given({"healthy": True}, state="present"), "", []),
+        ("kubelet_preflight_info", {"msg": "no unit"}, "failed", [FAILED]),
+        ("kubelet_checkpoint", {"msg": "timed out"}, "unreachable", [FAILED]),
+    ],
+)
 def test_results_of_a_host(module: str, result: dict[str, t.Any], trouble: str, wanted: list[str]) -> None:
     assert steps(read(module, result, "n1", trouble)) == [(kind, "n1") for kind in wanted]
 
 
 def test_a_drain_names_the_nodes_that_failed() -> None:
-    rows = {"n1": {"changed": True, "message": "1 pods evicted"}, "n2": {"changed": True, "message": "a PodDisruptionBudget forbids it"}}
+    rows = {
+        "n1": {"changed": True, "message": "1 pods evicted"},
+        "n2": {"changed": True, "message": "a PodDisruptionBudget forbids it"},
+    }
     result = given({"nodes": rows, "msg": "draining failed: n2: a PodDisruptionBudget forbids it"}, state="drained")
     assert steps(read("node_drain", result, "", "failed")) == [("drained", "n1"), (FAILED, "n2")]
     assert steps(read("node_drain", given({"nodes": {"n1": rows["n1"]}}, state="restored"), "")) == [("restored", "n1")]
@@ -95,15 +152,21 @@ def test_a_drain_names_the_nodes_that_failed() -> None:
 
 def test_the_gate_opens_a_batch_pauses_or_refuses() -> None:
     assert read("kubelet_rollout_gate", given({"paused": None}, nodes=["n1", "n2"]), "")[0].detail == ["n1", "n2"]
-    paused = read("kubelet_rollout_gate", given({"paused": {"since": "now"}, "msg": "paused"}, nodes=["n1"]), "", "failed")
+    paused = read(
+        "kubelet_rollout_gate", given({"paused": {"since": "now"}, "msg": "paused"}, nodes=["n1"]), "", "failed"
+    )
     assert [(event.kind, event.detail) for event in paused] == [(PAUSED, {"since": "now"})]
-    assert steps(read("kubelet_rollout_gate", given({"paused": None, "msg": "2 of 2 are down"}, nodes=["n1"]), "", "failed")) == [(REFUSED, "")]
+    assert steps(
+        read("kubelet_rollout_gate", given({"paused": None, "msg": "2 of 2 are down"}, nodes=["n1"]), "", "failed")
+    ) == [(REFUSED, "")]
 
 
 def test_what_failed_for_all_is_nobodys_failure() -> None:
     result = given({"nodes": {"n1": {"changed": True, "delivery": "native"}}, "msg": "no such node"}, state="present")
     assert read("node_config_source", result, "", "failed")[-1] == Event(REFUSED, message="no such node")
-    assert read("", {}, "", "failed", task="Look") == [Event(REFUSED, message="the task 'Look' failed; its own output has the cause")]
+    assert read("", {}, "", "failed", task="Look") == [
+        Event(REFUSED, message="the task 'Look' failed; its own output has the cause")
+    ]
 
 
 def test_a_task_may_say_itself_what_it_is() -> None:
@@ -113,8 +176,21 @@ def test_a_task_may_say_itself_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
-@pytest.mark.parametrize("result", [{}, {"nodes": None}, {"nodes": [1]}, {"nodes": {"n1": None}}, {"plan": 1}, {"plan": {"nodes": 1}}, {"summary": 3},
-                                    {"invocation": None}, {"invocation": {"module_args": "x"}}, {"paused": 1}])
+@pytest.mark.parametrize(
+    "result",
+    [
+        {},
+        {"nodes": None},
+        {"nodes": [1]},
+        {"nodes": {"n1": None}},
+        {"plan": 1},
+        {"plan": {"nodes": 1}},
+        {"summary": 3},
+        {"invocation": None},
+        {"invocation": {"module_args": "x"}},
+        {"paused": 1},
+    ],
+)
 def test_no_result_is_too_odd(module: str, result: dict[str, t.Any]) -> None:
     for trouble in ("", "failed", "unreachable"):
         read(module, result, "n1", trouble)

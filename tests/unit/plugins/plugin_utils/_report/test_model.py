@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a rollout has come to, by its events; and what the report makes of it."""
+
 from __future__ import annotations
 
 import json
@@ -21,33 +22,58 @@ def rollout(*found: Event) -> model.Rollout:
     return made
 
 
-PLAN = Event("plan", detail={"nodes": {"n1": {"action": "assign"}, "n2": {"action": "assign"}, "n3": {"action": "none"}}})
+PLAN = Event(
+    "plan", detail={"nodes": {"n1": {"action": "assign"}, "n2": {"action": "assign"}, "n3": {"action": "none"}}}
+)
 BATCH = Event("batch", detail=["n1"])
 FAILS = Event("failed", "n1", "a flag wins", "differs")
 
 
-@pytest.mark.parametrize(("found", "during", "after", "outcome"), [
-    ([PLAN], "waiting", "untouched", "done"),
-    ([PLAN, BATCH], "running", "unfinished", "failed"),
-    ([PLAN, BATCH, Event("switched", "n1")], "running", "unfinished", "failed"),
-    ([PLAN, BATCH, Event("proven", "n1")], "done", "done", "done"),
-    ([PLAN, BATCH, Event("delivery", "n1", detail="checkpoint"), Event("proven", "n1")], "running", "unfinished", "failed"),
-    ([PLAN, BATCH, Event("delivery", "n1", detail="checkpoint"), Event("proven", "n1"), Event("confirmed", "n1")], "done", "done", "done"),
-    ([PLAN, BATCH, FAILS], "failed", "failed", "failed"),
-    ([PLAN, BATCH, FAILS, Event("back", "n1")], "back", "back", "failed"),
-    ([PLAN, BATCH, FAILS, Event("proven", "n1")], "back", "back", "failed"),
-    ([PLAN, BATCH, FAILS, Event("switched", "n1"), Event("restarted", "n1")], "failed", "failed", "failed"),
-    ([PLAN, BATCH, FAILS, Event("back", "n1"), Event("not_back", "n1", "not yet")], "failed", "failed", "failed"),
-    ([PLAN, BATCH, Event("drained", "n1"), Event("restored", "n1")], "running", "unfinished", "failed"),
-    ([PLAN, BATCH, Event("back", "n1")], "done", "done", "done"),
-    ([PLAN, Event("refused", message="no")], "waiting", "untouched", "refused"),
-    ([PLAN, Event("paused", message="no", detail={"by": "me"})], "waiting", "untouched", "paused"),
-])
+@pytest.mark.parametrize(
+    ("found", "during", "after", "outcome"),
+    [
+        ([PLAN], "waiting", "untouched", "done"),
+        ([PLAN, BATCH], "running", "unfinished", "failed"),
+        ([PLAN, BATCH, Event("switched", "n1")], "running", "unfinished", "failed"),
+        ([PLAN, BATCH, Event("proven", "n1")], "done", "done", "done"),
+        (
+            [PLAN, BATCH, Event("delivery", "n1", detail="checkpoint"), Event("proven", "n1")],
+            "running",
+            "unfinished",
+            "failed",
+        ),
+        (
+            [
+                PLAN,
+                BATCH,
+                Event("delivery", "n1", detail="checkpoint"),
+                Event("proven", "n1"),
+                Event("confirmed", "n1"),
+            ],
+            "done",
+            "done",
+            "done",
+        ),
+        ([PLAN, BATCH, FAILS], "failed", "failed", "failed"),
+        ([PLAN, BATCH, FAILS, Event("back", "n1")], "back", "back", "failed"),
+        ([PLAN, BATCH, FAILS, Event("proven", "n1")], "back", "back", "failed"),
+        ([PLAN, BATCH, FAILS, Event("switched", "n1"), Event("restarted", "n1")], "failed", "failed", "failed"),
+        ([PLAN, BATCH, FAILS, Event("back", "n1"), Event("not_back", "n1", "not yet")], "failed", "failed", "failed"),
+        ([PLAN, BATCH, Event("drained", "n1"), Event("restored", "n1")], "running", "unfinished", "failed"),
+        ([PLAN, BATCH, Event("back", "n1")], "done", "done", "done"),
+        ([PLAN, Event("refused", message="no")], "waiting", "untouched", "refused"),
+        ([PLAN, Event("paused", message="no", detail={"by": "me"})], "waiting", "untouched", "paused"),
+    ],
+)
 def test_states_and_outcome(found: list[Event], during: str, after: str, outcome: str) -> None:
     made = rollout(*found)
     assert made.node("n1").state(ended=False) == during
     made.end(200)
-    assert (made.node("n1").state(ended=True), made.node("n3").state(ended=True), made.outcome) == (after, "unchanged", outcome)
+    assert (made.node("n1").state(ended=True), made.node("n3").state(ended=True), made.outcome) == (
+        after,
+        "unchanged",
+        outcome,
+    )
 
 
 def test_the_first_cause_stays() -> None:
@@ -68,7 +94,9 @@ def test_an_uncordon_is_no_change_of_a_node_with_nothing_to_do() -> None:
     assert (made.node("n3").state(ended=True), made.batches) == ("unchanged", [])
 
 
-@pytest.mark.parametrize("first", [Event("refused", message="2 are down"), Event("paused", message="2 are down", detail={"by": "me"})])
+@pytest.mark.parametrize(
+    "first", [Event("refused", message="2 are down"), Event("paused", message="2 are down", detail={"by": "me"})]
+)
 def test_what_repeats_the_reason_with_more_words_takes_its_place(first: Event) -> None:
     """Said once for the batch, or by each of its hosts: none of them failed."""
     stopped = "stopped at n1: 2 are down. Untouched hosts: n2"
@@ -80,7 +108,18 @@ def test_what_repeats_the_reason_with_more_words_takes_its_place(first: Event) -
 
 def test_a_way_back_shows_where_nodes_go_and_nobody_claims_to_know_fields() -> None:
     way = {"action": "assign", "text": "kube-system/b -> kube-system/a"}
-    made = rollout(Event("plan", detail={"nodes": {"n1": way, "n2": way, "n3": {"action": "none", "problems": [{"severity": "warning", "message": "who?"}]}}}))
+    made = rollout(
+        Event(
+            "plan",
+            detail={
+                "nodes": {
+                    "n1": way,
+                    "n2": way,
+                    "n3": {"action": "none", "problems": [{"severity": "warning", "message": "who?"}]},
+                }
+            },
+        )
+    )
     made.end(110)
     words = page.make(document.make(made))
     assert [(entry["text"], entry["nodes"]) for entry in made.changes] == [(way["text"], 2), ("", 1)]
@@ -93,7 +132,10 @@ def test_without_a_gate_a_batch_is_what_changes_in_one_play() -> None:
     made.close()
     made.apply(Event("proven", "n1"), 120)
     made.apply(Event("switched", "n9"), 121)
-    assert [(batch.nodes, batch.began, batch.ended) for batch in made.batches] == [(["n1", "n2"], 102, 120), (["n9"], 121, 121)]
+    assert [(batch.nodes, batch.began, batch.ended) for batch in made.batches] == [
+        (["n1", "n2"], 102, 120),
+        (["n9"], 121, 121),
+    ]
 
 
 def test_in_check_mode_nothing_happens_to_nodes() -> None:
@@ -141,12 +183,16 @@ def test_failures_that_differ_in_the_name_only_are_one_card() -> None:
     assert "18 more" in words
 
 
-@pytest.mark.parametrize("evil", ["</script><script>x()</script>", "<!--<script>", "<b>", "&lt;", '" onclick="x()', "{{data}}", "\\u003c"])
+@pytest.mark.parametrize(
+    "evil", ["</script><script>x()</script>", "<!--<script>", "<b>", "&lt;", '" onclick="x()', "{{data}}", "\\u003c"]
+)
 def test_text_from_outside_never_is_markup(evil: str) -> None:
     made = Played(3, {evil: (evil, evil)}, [evil, "n2", "n3"]).rollout
     made.group = evil
     made.end(made.ended)
-    plain, odd = (page.make(document.make(one)) for one in (Played(3, {"n1": ("n1", "n1")}, ["n1", "n2", "n3"]).rollout, made))
+    plain, odd = (
+        page.make(document.make(one)) for one in (Played(3, {"n1": ("n1", "n1")}, ["n1", "n2", "n3"]).rollout, made)
+    )
     assert odd.count("<script") == plain.count("<script") and odd.count("</script") == plain.count("</script")
     assert odd.count("<!--") == plain.count("<!--")
     assert "<b>&" not in odd and "onclick=" not in odd.replace("&quot; onclick=", "").replace('\\" onclick=', "")

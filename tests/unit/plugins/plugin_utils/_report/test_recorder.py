@@ -2,6 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is shown while a rollout runs, and when the reports are written."""
+
 from __future__ import annotations
 
 import io
@@ -14,7 +15,11 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import files, model, text
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import Event
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import BETWEEN_REPORTS, Recorder, Settings
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import (
+    BETWEEN_REPORTS,
+    Recorder,
+    Settings,
+)
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.status import ERASE, StatusLine
 
 
@@ -33,12 +38,19 @@ class Terminal(io.StringIO):
 class Run:
     """A recorder with a clock that is moved by hand."""
 
-    def __init__(self, place: Path, terminal: io.StringIO | None = None, live: str = "auto", html: str = "r.html") -> None:
+    def __init__(
+        self, place: Path, terminal: io.StringIO | None = None, live: str = "auto", html: str = "r.html"
+    ) -> None:
         self.now, self.said, self.warned = 1000.0, [], []  # type: ignore[var-annotated]
         stream = terminal or io.StringIO()
         self.json = place / "out" / "r.json"
-        self.recorder = Recorder(Settings(html=str(place / "out" / html) if html else "", json=str(self.json), live=live), self.said.append, self.warned.append,
-                                 (stream, stream), lambda: self.now)
+        self.recorder = Recorder(
+            Settings(html=str(place / "out" / html) if html else "", json=str(self.json), live=live),
+            self.said.append,
+            self.warned.append,
+            (stream, stream),
+            lambda: self.now,
+        )
 
     def take(self, *found: Event) -> None:
         """A second later this is heard."""
@@ -66,7 +78,8 @@ def test_one_line_a_batch_and_a_failure(tmp_path: Path) -> None:
         "kubelet rollout: batch 1, 1 node (n1): 1 done in 1 s; 1 of 5 nodes, about 8 s left",
         "kubelet rollout: node n2 failed (differs): a flag wins [31m",
         "kubelet rollout: batch 2, 4 nodes (n2, n3, n4 and 1 more): 1 failed, 3 done in 2 s; 5 of 5 nodes",
-        "kubelet rollout: failed after 6 s: 1 failed, 4 done"]
+        "kubelet rollout: failed after 6 s: 1 failed, 4 done",
+    ]
 
 
 def test_a_killed_run_leaves_what_was_seen(tmp_path: Path) -> None:
@@ -142,7 +155,10 @@ def test_the_line_never_runs_into_other_output() -> None:
     assert terminal.screen()[-2:] == ["free", ""]
 
 
-@pytest.mark.parametrize(("live", "terminal", "drawn"), [("auto", True, True), ("auto", False, False), ("never", True, False), ("always", False, True)])
+@pytest.mark.parametrize(
+    ("live", "terminal", "drawn"),
+    [("auto", True, True), ("auto", False, False), ("never", True, False), ("always", False, True)],
+)
 def test_who_gets_a_line(tmp_path: Path, live: str, terminal: bool, drawn: bool) -> None:
     stream = Terminal() if terminal else io.StringIO()
     run = Run(tmp_path, stream, live)
@@ -161,9 +177,15 @@ def test_the_bar_fits(width: int) -> None:
     line = text.progress_bar(rollout, "Wait until\nthe kubelets are there", 3, 4, width)
     assert len(line) <= width and "\n" not in line
     if width == 200:
-        assert re.match(r"\[#{5}-{23}\] 1 of 5 nodes \| 1 failed \| batch 1 \(2 nodes\) \| Wait until the kubelets are there, since \d\d:\d\d:\d\d$", line)
+        assert re.match(
+            r"\[#{5}-{23}\] 1 of 5 nodes \| 1 failed \| batch 1 \(2 nodes\) \| Wait until the kubelets are there, since \d\d:\d\d:\d\d$",
+            line,
+        )
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"), (11400, "3 h 10 min")])
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"), (11400, "3 h 10 min")],
+)
 def test_durations(seconds: float, words: str) -> None:
     assert text.duration(seconds) == words
