@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "plugins" / "module_utils")]
 
-from _config import field, fields_table  # noqa: E402  # found only after the line above
+from _config.fields import field_row, fields_table  # noqa: E402  # found only after the line above
 from generate_fields import settle  # noqa: E402  # likewise
 
 TARGET = ROOT / "docs" / "docsite" / "rst" / "guide_fields.rst"
@@ -55,11 +55,11 @@ node, so that it never gets into kubeadm's configuration. *Fatal*: a bad value p
 shown. A flag wins over any configuration.
 """
 COSTS = {
-    field.SAFE: "A restart of the kubelet, nothing else.",
-    field.DISRUPT: "May evict or refuse pods, or change what the scheduler or clients see.",
-    field.DRAIN: "Running pods keep the old value or break: drain the node first.",
-    field.REBOOT: "State on the node has to go, by hand or by a reboot.",
-    field.FORBIDDEN: "Must not change on a live node; always refused.",
+    field_row.SAFE: "A restart of the kubelet, nothing else.",
+    field_row.DISRUPT: "May evict or refuse pods, or change what the scheduler or clients see.",
+    field_row.DRAIN: "Running pods keep the old value or break: drain the node first.",
+    field_row.REBOOT: "State on the node has to go, by hand or by a reboot.",
+    field_row.FORBIDDEN: "Must not change on a live node; always refused.",
 }
 MARKS = {"whole": "taken whole", "machine": "of the machine", "fatal": "fatal", "secret": "secret"}
 
@@ -73,9 +73,9 @@ def main() -> int:
 
 def generate() -> str:
     """Return the text of the page: a section for each effect, the costly ones first."""
-    effects = "".join(f"  * - ``{effect}``\n    - {COSTS[effect]}\n" for effect in field.EFFECTS)
+    effects = "".join(f"  * - ``{effect}``\n    - {COSTS[effect]}\n" for effect in field_row.EFFECTS)
     text = HEADER.format(label=LABEL, newest=fields_table.NEWEST_MINOR, table=fields_table.TABLE_MINOR, effects=effects)
-    for effect in reversed(field.EFFECTS):
+    for effect in reversed(field_row.EFFECTS):
         text += f"\n{effect}\n{'-' * len(effect)}\n\n.. list-table::\n  :header-rows: 1\n  :widths: 30 10 15 45\n\n"
         text += row(["field", "versions", "default", "why, and what to know"])
         text += "".join(row(cells(one)) for one in fields_table.FIELDS if one.effect == effect)
@@ -87,7 +87,7 @@ def row(words: list[str]) -> str:
     return "".join(f"  {'*' if number == 0 else ' '} - {word}".rstrip() + "\n" for number, word in enumerate(words))
 
 
-def cells(one: field.Field) -> list[str]:
+def cells(one: field_row.Field) -> list[str]:
     """Return the cells of a field."""
     since, until = f"1.{one.since} on" if one.since else "", f"up to 1.{one.until}" if one.until else ""
     versions = f"1.{one.since} to 1.{one.until}" if since and until else since or until or "all"

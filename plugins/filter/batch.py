@@ -10,7 +10,7 @@ import typing as t
 import jinja2
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.annotation import ON_TRIAL
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import ON_TRIAL
 
 # What else is collected of the hosts that have it, and the variable it stands in.
 KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure"}

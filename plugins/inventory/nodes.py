@@ -107,9 +107,10 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.unsafe_proxy import wrap_var
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import auth, hosts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError, MissingLibrary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import inventory_hosts
 
 try:
     from ansible.template import trust_as_template
@@ -197,7 +198,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         if cache and kept and key in self._cache:
             return t.cast("dict[str, dict[str, t.Any]]", self._cache[key])
         session = Session(options)
-        found = hosts.read(session, selectors)
+        found = inventory_hosts.read(session, selectors)
         for text in session.warnings:
             self.display.warning(f"{path}: API server: {text}")
         if kept:
@@ -205,11 +206,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return found
 
     def _add(self, name: str, found: dict[str, t.Any]) -> None:
-        address = hosts.address(found, self.get_option("host_address"))
+        address = inventory_hosts.address(found, self.get_option("host_address"))
         self.inventory.add_host(name)
         for key, value in {**found, **({"ansible_host": address} if address else {})}.items():
             self.inventory.set_variable(name, key, _told(value))
-        for group in hosts.groups(found, self.get_option("group_by"), self.get_option("group_by_labels")):
+        for group in inventory_hosts.groups(found, self.get_option("group_by"), self.get_option("group_by_labels")):
             self.inventory.add_child(self.inventory.add_group(to_safe_group_name(group, force=True, silent=True)), name)
         strict = self.get_option("strict")
         everything = self.inventory.get_host(name).get_vars()

@@ -237,8 +237,8 @@ removed:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node import checkpoint_state
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.errors import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import checkpoint_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 
 
 def main() -> None:
@@ -291,7 +291,7 @@ def main() -> None:
     module.no_log_values.clear()
     module.params["data"] = sorted(options["data"] or {})
     try:
-        result = checkpoint_state.apply(options, module.check_mode)
+        result = checkpoint_module.apply(options, module.check_mode)
     except StoreError as error:
         module.fail_json(msg=str(error))
     for text in result.pop("warnings"):

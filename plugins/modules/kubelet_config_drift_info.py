@@ -138,9 +138,11 @@ text:
   elements: str
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import drift, module, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift
 
-MODULE = module.define(
+MODULE = controller_module.define(
     {
         **nodes.SELECTION,
         **{

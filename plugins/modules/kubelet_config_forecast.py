@@ -134,7 +134,8 @@ text:
   elements: str
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import forecast, module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import forecast
 
 SPEC = {
     "plan": {"type": "dict", "required": True},
@@ -143,7 +144,7 @@ SPEC = {
     "allow_pods": {"type": "int", "default": 0},
 }
 
-MODULE = module.define(SPEC, forecast.forecast)
+MODULE = controller_module.define(SPEC, forecast.forecast)
 
 
 def main() -> None:

@@ -105,8 +105,8 @@ plan:
       elements: str
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import edit
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.definition import Definition
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import edit
 
 MODULE = Definition(
     {

@@ -129,9 +129,10 @@ summary:
   sample: {configmaps: 2, created: 1}
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import module, push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 
-MODULE = module.define(
+MODULE = controller_module.define(
     {
         "state": {"type": "str", "choices": ["present", "pruned", "kubeadm"], "default": "present"},
         "variants": {"type": "dict"},

@@ -76,9 +76,11 @@ kubelet_configz:
   type: dict
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, module, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump
 
-MODULE = module.define({**nodes.SELECTION, "facts": {"type": "bool", "default": True}}, dump.dump)
+MODULE = controller_module.define({**nodes.SELECTION, "facts": {"type": "bool", "default": True}}, dump.dump)
 
 
 def main() -> None:

@@ -84,11 +84,15 @@ seconds:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.command import execute
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.errors import StoreError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.lock import LockError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.setup import absent, present, restarted
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import Unit, UnitError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_module import (
+    absent,
+    present,
+    restarted,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.command import execute
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
 
 
 def main() -> None:

@@ -204,7 +204,9 @@ problems:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node import content, preflight, unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import config_summary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 
 
 def main() -> None:
@@ -221,7 +223,7 @@ def main() -> None:
     text = module.params["config"]
     if text:
         try:
-            module.no_log_values |= set(content.secrets(text))
+            module.no_log_values |= set(config_summary.secrets(text))
         except ValueError:
             module.no_log_values.add(text)
     try:

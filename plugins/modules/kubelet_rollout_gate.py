@@ -158,9 +158,10 @@ pods:
         reason: ""
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import gate, module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 
-MODULE = module.define(
+MODULE = controller_module.define(
     {
         "nodes": {"type": "list", "elements": "str", "required": True},
         "group_nodes": {"type": "list", "elements": "str"},

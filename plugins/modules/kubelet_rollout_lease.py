@@ -130,9 +130,10 @@ obstacles:
   elements: dict
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import lease, module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
 
-MODULE = module.define(
+MODULE = controller_module.define(
     {
         "state": {"type": "str", "choices": ["held", "released"], "default": "held"},
         "nodes": {"type": "list", "elements": "str"},

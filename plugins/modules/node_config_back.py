@@ -99,16 +99,17 @@ summary:
   sample: {nodes: 1, back: 1, failed: 0}
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import back, module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 
-MODULE = module.define(
+MODULE = controller_module.define(
     {
         "nodes": {"type": "dict", "required": True},
         "current": {"type": "dict"},
         "wait_timeout": {"type": "int", "default": 180},
         "wait_sleep": {"type": "int", "default": 2},
     },
-    back.back,
+    revert.back,
     patient=True,
 )
 

@@ -108,9 +108,10 @@ summary:
   sample: {nodes: 3, ready: 3, unschedulable: 0, unavailable: 0, native: 3, checkpoint: 0, settled: 3, failed: []}
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import info, module, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_status, nodes
 
-MODULE = module.define(nodes.SELECTION, info.info)
+MODULE = controller_module.define(nodes.SELECTION, node_status.info)
 
 
 def main() -> None:

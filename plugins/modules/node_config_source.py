@@ -172,12 +172,14 @@ summary:
   sample: {nodes: 2, changed: 2, failed: 0, unchanged: 0}
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import module, source, sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
 
-MODULE = module.define(
+MODULE = controller_module.define(
     {
         "state": {"type": "str", "choices": ["present", "absent", "verified"], "default": "present"},
-        **sources.SELECTION,
+        **config_sources.SELECTION,
         "check_source": {"type": "bool", "default": True},
         "wait": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 180},
@@ -187,7 +189,7 @@ MODULE = module.define(
         "pods_timeout": {"type": "int", "default": 120},
         "lease": {"type": "dict"},
     },
-    source.config_source,
+    assign_and_wait.config_source,
     patient=True,
     mutually_exclusive=[("source", "sources"), ("nodes", "sources")],
     required_one_of=[("nodes", "sources")],

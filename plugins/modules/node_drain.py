@@ -127,9 +127,10 @@ summary:
   sample: {nodes: 1, changed: 1, failed: 0, evicted: 1}
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import drain, module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain
 
-MODULE = module.define(
+MODULE = controller_module.define(
     {
         "state": {"type": "str", "choices": ["drained", "restored"], "default": "drained"},
         "nodes": {"type": "list", "elements": "str", "required": True},

@@ -115,11 +115,13 @@ summary:
   sample: {nodes: 1, ok: 0, failed: 1, states: {pods_lost: 1}, waited_seconds: 30.2}
 """
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import module, soak, sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
 
-MODULE = module.define(
+MODULE = controller_module.define(
     {
-        **sources.SELECTION,
+        **config_sources.SELECTION,
         "seconds": {"type": "int", "default": 60},
         "pods": {"type": "dict"},
         "allow_pod_loss": {"type": "str", "default": "0"},

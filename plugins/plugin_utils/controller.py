@@ -14,8 +14,8 @@ import typing as t
 from ansible import constants as C
 from ansible.plugins.action.normal import ActionModule as Normal
 
-from ..module_utils._cluster.definition import Definition
-from ..module_utils._cluster.errors import MissingLibrary
+from ..module_utils._cluster.api.controller_module import Definition
+from ..module_utils._cluster.api.errors import MissingLibrary
 from . import in_process
 
 # Read by Python and the loader of programs when they start.

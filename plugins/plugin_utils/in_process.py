@@ -20,8 +20,8 @@ from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.common.warnings import get_warning_messages
 from ansible.module_utils.errors import UnsupportedError
 
-from ..module_utils._cluster.definition import Definition
-from ..module_utils._cluster.errors import MissingLibrary
+from ..module_utils._cluster.api.controller_module import Definition
+from ..module_utils._cluster.api.errors import MissingLibrary
 
 Result = t.Dict[str, t.Any]
 

@@ -29,7 +29,7 @@ LIMIT_MEMORY = 150.0
 MODULE = """
 import json, resource, sys, time
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 options = json.load(sys.stdin)
 started = time.perf_counter()
 session = Session(options["auth"])

@@ -10,9 +10,10 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import nodes, source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.reference import same_place
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import same_place
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
@@ -69,7 +70,7 @@ def to_local(lab: Lab, session: Session) -> None:
         "wait_timeout": 90,
         "wait_sleep": 1,
     }
-    source.config_source(session, options, False)
+    assign_and_wait.config_source(session, options, False)
     # A kubelet that had not taken up its source yet may still fail to fetch it, and says so until its next restart
     # (status.go of 1.20).
     halfway = {node.name for node in before.values() if not same_place(node.source, node.part("assigned"))}

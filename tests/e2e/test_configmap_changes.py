@@ -10,9 +10,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, push, source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError, NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
 from tests.lab.lab import Lab
 from tests.support.views import eventually, look
 
@@ -45,14 +45,14 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
     ]
     variant = table["nodes"]["n1"]["variant"]
     (place,) = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"].values()
-    source.config_source(session, {**OPTIONS, "sources": {"n1": place}}, False)
+    assign_and_wait.config_source(session, {**OPTIONS, "sources": {"n1": place}}, False)
     first = look(lab, "n1")
     verified = {**OPTIONS, "state": "verified", "nodes": ["n1"]}
 
     # Edited in place: a new revision, so the kubelet restarts into it; the name no longer stands for the content.
     edited = json.dumps({"data": {"kubelet": json.dumps({**table["variants"][variant], "maxPods": 43})}})
     lab.kubectl("patch", "configmap", "-n", "kube-system", place["name"], "--type=merge", "-p", edited)
-    assert source.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
+    assert assign_and_wait.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
     second = look(lab, "n1")
     assert (second.configz["maxPods"], second.spec, second.error) == (43, first.spec, "")
     assert second.invocation != first.invocation
@@ -66,7 +66,7 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
     # Deleted: the kubelet goes on with its checkpoint and reports that it cannot fetch.
     lab.kubectl("delete", "configmap", "-n", "kube-system", place["name"])
     with pytest.raises(NodesFailed, match=f"{place['name']} key kubelet does not exist"):
-        source.config_source(session, verified, False)
+        assign_and_wait.config_source(session, verified, False)
     eventually(lambda: look(lab, "n1").error.startswith("failed to sync"), 40, "the sync error in the status")
     third = look(lab, "n1")
     assert (third.configz["maxPods"], third.invocation, third.name_of("active")) == (
@@ -77,7 +77,7 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
 
     # Made again with the content of before: another uid, so a restart, and the live configuration of before.
     push.push(session, {**PUSH, "variants": table["variants"]}, False)
-    assert source.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
+    assert assign_and_wait.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
     fourth = look(lab, "n1")
     assert (fourth.configz, fourth.error) == (first.configz, "")
     assert fourth.invocation != third.invocation
@@ -87,6 +87,6 @@ def test_forbidden_is_told_from_missing(lab: Lab, fleet: tuple[str, ...], sessio
     """A node may read a ConfigMap because its spec names it; what the API server says about it is in the message."""
     absent = {"namespace": "kube-system", "name": "never-made", "kubeletConfigKey": "kubelet"}
     with pytest.raises(NodesFailed, match="nothing was written to any node") as refused:
-        source.config_source(session, {**OPTIONS, "sources": {"n1": absent, "n2": absent}}, False)
+        assign_and_wait.config_source(session, {**OPTIONS, "sources": {"n1": absent, "n2": absent}}, False)
     assert set(refused.value.failures) == {"n1", "n2"}
     assert look(lab, "n1").spec is None

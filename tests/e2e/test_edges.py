@@ -11,9 +11,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
 from tests.lab.lab import Lab
 from tests.support.kubelet_model import STATES, Model, circuit
 from tests.support.views import View, eventually, look
@@ -124,7 +124,7 @@ def _assign(session: Session, what: t.Any, state: str) -> dict[str, dict[str, t.
         "wait_sleep": 1,
     }
     try:
-        return t.cast("dict[str, dict[str, t.Any]]", source.config_source(session, options, False)["nodes"])
+        return t.cast("dict[str, dict[str, t.Any]]", assign_and_wait.config_source(session, options, False)["nodes"])
     except NodesFailed as error:
         return t.cast("dict[str, dict[str, t.Any]]", error.result["nodes"])
 

@@ -13,8 +13,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import load, nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes, pod_usage
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
 from tests.support.views import eventually, look
@@ -70,7 +70,7 @@ def phases(lab: Lab) -> dict[str, tuple[str, str]]:
 def test_a_real_node_is_read(lab: Lab, pods: tuple[str, ...], session: Session) -> None:
     """Signals, capacity and pods of a live kubelet."""
     node = nodes.read(session, ["n1"])["n1"]
-    found = load.read(session, node)
+    found = pod_usage.read(session, node)
     assert found.unread == ""
     assert {"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "pid.available"} <= set(
         found.signals

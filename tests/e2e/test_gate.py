@@ -11,9 +11,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import gate
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
 from tests.support.proxy import Proxy

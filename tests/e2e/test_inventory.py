@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, push, source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible, inventory
 from tests.support.proxy import Proxy
@@ -69,7 +69,7 @@ def test_hosts_groups_cache_and_a_playbook(
         "kubelet_configz"
     ]
     (pushed,) = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"].values()
-    source.config_source(session, {**ASSIGN, "nodes": None, "source": None, "sources": {"n1": pushed}}, False)
+    assign_and_wait.config_source(session, {**ASSIGN, "nodes": None, "source": None, "sources": {"n1": pushed}}, False)
     proxy.forget()
     assert groups(**cached) == before
     assert proxy.count() == 0

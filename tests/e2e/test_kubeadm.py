@@ -14,9 +14,9 @@ import typing as t
 import pytest
 import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import push
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.ansible import Ansible

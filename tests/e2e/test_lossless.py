@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, push, source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
 from tests.lab.lab import Lab
 from tests.support.views import look
 
@@ -41,7 +41,7 @@ def test_dump_and_push_back(lab: Lab, fleet: tuple[str, ...], session: Session) 
         "wait_timeout": 90,
         "wait_sleep": 1,
     }
-    result = source.config_source(session, options, False)
+    result = assign_and_wait.config_source(session, options, False)
     assert {row["state"] for row in result["nodes"].values()} == {"active"}
     for name in fleet:
         now = look(lab, name)

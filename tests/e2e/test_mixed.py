@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.e2e.test_rollout import ALL, GROUP_A, configmaps, views
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode

@@ -9,9 +9,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import dump, push, source
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
 from tests.lab.lab import Lab
 from tests.support.proxy import Fault, Proxy
 from tests.support.views import look
@@ -62,14 +62,14 @@ def test_dump_assign_verify(fleet: tuple[str, ...], proxy: Proxy, through: Sessi
     assert proxy.count() <= nodes + 2
 
     proxy.forget()
-    source.config_source(through, {**OPTIONS, "sources": sources}, False)
+    assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert proxy.count("PATCH") == nodes
     assert proxy.count() <= 2 * nodes + 2
 
     polls = []
     for chosen in (fleet[:1], fleet):
         proxy.forget()
-        source.config_source(
+        assign_and_wait.config_source(
             through, {**OPTIONS, "state": "verified", "sources": {name: sources[name] for name in chosen}}, False
         )
         lists = proxy.count("GET", "/api/v1/nodes?")
@@ -82,7 +82,7 @@ def test_dump_assign_verify(fleet: tuple[str, ...], proxy: Proxy, through: Sessi
     assert polls[1] == 1 or polls[0] >= 1
 
     proxy.forget()
-    source.config_source(through, {**OPTIONS, "sources": sources}, False)
+    assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert (proxy.count("PATCH"), proxy.count()) == (0, 1)
 
 
@@ -110,7 +110,7 @@ def test_passing_faults_are_sat_out(
         return fault
 
     proxy.fault = once_a_node
-    result = source.config_source(through, {**OPTIONS, "sources": sources}, False)
+    result = assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert len(met) == len(fleet)
     assert result["summary"] == {"nodes": 3, "changed": 3, "failed": 0, "unchanged": 0}
     # Only what was written: by now the first kubelets may be restarting.
@@ -131,7 +131,7 @@ def test_somebody_else_assigns_meanwhile(lab: Lab, fleet: tuple[str, ...], proxy
 
     proxy.fault = interfere
     with pytest.raises(NodesFailed) as failed:
-        source.config_source(through, {**OPTIONS, "sources": sources}, False)
+        assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert set(failed.value.failures) == {"n1"}
     assert "somebody else changed spec.configSource to kube-system/theirs" in failed.value.message
     assert (look(lab, "n1").spec or {})["name"] == "theirs"

@@ -15,7 +15,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import configz
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from tests.lab.lab import Lab
 from tests.lab.processes import find
 from tests.support.kubelet_model import DOWNLOAD, LOAD, VALIDATE
@@ -116,7 +116,12 @@ def test_same_sources_same_words(both: Both) -> None:
     live = both.configz()
     assert live["simulated"] == live["real"]
     assert both.status("simulated") == both.status("real") == {}
-    changed = {**configz.restore(live["real"]), "kubeAPIQPS": 7, "syncFrequency": "90s", "enforceNodeAllocatable": []}
+    changed = {
+        **complete_config.restore(live["real"]),
+        "kubeAPIQPS": 7,
+        "syncFrequency": "90s",
+        "enforceNodeAllocatable": [],
+    }
     complete = both.push("alike-complete", kubelet=json.dumps(changed))
     said = both.assign(complete)
     assert said["active"]["configMap"]["name"] == complete and set(said) == {"assigned", "active"}
@@ -188,7 +193,7 @@ def test_a_hundred(lab: Lab) -> None:
     """
     api = lab.apiserver.api()
     text = json.dumps(
-        {**configz.restore(api.call("GET", "/api/v1/nodes/n1/proxy/configz")["kubeletconfig"]), "maxPods": 99}
+        {**complete_config.restore(api.call("GET", "/api/v1/nodes/n1/proxy/configz")["kubeletconfig"]), "maxPods": 99}
     )
     source = {"namespace": "kube-system", "name": "crowd", "kubeletConfigKey": "kubelet"}
     with Simulated(lab, 100, prefix="crowd-", delay=0.5) as crowd:

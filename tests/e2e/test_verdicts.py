@@ -14,9 +14,13 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import diagnose, source, verdict
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
+    assign_and_wait,
+    diagnose,
+    verdict,
+)
 from tests.lab.lab import Lab
 from tests.support.proxy import Fault, Proxy
 from tests.support.views import eventually, look
@@ -69,7 +73,7 @@ def _push(lab: Lab, node: str, **fields: t.Any) -> dict[str, str]:
 
 def _failures(session: Session, **options: t.Any) -> NodesFailed:
     with pytest.raises(NodesFailed) as failed:
-        source.config_source(session, {**OPTIONS, **options}, False)
+        assign_and_wait.config_source(session, {**OPTIONS, **options}, False)
     return failed.value
 
 
@@ -82,7 +86,7 @@ def test_the_api_servers_gate_is_off(
         lab.apiserver.start("--feature-gates=DynamicKubeletConfig=false")
         for check_mode in (True, False):
             with pytest.raises(NodesFailed) as failed:
-                source.config_source(session, {**OPTIONS, "sources": good, "wait": False}, check_mode)
+                assign_and_wait.config_source(session, {**OPTIONS, "sources": good, "wait": False}, check_mode)
             assert set(failed.value.failures) == set(fleet)
             assert "feature gate DynamicKubeletConfig is off" in failed.value.message
             assert failed.value.result["changed"] is False
@@ -143,7 +147,7 @@ def test_forbidden_is_told_from_unreachable(
     lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]
 ) -> None:
     """The API server's own authorizer is asked: n1 may read what its spec names, and n2 may not."""
-    source.config_source(session, {**OPTIONS, "sources": {"n1": good["n1"]}}, False)
+    assign_and_wait.config_source(session, {**OPTIONS, "sources": {"n1": good["n1"]}}, False)
     found = verdict.Verdict("sync_error", "its kubelet reports that it failed to sync")
     assert "the node may read it" in diagnose.sync_error(session, "n1", good["n1"], found).message
     forbidden = diagnose.sync_error(session, "n2", good["n1"], found).message
@@ -170,7 +174,7 @@ def test_the_api_server_stops_between_two_patches(
 
     proxy.fault = stop_at_the_second
     try:
-        result = source.config_source(
+        result = assign_and_wait.config_source(
             Session({"host": proxy.url, "concurrency": 1}), {**OPTIONS, "sources": good, "wait": False}, False
         )
     finally:

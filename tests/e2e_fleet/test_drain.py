@@ -12,10 +12,10 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import drain
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.annotation import CORDONED
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import CORDONED
 from tests.e2e.test_rbac import MANIFEST, READER, ROLLOUT, without
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible

@@ -11,10 +11,11 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import pods as snapshots
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import process, soak
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelet_process
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods as snapshots
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
 from tests.lab.files import MANIFESTS
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
@@ -75,22 +76,22 @@ def test_the_process_of_a_kubelet(lab: Lab, session: Session) -> None:
     def started() -> float:
         return float(lab.node("n1").run('date -d "$(systemctl show -P ExecMainStartTimestamp kubelet)" +%s'))
 
-    before = process.birth(session, "n1")
+    before = kubelet_process.birth(session, "n1")
     assert abs(before - started()) < 5
-    assert process.birth(session, "n1") == pytest.approx(before, abs=process.TOLERANCE)
+    assert kubelet_process.birth(session, "n1") == pytest.approx(before, abs=kubelet_process.TOLERANCE)
     # Two starts within the tolerance are one.
-    time.sleep(max(0.0, before + 2 * process.TOLERANCE - time.time()))
+    time.sleep(max(0.0, before + 2 * kubelet_process.TOLERANCE - time.time()))
     lab.node("n1").run("systemctl restart kubelet")
     eventually(
         lambda: (
-            abs(process.birth(session, "n1") - started()) < 5
-            and process.birth(session, "n1") - before > process.TOLERANCE
+            abs(kubelet_process.birth(session, "n1") - started()) < 5
+            and kubelet_process.birth(session, "n1") - before > kubelet_process.TOLERANCE
         ),
         30,
         "the new process",
     )
     lab.wait_ready()
-    assert process.healthy(session, "n1")
+    assert kubelet_process.healthy(session, "n1")
 
 
 def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ansible: Ansible) -> None:

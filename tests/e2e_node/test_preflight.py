@@ -31,7 +31,9 @@ PRELUDE = f"""
 import json, sys, time
 sys.dont_write_bytecode = True
 sys.path.insert(0, {PLACE!r})
-from {MODULES} import binary, command, content, form, health, host, preflight, unit
+from {MODULES}.host import host_checks, preflight
+from {MODULES}.system import binary, command, config_summary, health
+from {MODULES}.unit import unit, unit_override
 """
 
 

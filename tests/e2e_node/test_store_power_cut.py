@@ -29,14 +29,14 @@ PRELUDE = f"""
 import itertools, json, os, subprocess, sys, time, urllib.request
 sys.dont_write_bytecode = True
 sys.path.insert(0, {PLACE!r})
-from {PACKAGE.replace("/", ".")}._node.store import File, Moment, Store, Trial, take
+from {PACKAGE.replace("/", ".")}._node.store.store import File, Moment, Store, Trial, take
 
 def source(name):
     return {{"namespace": "kube-system", "name": name, "uid": "uid-" + name, "resourceVersion": "7", "kubeletConfigKey": "kubelet"}}
 """
 # Every cut starts from the same store, with `a` known good; `b` is staged, armed and switched to until the power goes.
 CUT = """
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.files import OS
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS
 
 class Cutting(OS):
     calls = 0

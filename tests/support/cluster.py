@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from tests.support.calls import CONFIGMAPS, NODES
 
 # The clock begins with the year 2026.

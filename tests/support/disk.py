@@ -16,7 +16,7 @@ import random
 import stat
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.files import OS
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS
 
 MOST_STATES = 200
 FILLING = ("mkdir", "create", "write", "symlink")

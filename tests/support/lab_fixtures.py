@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from tests.lab.lab import Lab
 from tests.support.proxy import Proxy
 

@@ -15,7 +15,7 @@ import datetime
 import threading
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 
 Item = dict[str, t.Any]
 

@@ -28,9 +28,9 @@ HEAD = """
 import json, sys
 sys.path.insert(0, "/opt/bench")
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node import local, observe, setup
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.trial import Moment, Trial
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import Unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
 store, unit = Store(), Unit()
 """
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 
 HEADER = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 Reference = dict[str, str]

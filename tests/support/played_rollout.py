@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import make_plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import make_plan
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model
 
 LIVE = {

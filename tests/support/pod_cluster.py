@@ -8,8 +8,8 @@ from __future__ import annotations
 import copy
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.pods import PODS
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects.pods import PODS
 from tests.support.calls import NODES
 from tests.support.cluster import Cluster
 

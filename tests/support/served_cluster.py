@@ -15,7 +15,7 @@ import time
 import typing as t
 import urllib.parse
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from tests.support import objects
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.lease_api import LeaseApi

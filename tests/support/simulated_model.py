@@ -11,8 +11,10 @@ import copy
 import dataclasses
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import compare, document, fields, rules, types
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.view import View
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import View
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import rules, types
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.support.kubelet_model import DOWNLOAD, LOAD, VALIDATE
 
 Reference = dict[str, str]

@@ -9,8 +9,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import keeper, pods, soak, verify
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
 from tests.support.cluster import Clock
 from tests.support.objects import configmap, live, node, place, reference, status, text
 from tests.support.pod_cluster import PodCluster
@@ -23,7 +24,7 @@ OWNED = {"owner": ("ReplicaSet", "web")}
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Nobody who has to do with a soak really waits."""
     clock = Clock()
-    for used in (soak, keeper, verify):
+    for used in (soak, lease, verify):
         monkeypatch.setattr(used, "time", clock)
     return clock
 

@@ -9,8 +9,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import sources, verify
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from tests.support.cluster import Clock, Cluster
 from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
 
@@ -59,7 +60,7 @@ def noticed(clock: Clock, second: float) -> bool:
 
 def run(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> dict[str, t.Any]:
     """Verify within a minute, unless the options say otherwise."""
-    given = {name: sources.Wanted(source) for name, source in wanted.items()} if wanted is not None else None
+    given = {name: config_sources.Wanted(source) for name, source in wanted.items()} if wanted is not None else None
     return verify.verify(
         api, {"nodes": None, "delivery": "auto", "wait_timeout": 60, "wait_sleep": WAIT_SLEEP, **options}, given
     )

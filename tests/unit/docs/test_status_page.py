@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import back, verdict
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins" / "module_utils"
@@ -68,24 +69,24 @@ def function(file: str, name: str) -> ast.FunctionDef:
 
 def guard_reasons() -> set[str]:
     """What the guard may tell as `reason`."""
-    told = {one for call in calls("_node/guard.py", ["_tell"]) for one in patterns(call.args[0])}
+    told = {one for call in calls("_node/guard/guard.py", ["_tell"]) for one in patterns(call.args[0])}
     staged = {
         one
-        for node in ast.walk(function("_node/guard.py", "_tell_stage"))
+        for node in ast.walk(function("_node/guard/guard.py", "_tell_stage"))
         if isinstance(node, ast.Assign)
         for one in patterns(node.value)
     }
     # The reason of an action that waits becomes the stage.
     waits = {
         one
-        for call in calls("_node/decide.py", ["Action"])
+        for call in calls("_node/guard/decide.py", ["Action"])
         if ast.unparse(call.args[0]) in ("WAIT", "ASK")
         for word in call.args[1:]
         for one in patterns(word)
     }
     held = {
         one
-        for node in ast.walk(function("_node/decide.py", "decide"))
+        for node in ast.walk(function("_node/guard/decide.py", "decide"))
         if isinstance(node, ast.Assign)
         for one in patterns(node.value)
     }
@@ -96,20 +97,20 @@ def guard_errors() -> set[str]:
     """What the guard may tell as `error` by its own judgement."""
     faults = {
         one
-        for node in ast.walk(function("_node/decide.py", "_fault"))
+        for node in ast.walk(function("_node/guard/decide.py", "_fault"))
         if isinstance(node, ast.Return) and node.value
         for one in patterns(node.value)
     }
     decided = {
         one
-        for call in calls("_node/decide.py", ["Action", "_back"])
+        for call in calls("_node/guard/decide.py", ["Action", "_back"])
         if ast.unparse(call.args[0]) in ("GO_BACK", "LEAVE", "terms")
         for word in call.args[1:]
         for one in patterns(word)
     }
     told = {
         one
-        for call in calls("_node/guard.py", ["_tell"])
+        for call in calls("_node/guard/guard.py", ["_tell"])
         for keyword in call.keywords
         if keyword.arg == "error"
         for one in patterns(keyword.value)
@@ -120,14 +121,16 @@ def guard_errors() -> set[str]:
 def soak_states() -> set[str]:
     """The states that a soak gives by itself."""
     return {
-        call.args[1].value for call in calls("_cluster/soak.py", ["_fail"]) if isinstance(call.args[1], ast.Constant)
+        call.args[1].value
+        for call in calls("_cluster/stages/soak.py", ["_fail"])
+        if isinstance(call.args[1], ast.Constant)
     }
 
 
 def test_every_state_has_a_cause_and_a_remedy() -> None:
     """Verdicts, soak, way back: all of them, and no other."""
     found = rows("Verdicts")
-    assert set(verdict.STATES) | soak_states() | {back.BACK, back.NOT_BACK, back.REASSIGNED} == {
+    assert set(verdict.STATES) | soak_states() | {revert.BACK, revert.NOT_BACK, revert.REASSIGNED} == {
         word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2
     }
     assert soak_states() > {"pods_lost", "restarted"}

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.files import OS
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.lock import locked
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import locked
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_checkpoint
 
 Run = t.Callable[..., dict[str, t.Any]]

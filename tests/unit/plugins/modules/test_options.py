@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.doc_fragments.auth import ModuleDocFragment
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import auth
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
 from tests.support.ansible import ROOT
 from tests.support.objects import HEADER, live, place
 

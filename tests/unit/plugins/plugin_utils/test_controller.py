@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from ansible.plugins.action.normal import ActionModule as Normal
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.definition import Definition
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import MissingLibrary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import MissingLibrary
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
 
 HERE, THERE = {"changed": False, "here": True}, {"changed": False, "here": False}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.definition import Definition
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.errors import ClusterError, MissingLibrary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import in_process
 
 SPEC: dict[str, t.Any] = {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import retry, session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import retry, session
 from tests.support.cluster import Clock
 
 

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.filter.rollout import rollback_plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import (
     FAILED,
     MODULES,

@@ -1,0 +1,98 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a module of the controller is: its options, what goes with what, and its one call.
+
+It runs as an Ansible module, in a Python of its own, or in Ansible's own process (see plugin_utils). Both do the same
+around the call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import traceback
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from . import auth
+from .errors import ClusterError, MissingLibrary
+from .session import FIRST_CONTACT, PATIENT_CONTACT, Session
+
+Call = t.Callable[["dict[str, t.Any]", bool], "dict[str, t.Any]"]
+Stage = t.Callable[[Session, "dict[str, t.Any]", bool], "dict[str, t.Any]"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Definition:
+    """`call(options, check_mode)` returns a module's result or raises ClusterError.
+
+    A `diff` in the result is kept only where the user asked for one, `warnings` are shown. `limits` are AnsibleModule's
+    own (required_one_of, mutually_exclusive, required_if, required_by).
+    """
+
+    spec: dict[str, t.Any]
+    call: Call
+    limits: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+
+    def outcome(
+        self, options: dict[str, t.Any], check_mode: bool, diff: bool, verbosity: int
+    ) -> tuple[dict[str, t.Any], list[str]]:
+        """Turn validated options into a result, with `failed` and `msg` when it failed, and warnings.
+
+        Failures carry the result so far, so that it is known where every node stands. Raises MissingLibrary, and what
+        is a defect.
+        """
+        try:
+            result = dict(self.call(options, check_mode))
+        except MissingLibrary:
+            raise
+        except ClusterError as error:
+            result = {**error.result, "failed": True, "msg": error.message}
+            if verbosity >= 3:
+                result["exception"] = traceback.format_exc()
+        if not diff:
+            result.pop("diff", None)
+        return result, list(result.pop("warnings", ()))
+
+    def secrets(self, options: dict[str, t.Any]) -> set[str]:
+        """Return what is secret in the options besides those that say so (`no_log`)."""
+        return auth.secrets(options.get("kubeconfig"))
+
+    def run(self) -> t.NoReturn:
+        """Run as an Ansible module: options in, result or failure out."""
+        module = AnsibleModule(argument_spec=self.spec, supports_check_mode=True, **self.limits)
+        module.no_log_values |= self.secrets(module.params)
+        try:
+            # There is no public way to ask for --diff and -v.
+            result, warnings = self.outcome(module.params, module.check_mode, module._diff, module._verbosity)  # pylint: disable=protected-access
+        except MissingLibrary as error:
+            module.fail_json(msg=f"{error.message}. {missing_required_lib('kubernetes')}", **error.result)
+        for text in warnings:
+            module.warn(text)
+        if result.get("failed"):
+            module.fail_json(**result)
+        module.exit_json(**result)
+        raise AssertionError("exit_json ends the process")
+
+
+def define(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits: t.Any) -> Definition:
+    """Define a module that does `stage(session, options, check_mode)`.
+
+    `patient` stages sit out an API server that is away when they begin; the others soon tell a wrong address.
+    `limits` are AnsibleModule's own. The API server's warnings are shown too.
+    """
+
+    def call(options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+        session = Session(options, first_contact=PATIENT_CONTACT if patient else FIRST_CONTACT)
+        try:
+            return _with_warnings(session, stage(session, options, check_mode))
+        except ClusterError as error:
+            error.result = _with_warnings(session, error.result)
+            raise
+
+    return Definition({**auth.argument_spec(), **spec}, call, limits)
+
+
+def _with_warnings(session: Session, result: dict[str, t.Any]) -> dict[str, t.Any]:
+    return {**result, "warnings": [*(f"API server: {text}" for text in session.warnings), *result.get("warnings", ())]}

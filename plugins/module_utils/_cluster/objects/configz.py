@@ -1,0 +1,41 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The live configuration of a kubelet, through the API server's proxy."""
+
+from __future__ import annotations
+
+import typing as t
+import urllib.parse
+
+from ..api.errors import ApiError
+from ..api.session import Session
+
+# The API server answers for a kubelet that is restarting; a node that stays away must not hold up the others for long.
+PATIENCE = 8.0
+
+
+def read(session: Session, node: str) -> dict[str, t.Any]:
+    """Return the configuration the kubelet of `node` runs with, as /configz shows it (one GET).
+
+    Raises ApiError saying what the caller lacks or what is wrong with the node.
+    """
+    path = f"/api/v1/nodes/{urllib.parse.quote(node)}/proxy/configz"
+    try:
+        answer = session.request("GET", path, budget=PATIENCE)
+    except ApiError as error:
+        raise ApiError(error.status, _explain(error), error.reason, transient=error.transient) from error
+    config = answer.get("kubeletconfig") if isinstance(answer, dict) else None
+    if not isinstance(config, dict):
+        raise ApiError(200, "its /configz has no kubeletconfig; is this a kubelet?")
+    return config
+
+
+def _explain(error: ApiError) -> str:
+    if error.status == 403:
+        return f"reading /configz was refused ({error.message}); grant the verb get on nodes/proxy"
+    if error.status == 404:
+        return f"its kubelet serves no /configz ({error.message}); it needs enableServer and enableDebuggingHandlers"
+    if error.transient and error.status:
+        return f"its kubelet does not answer the API server ({error.message}); look at `systemctl status kubelet` on the node"
+    return error.message

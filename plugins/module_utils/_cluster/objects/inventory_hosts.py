@@ -1,0 +1,83 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes as inventory hosts: their variables, their address, and the names of the groups they are in."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..api.session import Session
+from . import node_status, nodes
+
+# Types of status.addresses, and two of ours: the node's name, and no address at all.
+NAME, NO_ADDRESS = "name", "none"
+ALL_LABELS = "*"
+
+
+def read(session: Session, selectors: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
+    """Return the variables of all nodes that match the label selectors, by node name, as JSON can hold them. One LIST.
+    Raises ClusterError.
+    """
+    return {name: variables(node) for name, node in nodes.read(session, None, selectors).items()}
+
+
+def variables(node: nodes.Node) -> dict[str, t.Any]:
+    """Return what a host knows of its node. All have a prefix: `roles` and `tags` are Ansible's own words, `labels`
+    anybody's.
+    """
+    active = node.part("active")
+    settled = node_status.settled(node)
+    return {
+        "kubelet_config_node_name": node.name,
+        "node_addresses": node.addresses,
+        "node_arch": node.arch,
+        "node_delivery": node.delivery,
+        "node_drift": not settled,
+        "node_error": node.error,
+        "node_kubelet_minor": f"1.{node.minor}" if node.minor else "",
+        "node_kubelet_version": node.kubelet_version,
+        "node_labels": node.labels,
+        "node_os": node.os,
+        "node_ready": node.ready == "True",
+        "node_roles": node.roles,
+        "node_schedulable": not node.unschedulable,
+        "node_settled": settled,
+        "node_taints": node.taints,
+        "node_variant": active["name"] if active else "local",
+    }
+
+
+def address(host: t.Mapping[str, t.Any], wanted: t.Sequence[str]) -> str | None:
+    """Return the first address that the node has of the wanted types, None for none."""
+    for kind in wanted:
+        if kind == NO_ADDRESS:
+            return None
+        found = host["kubelet_config_node_name"] if kind == NAME else host["node_addresses"].get(kind)
+        if found:
+            return str(found)
+    return None
+
+
+def _labels(host: t.Mapping[str, t.Any], keys: t.Sequence[str]) -> list[str]:
+    labels = host["node_labels"]
+    chosen = sorted(labels) if ALL_LABELS in keys else [key for key in keys if key in labels]
+    # A label may be there without a value, as the labels of roles are.
+    return ["_".join(filter(None, ("label", key, labels[key]))) for key in chosen]
+
+
+# Each takes the variables of a host and returns names that are not safe for Ansible yet.
+GROUPS: dict[str, t.Callable[[t.Mapping[str, t.Any]], list[str]]] = {
+    "role": lambda host: [f"role_{role}" for role in host["node_roles"]],
+    "version": lambda host: [f"kubelet_{host['node_kubelet_minor']}"] if host["node_kubelet_minor"] else [],
+    "delivery": lambda host: [f"delivery_{host['node_delivery']}"],
+    "variant": lambda host: [f"variant_{host['node_variant']}"],
+    "drift": lambda host: ["drift" if host["node_drift"] else "settled"],
+}
+
+
+def groups(host: t.Mapping[str, t.Any], kinds: t.Collection[str], labels: t.Sequence[str]) -> list[str]:
+    """Return the names of the groups that a host is in, by kind (a key of GROUPS) and by labels (keys, or `*` for all
+    of them).
+    """
+    return [name for kind in kinds for name in GROUPS[kind](host)] + _labels(host, labels)

@@ -1,0 +1,70 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The config status of many nodes from one LIST."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._config.values.reference import same_place
+from ..api.session import Session
+from . import nodes
+
+
+def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Return a row a node and the counts a rollout budget is made of."""
+    found = nodes.read(session, options["nodes"], options["label_selectors"] or ())
+    rows = {name: row(node) for name, node in found.items()}
+    return {"changed": False, "nodes": rows, "summary": summarise(rows)}
+
+
+def row(node: nodes.Node) -> dict[str, t.Any]:
+    """Return what users see of a node; the four parts have the names and shape of Node.status.config, whatever the
+    delivery.
+    """
+    return {
+        "delivery": node.delivery,
+        "listening": node.listening,
+        "kubelet_version": node.kubelet_version,
+        "source": node.source,
+        "config_source": node.native.source,
+        "assigned": node.part("assigned"),
+        "active": node.part("active"),
+        "lastKnownGood": node.part("lastKnownGood"),
+        "previous": None if node.previous is None else node.previous.get("configMap") or {},
+        "error": node.error,
+        "reason": (node.status or {}).get("reason") or "",
+        "settled": settled(node),
+        "ready": node.ready == "True",
+        "ready_reason": node.ready_reason,
+        "heartbeat": node.heartbeat,
+        "schedulable": not node.unschedulable,
+        "control_plane": node.control_plane,
+    }
+
+
+def settled(node: nodes.Node) -> bool:
+    """Tell whether the kubelet runs what it should, without an error."""
+    return (
+        not node.error
+        and same_place(node.source, node.part("assigned"))
+        and node.part("assigned") == node.part("active")
+    )
+
+
+def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    """Count what budgets and reports need; a node is unavailable when it is not Ready or not schedulable, whatever the
+    cause.
+    """
+    values = list(rows.values())
+    return {
+        "nodes": len(values),
+        "ready": sum(item["ready"] for item in values),
+        "unschedulable": sum(not item["schedulable"] for item in values),
+        "unavailable": sum(not (item["ready"] and item["schedulable"]) for item in values),
+        "native": sum(item["delivery"] == nodes.NATIVE for item in values),
+        "checkpoint": sum(item["delivery"] == nodes.CHECKPOINT for item in values),
+        "settled": sum(item["settled"] for item in values),
+        "failed": sorted(name for name, item in rows.items() if item["error"]),
+    }

@@ -1,0 +1,202 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs on a node: its pods as the API server knows them, and the statistics of its kubelet."""
+
+from __future__ import annotations
+
+import typing as t
+import urllib.parse
+from fractions import Fraction
+
+from ..._config.forecast.node_usage import Load, Observed, Pod
+from ..._config.rules import eviction
+from ..._config.values import quantity
+from ..api.errors import ApiError
+from ..api.parallel import HOPELESS
+from ..api.session import Session
+from .configz import PATIENCE
+from .nodes import Node
+
+Json = t.Mapping[str, t.Any]
+_MIRROR = "kubernetes.io/config.mirror"
+
+
+def read(session: Session, node: Node) -> Load:
+    """Return the pods of a node that are not over, with what they use (one LIST, one GET).
+
+    Statistics that cannot be read are no failure, the load says why there are none. Raises ApiError when the pods
+    cannot be listed.
+    """
+    query = [("fieldSelector", f"spec.nodeName={node.name},status.phase!=Succeeded,status.phase!=Failed")]
+    try:
+        pods = session.request("GET", "/api/v1/pods", query).get("items") or []
+    except ApiError as error:
+        raise ApiError(
+            error.status,
+            f"its pods cannot be listed ({error.message}); grant the verb list on pods, or leave the forecast out",
+            error.reason,
+            transient=error.transient,
+        ) from error
+    capacity = {name: quantity.parse(str(amount)) for name, amount in node.capacity.items()}
+    try:
+        summary = session.request(
+            "GET", f"/api/v1/nodes/{urllib.parse.quote(node.name)}/proxy/stats/summary", budget=PATIENCE
+        )
+    except ApiError as error:
+        if error.status in HOPELESS:
+            raise
+        return Load(capacity, tuple(pod(item, {}) for item in pods), unread=error.message)
+    return parse(capacity, pods, summary)
+
+
+def parse(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: Json) -> Load:
+    """Put together a capacity, Pod objects and an answer of /stats/summary
+    (staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1).
+    """
+    about = summary.get("node") or {}
+    root, images = about.get("fs") or {}, (about.get("runtime") or {}).get("imageFs") or {}
+    usage = {
+        (item["podRef"]["namespace"], item["podRef"]["name"]): _usage(item, _one_disk(root, images))
+        for item in summary.get("pods") or []
+    }
+    places = ((item["metadata"]["namespace"], item["metadata"]["name"]) for item in pods)
+    group: Json = next((item for item in about.get("systemContainers") or [] if item.get("name") == "pods"), {})
+    return Load(
+        capacity,
+        tuple(pod(item, usage.get(place, {})) for item, place in zip(pods, places)),
+        _signals(about, root, images),
+        _number((group.get("memory") or {}).get("workingSetBytes")),
+    )
+
+
+def pod(item: Json, usage: t.Mapping[str, Fraction]) -> Pod:
+    """Reduce a Pod object as the API returns it."""
+    about, spec = item["metadata"], item["spec"]
+    asked = [_requests(container) for container in spec["containers"]]
+    return Pod(
+        about["namespace"],
+        about["name"],
+        about.get("uid") or "",
+        about.get("creationTimestamp") or "",
+        spec.get("priority") or 0,
+        # A static pod is shown by its mirror.
+        _MIRROR in (about.get("annotations") or {}),
+        (item.get("status") or {}).get("qosClass") or "BestEffort",
+        _total(spec, asked),
+        any(one.get("cpu") and one["cpu"].denominator == 1 for one in asked),
+        any(_is_device(name) for one in asked for name in one),
+        usage,
+    )
+
+
+def _requests(container: Json) -> dict[str, Fraction]:
+    return {
+        name: quantity.parse(str(amount))
+        for name, amount in ((container.get("resources") or {}).get("requests") or {}).items()
+    }
+
+
+def _total(spec: Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str, Fraction]:
+    """Return what a pod requests: its containers and sidecars together, more where an init container needs more, and
+    the overhead.
+
+    Source: k8s.io/component-helpers/resource PodRequests; sidecars are init containers that restart always, from 1.28
+    on.
+    """
+    total = _sum(asked)
+    beside: dict[str, Fraction] = {}
+    most: dict[str, Fraction] = {}
+    for container in spec.get("initContainers") or []:
+        own = _requests(container)
+        at_once = _sum([beside, own])
+        most = {name: max(most.get(name, Fraction(0)), at_once.get(name, Fraction(0))) for name in {*most, *at_once}}
+        if container.get("restartPolicy") == "Always":
+            beside = at_once
+    total = _sum([total, beside])
+    overhead = {name: quantity.parse(str(amount)) for name, amount in (spec.get("overhead") or {}).items()}
+    return _sum(
+        [{name: max(total.get(name, Fraction(0)), most.get(name, Fraction(0))) for name in {*total, *most}}, overhead]
+    )
+
+
+def _sum(parts: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str, Fraction]:
+    return {
+        name: sum((part.get(name, Fraction(0)) for part in parts), Fraction(0))
+        for name in {name for part in parts for name in part}
+    }
+
+
+def _is_device(resource: str) -> bool:
+    return "/" in resource and not resource.split("/")[0].endswith("kubernetes.io")
+
+
+def _signals(about: Json, root: Json, images: Json) -> dict[str, Observed]:
+    """Return the signals as makeSignalObservations reads them (pkg/kubelet/eviction/helpers.go)."""
+    memory, processes = about.get("memory") or {}, about.get("rlimit") or {}
+    held = {
+        "memory.available": (
+            memory.get("availableBytes"),
+            _sum_of(memory.get("availableBytes"), memory.get("workingSetBytes")),
+        ),
+        "nodefs.available": (root.get("availableBytes"), root.get("capacityBytes")),
+        "nodefs.inodesFree": (root.get("inodesFree"), root.get("inodes")),
+        "imagefs.available": (images.get("availableBytes"), images.get("capacityBytes")),
+        "imagefs.inodesFree": (images.get("inodesFree"), images.get("inodes")),
+        "pid.available": (_sum_of(processes.get("maxpid"), processes.get("curproc"), -1), processes.get("maxpid")),
+    }
+    return {
+        signal: Observed(Fraction(available), Fraction(capacity))
+        for signal, (available, capacity) in held.items()
+        if available is not None and capacity is not None
+    }
+
+
+def _one_disk(root: Json, images: Json) -> bool:
+    """Tell whether images lie on the node's own disk. The kubelet compares devices; here are sizes only, and what is
+    free, seen some seconds apart.
+    """
+    size, free = (
+        root.get("capacityBytes") or 0,
+        abs((root.get("availableBytes") or 0) - (images.get("availableBytes") or 0)),
+    )
+    return size == (images.get("capacityBytes") or 0) and free <= size / 100
+
+
+def _usage(item: Json, one_disk: bool) -> dict[str, Fraction]:
+    """Return what each signal gets back when a pod goes; what its statistics do not tell is left out."""
+    containers = item.get("containers") or []
+    memory = _number((item.get("memory") or {}).get("workingSetBytes"))
+    if memory is None:
+        memory = _together([(one.get("memory") or {}).get("workingSetBytes") for one in containers])
+    whole = item.get("ephemeral-storage") or {}
+    layers, inodes = (
+        [(one.get("rootfs") or {}).get(name) for one in containers] for name in ("usedBytes", "inodesUsed")
+    )
+    held = {
+        "memory.available": memory,
+        eviction.ALLOCATABLE_MEMORY: memory,
+        "pid.available": _number((item.get("process_stats") or {}).get("process_count")),
+    }
+    for name, used, mine in (
+        ("available", whole.get("usedBytes"), layers),
+        ("inodesFree", whole.get("inodesUsed"), inodes),
+    ):
+        total, on_images = _number(used), _together(mine)
+        # Writable layers lie beside the images; where that is another disk, the rest of the pod lies on the node's.
+        held[f"nodefs.{name}"] = total if one_disk or total is None or on_images is None else total - on_images
+        held[f"imagefs.{name}"] = total if one_disk else on_images
+    return {signal: amount for signal, amount in held.items() if amount is not None}
+
+
+def _number(value: t.Any) -> Fraction | None:
+    return None if value is None else Fraction(value)
+
+
+def _together(values: t.Sequence[int | None]) -> Fraction | None:
+    known = [value for value in values if value is not None]
+    return Fraction(sum(known)) if known else None
+
+
+def _sum_of(one: int | None, other: int | None, sign: int = 1) -> int | None:
+    return None if one is None or other is None else one + sign * other

@@ -1,0 +1,60 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Our own cordon: set with a mark, and undone only where the mark is. A node that somebody else cordoned stays so."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+import urllib.parse
+
+from ..._config.values import annotation
+from ..api import timestamps
+from ..api.errors import ApiError
+from ..api.session import Session
+from ..objects import nodes
+
+# As often as somebody else may change the Node between our read and our write.
+TRIES = 5
+
+
+def cordon(session: Session, node: nodes.Node, holder: str, dry_run: bool) -> nodes.Node:
+    """Cordon a node for `holder`, unless it is cordoned; return it as it is then. Raises ApiError."""
+    mark = annotation.text({"holder": holder, "time": timestamps.text(time.time())})
+    return _write(session, node, lambda seen: None if seen.unschedulable else _patch(mark, True), dry_run)
+
+
+def uncordon(session: Session, node: nodes.Node, dry_run: bool) -> nodes.Node:
+    """Undo our cordon; where somebody has uncordoned the node meanwhile take the mark away. Raises ApiError."""
+    return _write(session, node, lambda seen: None if seen.cordoned is None else _patch(None, None), dry_run)
+
+
+def ours(node: nodes.Node) -> bool:
+    """Whether a node is cordoned, by us."""
+    return node.unschedulable and node.cordoned is not None
+
+
+def _patch(mark: str | None, unschedulable: bool | None) -> dict[str, t.Any]:
+    return {"metadata": {"annotations": {annotation.CORDONED: mark}}, "spec": {"unschedulable": unschedulable}}
+
+
+def _write(
+    session: Session, node: nodes.Node, decide: t.Callable[[nodes.Node], dict[str, t.Any] | None], dry_run: bool
+) -> nodes.Node:
+    """Patch a node as it was read, and decide anew on each conflict: what somebody else did in between counts."""
+    path = f"/api/v1/nodes/{urllib.parse.quote(node.name)}"
+    query = [("dryRun", "All")] if dry_run else []
+    current = node
+    for _attempt in range(TRIES):
+        patch = decide(current)
+        if patch is None:
+            return current
+        patch["metadata"]["resourceVersion"] = current.resource_version
+        try:
+            return nodes.trim(session.request("PATCH", path, query, patch, "application/merge-patch+json"))
+        except ApiError as error:
+            if error.status != 409:
+                raise
+        current = nodes.trim(session.request("GET", path))
+    raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")

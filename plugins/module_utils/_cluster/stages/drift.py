@@ -1,0 +1,219 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading what drift is found in: Node objects, the ConfigMaps they name, live configurations, kubeadm's ConfigMap.
+Nothing is ever written.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._config.drift import drift_text
+from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN, Facts, Host
+from ..._config.drift.drift_rows import Configs, Finder
+from ..._config.fields import compare, overlay, shadow
+from ..._config.fields import complete_config as pure_configz
+from ..._config.plan import shared_overrides
+from ..._config.plan.layers import Layers
+from ..._config.values import document, identity
+from ..api import parallel
+from ..api.errors import ClusterError
+from ..api.session import Session
+from ..objects import config_sources, configmaps, configz, kubeadm, nodes
+
+NOT_LOOKED_AT = "not looked at on the node"
+LOOKED_AT = "looked at"
+
+
+def look(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Return the drift of every node with its causes, a summary and text.
+
+    Requests: one LIST of nodes, one configz GET a node that is not in `current`, one GET a distinct ConfigMap, two for
+    kubeadm's (three for 1.23) where asked. A node whose live configuration cannot be read has a row that says so.
+    Raises ClusterError for options that cannot be used, and for a cluster that cannot be read.
+    """
+    layers = _layers(options["node_configs"] or {})
+    found = {
+        name: node.seen_as((options["deliveries"] or {}).get(name, nodes.AUTO))
+        for name, node in nodes.read(session, options["nodes"], options["label_selectors"] or ()).items()
+    }
+    maps = _maps(session, found.values())
+    live, unread = _live(session, list(found), options["current"] or {})
+    step = _kubeadm(session, options["kubeadm_configs"]) if options["kubeadm_configs"] else {}
+    finder = Finder()
+    rows = {}
+    for name, node in found.items():
+        host, missing = _host(name, options["hosts"] or {})
+        facts = _facts(node, maps, host, missing, (options["flags"] or {}).get(name) or ())
+        configs = Configs(
+            layers.get(name, ()), _content(maps, node.source), _assigned(maps, node), live.get(name), step
+        )
+        try:
+            drift = finder.rows(configs, facts)
+            rendering = finder.rendering(configs, facts)
+        except overlay.OverlayError as error:
+            raise ClusterError(f"the configuration of node {name}: {error}") from error
+        if name in unread:
+            drift.insert(0, _unread(unread[name]))
+        rows[name] = {
+            "delivery": node.delivery,
+            "kubelet_version": node.kubelet_version,
+            "host": LOOKED_AT if host else missing,
+            "drift": drift,
+            "rendering": rendering,
+        }
+    return {"changed": False, "nodes": rows, "summary": drift_text.summary(rows), "text": drift_text.lines(rows)}
+
+
+def _live(
+    session: Session, names: list[str], current: dict[str, t.Any]
+) -> tuple[dict[str, dict[str, t.Any]], dict[str, str]]:
+    """Return what each kubelet runs, from the table `current` where that has it, and why it could not be read."""
+    try:
+        known = {name: current["variants"][row["variant"]] for name, row in current.get("nodes", {}).items()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ClusterError(
+            f"current is not what kubelet_configz_facts returns ({error!r}): give that unchanged, or leave it out"
+        ) from error
+    unread: dict[str, str] = {}
+    for outcome in parallel.each(
+        [name for name in names if name not in known], lambda name: configz.read(session, name), session.concurrency
+    ):
+        if outcome.error:
+            unread[outcome.item] = outcome.error.message
+        elif outcome.value is not None:
+            known[outcome.item] = pure_configz.restore(outcome.value)
+    return known, unread
+
+
+def _layers(node_configs: dict[str, t.Any]) -> dict[str, tuple[dict[str, t.Any], ...]]:
+    layers = Layers()
+    try:
+        return {name: layers.read(given, f"the configuration of node {name}") for name, given in node_configs.items()}
+    except document.DocumentError as error:
+        raise ClusterError(f"node_configs: {error}") from error
+
+
+def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_sources.Found]:
+    """Read every ConfigMap that a node is to run or was assigned. One that may not be read is not one that is gone:
+    raises ClusterError.
+    """
+    maps = config_sources.find(
+        session, [reference for node in found for reference in (node.source, node.part("assigned")) if reference]
+    )
+    unread = [
+        f"{name}: {item.fault}"
+        for name, item in maps.items()
+        if item.configmap is None and not (item.fault or "").startswith(config_sources.ABSENT)
+    ]
+    if unread:
+        raise ClusterError(
+            "\n".join(
+                [
+                    "finding drift: it cannot be told without the ConfigMaps of the nodes. Grant the verb get on configmaps, as "
+                    "docs/rbac.yaml does for the user of a rollout.",
+                    *unread,
+                ]
+            )
+        )
+    return maps
+
+
+def _host(name: str, hosts: dict[str, t.Any]) -> tuple[Host | None, str]:
+    """Return what was seen on the node, or why it was not; empty where nobody was to look."""
+    facts = hosts.get(name)
+    if not isinstance(facts, dict) or facts.get("skipped"):
+        return None, ""
+    if "kubelet" in facts:
+        return Host.of(facts), ""
+    why = (
+        "unreachable"
+        if facts.get("unreachable")
+        else facts.get("msg") or "the module kubelet_preflight_info said nothing"
+    )
+    return None, f"{NOT_LOOKED_AT}: {why}"
+
+
+def _facts(
+    node: nodes.Node, maps: dict[str, config_sources.Found], host: Host | None, missing: str, argv: t.Sequence[str]
+) -> Facts:
+    source = node.source
+    found = maps[nodes.describe(source)] if source else None
+    configmap = found.configmap if found else None
+    ours = (
+        configmap is None
+        or (configmap["metadata"].get("labels") or {}).get(configmaps.MANAGED_LABEL) == configmaps.MANAGED_BY
+    )
+    return Facts(
+        minor=node.minor,
+        checkpoint=node.delivery == nodes.CHECKPOINT,
+        source=source,
+        assigned=node.part("assigned"),
+        active=node.part("active"),
+        error=node.error,
+        pushed=configmaps.reference(configmap, source["kubeletConfigKey"]) if configmap and source else None,
+        ours=ours,
+        edited=bool(configmap and ours and _edited(configmap)),
+        fault=(found.fault or "") if found else "",
+        host=host,
+        host_missing=missing,
+        flags=shadow.shadows(argv),
+    )
+
+
+def _edited(configmap: dict[str, t.Any]) -> bool:
+    """Tell whether a ConfigMap of ours has another content than the one its name was made of."""
+    base, _dash, suffix = configmap["metadata"]["name"].rpartition("-")
+    return bool(suffix != identity.append_hash(base, configmap.get("data") or {}))
+
+
+def _content(maps: dict[str, config_sources.Found], source: dict[str, str] | None) -> dict[str, t.Any] | None:
+    found = maps[nodes.describe(source)] if source else None
+    if source is None or found is None or found.fault or found.configmap is None:
+        return None
+    return document.parse(found.configmap["data"][source["kubeletConfigKey"]], source["kubeletConfigKey"])
+
+
+def _assigned(maps: dict[str, config_sources.Found], node: nodes.Node) -> dict[str, t.Any] | None:
+    """Return the content of what the node reports as assigned, while its ConfigMap still has that revision."""
+    reference = node.part("assigned")
+    found = maps[nodes.describe(reference)].configmap if reference else None
+    if reference is None or found is None or configmaps.reference(found, reference["kubeletConfigKey"]) != reference:
+        return None
+    return _content(maps, reference)
+
+
+def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tuple[t.Any, t.Any]]:
+    """Return the paths at which kubeadm's ConfigMap is not in step with what all nodes declare: what it has, and what
+    they declare.
+    """
+    overrides = list(_layers(node_configs).values())
+    minor, found = kubeadm.read(session)
+    paths: dict[str, tuple[t.Any, t.Any]] = {}
+    for configmap in found:
+        name = f"ConfigMap {kubeadm.NAMESPACE}/{configmap['metadata']['name']}"
+        try:
+            fault = config_sources.fault(configmap, kubeadm.KEY)
+            if fault:
+                raise ClusterError(f"{name}: {fault}")
+            before = document.parse(configmap["data"][kubeadm.KEY], name)
+            after = shared_overrides.lay_common(before, overrides)
+        except overlay.OverlayError as error:
+            raise ClusterError(f"{name}: {error}") from error
+        old, new = compare.normalise(before, minor), compare.normalise(after, minor)
+        paths.update(
+            {path: (old.get(path), new.get(path)) for path in shared_overrides.changed_paths(before, after, minor)}
+        )
+    return paths
+
+
+def _unread(message: str) -> dict[str, t.Any]:
+    return {
+        "path": SOURCE,
+        **dict.fromkeys(STAGES),
+        "kubeadm": None,
+        "cause": UNKNOWN,
+        "message": f"what the kubelet runs could not be read: {message}",
+        "remedy": "Run again when the node answers.",
+    }

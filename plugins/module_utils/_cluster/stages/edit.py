@@ -1,0 +1,28 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stage edit. Talks to nobody."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._config.plan import plan, plan_text
+from ..api.errors import ClusterError
+
+
+def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
+    """Plan which configuration each kubelet is to have.
+
+    Raises ClusterError for options that say nothing sensible and, with the plan in its result, for a plan that holds a
+    refusal.
+    """
+    given = dict(options)
+    try:
+        made = plan.make_plan(given.pop("current"), configmap_name=given.pop("name"), **given)
+    except ValueError as error:
+        raise ClusterError(str(error)) from error
+    result = {"changed": False, "plan": made, "diff": plan_text.diffs(options["current"], made)}
+    if made["refused"]:
+        raise ClusterError(plan_text.refusals(made), result)
+    return result

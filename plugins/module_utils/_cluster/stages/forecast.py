@@ -1,0 +1,75 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which pods a plan would cost, from the live cluster."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._config.forecast import forecast_text
+from ..._config.forecast import pod_forecast as pure_forecast
+from ..._config.forecast.node_usage import Load
+from ..._config.forecast.pod_forecast import KINDS, Change
+from ..api import parallel
+from ..api.errors import ClusterError, NodesFailed
+from ..api.session import Session
+from ..objects import nodes, pod_usage
+
+Rows = t.Dict[str, t.Dict[str, t.List[t.Any]]]
+
+
+def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Return what becomes of the pods of every node that the plan assigns something to.
+
+    Costs one LIST of nodes, and a LIST of pods and a GET for each node whose change decides who runs; nothing at all
+    where no node has such a change. Raises NodesFailed naming every node whose pods cannot be listed, ClusterError when
+    more pods are lost than allowed; the result is kept.
+    """
+    plan, current = options["plan"], options["current"]
+    changes = _changes(plan, current)
+    asked = [name for name, change in changes.items() if change.touches()]
+    rows: Rows = {name: {kind: [] for kind in (*KINDS, "notes")} for name in changes}
+    failures: dict[str, str] = {}
+    for outcome in _loads(session, asked):
+        if outcome.value is None:
+            failures[outcome.item.name] = outcome.error.message if outcome.error else ""
+        else:
+            rows[outcome.item.name] = pure_forecast.forecast(changes[outcome.item.name], outcome.value)
+    counts = forecast_text.summary(rows, plan)
+    result = {"changed": False, "nodes": rows, "summary": counts, "text": forecast_text.lines(rows, counts)}
+    if failures:
+        raise NodesFailed("forecasting what becomes of running pods", failures)
+    if options["refuse"] and forecast_text.at_risk(counts) > options["allow_pods"]:
+        raise ClusterError(forecast_text.refusal(rows, counts, options["allow_pods"]), result)
+    return result
+
+
+def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Change]:
+    found: dict[str, Change] = {}
+    known: dict[t.Any, Change] = {}
+    try:
+        for name, row in plan["nodes"].items():
+            if row["action"] == "none":
+                continue
+            alike = (
+                row["live_variant"],
+                row["variant"],
+                tuple(change["path"] for change in row["changes"] if change["shadowed_by"]),
+            )
+            if alike not in known:
+                known[alike] = Change(
+                    current["variants"][row["live_variant"]], plan["variants"][row["variant"]], row["changes"]
+                )
+            found[name] = known[alike]
+    except (KeyError, TypeError) as error:
+        raise ClusterError(
+            f"plan and current do not belong together, or are not what kubelet_config_plan and kubelet_configz_facts return ({error!r}): "
+            "plan again from a new dump"
+        ) from error
+    return found
+
+
+def _loads(session: Session, names: list[str]) -> list[parallel.Outcome[nodes.Node, Load]]:
+    found = list(nodes.read(session, names).values()) if names else []
+    return parallel.each(found, lambda node: pod_usage.read(session, node), session.concurrency)

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage push: one content-addressed ConfigMap for each variant; and its end, prune."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ..._config.fields import difftext
+from ..._config.values import document, identity
+from ..api import parallel
+from ..api.errors import ClusterError
+from ..api.session import Session
+from ..objects import configmaps, kubeadm, nodes
+
+
+def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Make sure that every variant exists as a ConfigMap; with state `pruned` that only those in use do, with `kubeadm`
+    that its own is in step.
+    """
+    if options["state"] == "pruned":
+        return _prune(session, options, check_mode)
+    if options["state"] == "kubeadm":
+        return kubeadm.keep_in_step(session, options, check_mode)
+    wanted = _wanted(options)
+    names = {
+        label: identity.configmap_name(options["name"], text, options["key"])
+        for label, (_variant, text) in wanted.items()
+    }
+    outcomes = parallel.each(
+        list(wanted),
+        lambda label: _ensure(session, options, names[label], *wanted[label], check_mode),
+        session.concurrency,
+    )
+    rows = {outcome.item: outcome.value for outcome in outcomes if outcome.value is not None}
+    result = {
+        "changed": any(row["changed"] for row in rows.values()),
+        "configmaps": rows,
+        "summary": {"configmaps": len(rows), "created": sum(row["changed"] for row in rows.values())},
+        "diff": [
+            _diff(row["namespace"], row["name"], "", wanted[label][1]) for label, row in rows.items() if row["changed"]
+        ],
+    }
+    failed = [
+        f"{options['namespace']}/{names[outcome.item]}: {outcome.error.message}"
+        for outcome in outcomes
+        if outcome.error
+    ]
+    if failed:
+        raise ClusterError(
+            "\n".join([f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be made.", *failed]),
+            result,
+        )
+    return result
+
+
+def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
+    """Return (variant, text) of all that is to be pushed, by variant or file; everything is checked before anything is
+    written.
+    """
+    wanted: dict[str, tuple[str, str]] = {}
+    for variant, config in (options["variants"] or {}).items():
+        if identity.variant(config) != variant:
+            raise ClusterError(
+                f"variants: the configuration under {variant} has the hash {identity.variant(config)}; it was changed on the way here. "
+                "Pass the plan on as it is, or give files with src"
+            )
+        wanted[variant] = (variant, document.render(config))
+    for path in options["src"] or []:
+        try:
+            with open(path, "rb") as source:
+                content = source.read()
+            config = document.parse(content, path, complete=True)
+        except OSError as error:
+            raise ClusterError(f"src: cannot read {path}: {error.strerror}") from error
+        except document.DocumentError as error:
+            raise ClusterError(f"src: {error}") from error
+        # The bytes as they are, so that the name is the one kubectl gives to the same file.
+        wanted[path] = (identity.variant(config), content.decode("utf-8"))
+    for label, (_variant, text) in wanted.items():
+        try:
+            document.check_size(text, label)
+        except document.DocumentError as error:
+            raise ClusterError(str(error)) from error
+    return wanted
+
+
+def _ensure(
+    session: Session, options: dict[str, t.Any], name: str, variant: str, text: str, check_mode: bool
+) -> dict[str, t.Any]:
+    namespace, key = options["namespace"], options["key"]
+    there = configmaps.read(session, namespace, name)
+    changed = there is None
+    if there is None:
+        there = configmaps.create(session, _body(options, variant, name, text), check_mode)
+    if (there.get("data") or {}).get(key) != text or len(there["data"]) > 1 or there.get("binaryData"):
+        raise ClusterError(
+            "it exists with other content than its name stands for: somebody edited it in place. Kubelets that follow it run the edited "
+            "content; look at it with kubectl, delete it once no node uses it, and run again"
+        )
+    return {"changed": changed, "variant": variant, **configmaps.reference(there, key)}
+
+
+def _body(options: dict[str, t.Any], variant: str, name: str, text: str) -> dict[str, t.Any]:
+    body: dict[str, t.Any] = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "namespace": options["namespace"],
+            "name": name,
+            "labels": {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY},
+            "annotations": {configmaps.VARIANT_ANNOTATION: variant},
+        },
+        "data": {options["key"]: text},
+    }
+    if options["immutable"]:
+        # API servers older than 1.19 drop the field.
+        body["immutable"] = True
+    return body
+
+
+def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    ours = configmaps.read_managed(session, options["namespace"])
+    # After the ConfigMaps: one that is assigned between the two reads is seen as used.
+    used = _used(nodes.read(session).values())
+    # The hash and nothing more: `NAME-gpu` is another name, whose ConfigMaps begin like ours.
+    made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
+    idle = [
+        item
+        for item in ours
+        if made.fullmatch(item["metadata"]["name"]) and (options["namespace"], item["metadata"]["name"]) not in used
+    ]
+    outcomes = parallel.each(idle, lambda item: configmaps.delete(session, item, check_mode), session.concurrency)
+    gone = [outcome.item for outcome in outcomes if outcome.error is None]
+    key = options["key"]
+    result = {
+        "changed": bool(gone),
+        "configmaps": {},
+        "pruned": sorted(item["metadata"]["name"] for item in gone),
+        "kept": sorted(item["metadata"]["name"] for item in ours if item not in idle),
+        "summary": {"pruned": len(gone), "kept": len(ours) - len(idle)},
+        "diff": [
+            _diff(options["namespace"], item["metadata"]["name"], (item.get("data") or {}).get(key, ""), "")
+            for item in gone
+        ],
+    }
+    failed = [f"{outcome.item['metadata']['name']}: {outcome.error.message}" for outcome in outcomes if outcome.error]
+    if failed:
+        raise ClusterError("\n".join(["pruning: some ConfigMaps could not be removed.", *failed]), result)
+    return result
+
+
+def _used(all_nodes: t.Iterable[nodes.Node]) -> set[tuple[str, str]]:
+    """Every ConfigMap that some node points to, runs, or would fall back to."""
+    return {(reference["namespace"], reference["name"]) for node in all_nodes for reference in node.references}
+
+
+def _diff(namespace: str, name: str, before: str, after: str) -> dict[str, str]:
+    header = f"ConfigMap {namespace}/{name}"
+    return difftext.diff(_shown(before), _shown(after), header, header)
+
+
+def _shown(text: str) -> dict[str, t.Any] | None:
+    try:
+        return document.parse(text, "data") if text else None
+    except document.DocumentError:
+        # What cannot be read cannot be masked either, so it is not shown.
+        return {}

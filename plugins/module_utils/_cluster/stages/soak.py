@@ -1,0 +1,342 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage soak: stay with nodes that were verified, prove them once more at the end, and see that the change cost no pod.
+
+Each poll is one LIST for all nodes, or a GET each where they are few of many. Processes and pods are looked at every
+LOOK seconds and at the end, live configurations, healthz and heartbeats at the end alone.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ..._config.forecast import pod_loss
+from ..api import parallel, timestamps
+from ..api.errors import ApiError, ClusterError, NodesFailed
+from ..api.session import Session
+from ..objects import config_sources, kubelet_process, nodes, pods
+from ..objects.lease import Keeper
+from . import diagnose, verdict, verify
+from .verdict import Verdict
+
+POLL, LOOK = 5.0, 30.0
+# At the end all is as it should be, or comes soon.
+END_POLL = 1.0
+# A Node that is not Ready, or a kubelet that does not answer, for so long does not come back by itself
+# (node-monitor-grace-period is 40 s).
+UNWELL = 60.0
+# healthz has to answer so often in a row.
+ROUNDS, BETWEEN = 3, 0.5
+# What the proofs may take beyond the soak: a heartbeat comes every 10 s, and an API server may be away.
+GRACE = 60.0
+AGAIN = "run again when it is settled"
+LIMIT = "allow_pod_loss says how many are accepted"
+
+
+class Soak:
+    """The nodes under watch; `open` are those whose verdict is not known yet."""
+
+    def __init__(self, session: Session, options: dict[str, t.Any], watch: verify.Watch, started: float) -> None:
+        self.session = session
+        self.watch = watch
+        self.open = [name for name in watch.nodes if name not in watch.verdicts or verdict.ok(watch.verdicts[name])]
+        self.before = {name: _snapshot(options["pods"] or {}, name) for name in self.open}
+        self.allowed = allowed(options["allow_pod_loss"])
+        self.end = started + options["seconds"]
+        self.pods_end = started + max(options["seconds"], options["pods_timeout"])
+        self.losses = {name: pod_loss.Losses([], [], []) for name in watch.nodes}
+        # What each node lacks and since when, by what told so; what it lacked, and what it showed, when it was last
+        # seen.
+        self._unwell: dict[tuple[str, str], float] = {}
+        self._missing: dict[str, str] = {}
+        self._seen: dict[str, str] = {}
+        self._said = {name: _told(node) for name, node in watch.nodes.items()}
+        self._heartbeats = {name: node.heartbeat for name, node in watch.nodes.items()}
+        self._births: dict[str, float] = {}
+        # Without a soak nothing lies between the verification and now: no heartbeat, no restart, no other
+        # configuration, no second thoughts of healthz.
+        self._stays = options["seconds"] > 0
+        self._verified = not self._stays
+        self._leases = diagnose.heartbeats(session, self.open) if self._stays else {}
+        if self._stays:
+            self._processes_now()
+
+    def _processes_now(self) -> None:
+        """Note when each kubelet was started. Whoever does not answer is closed."""
+        for outcome in parallel.each(
+            self.open, lambda name: kubelet_process.birth(self.session, name), self.session.concurrency
+        ):
+            if outcome.value is None:
+                self._fail(
+                    outcome.item,
+                    "not_ready",
+                    f"its kubelet did not answer when the soak began: {outcome.error.message if outcome.error else ''}",
+                )
+            else:
+                self._births[outcome.item] = outcome.value
+
+    def look(self, deep: bool, final: bool) -> None:
+        """Read what is to be read now, and close every node whose verdict is known. Raises ClusterError."""
+        self.watch.forget(self.open)
+        verified, self._verified = self._verified, False
+        if not verified:
+            self.watch.poll()
+        self._missing = {}
+        self.watch.judge(live=final and not verified)
+        for name in list(self.open):
+            self._status(name)
+        if deep or final:
+            self._processes()
+            self._pods()
+        if final:
+            self._health()
+            self._beats()
+            for name in [name for name in self.open if name not in self._missing]:
+                self.open.remove(name)
+
+    def give_up(self, lost: ClusterError | None) -> None:
+        """Close what is still open: the time is over."""
+        for name in list(self.open):
+            missing = self._missing.get(name) or self._seen.get(name) or "what was verified"
+            if lost:
+                self._fail(
+                    name, "pending", f"{lost.message}; last seen: {missing}. Whether it held is not known: {AGAIN}"
+                )
+            else:
+                self._fail(name, "not_ready", f"its soak is over, and {missing}: {AGAIN}")
+
+    def look_away(self) -> None:
+        """The API server is away: what nodes lack meanwhile is not known."""
+        self._unwell = {}
+
+    def rows(self, started: float) -> dict[str, t.Any]:
+        """Return the module's result."""
+        result = self.watch.result(started)
+        for name, row in result["nodes"].items():
+            row["pods"] = self.losses[name]._asdict()
+        return result
+
+    def _fail(self, name: str, state: str, message: str) -> None:
+        self.watch.verdicts[name] = Verdict(state, message, True)
+        self.open.remove(name)
+
+    def _status(self, name: str) -> None:
+        """Close a node that its Node object, or at the end its live configuration, speaks against."""
+        found, told = self.watch.verdicts[name], _told(self.watch.nodes[name])
+        self._seen[name] = found.message
+        if found.final and not verdict.ok(found):
+            self._fail(name, found.state, found.message)
+        elif told and self._said[name] and abs(told - self._said[name]) > kubelet_process.TOLERANCE:
+            self._fail(name, "restarted", _restarted(told - self._said[name]))
+        elif verdict.ok(found):
+            self._unwell.pop((name, "status"), None)
+        else:
+            self._not_now(name, "status", found.state, found.message)
+
+    def _not_now(self, name: str, teller: str, state: str, message: str) -> None:
+        """Note what a node lacks, and close it when it has lacked that for too long."""
+        self._missing[name] = message
+        since = self._unwell.setdefault((name, teller), time.monotonic())
+        if time.monotonic() - since >= UNWELL:
+            self._fail(
+                name,
+                state,
+                f"{message}, for {time.monotonic() - since:.0f} s by now; look at `journalctl -u kubelet` on the node",
+            )
+
+    def _processes(self) -> None:
+        names = [name for name in self.open if name not in self._missing and name in self._births]
+        for outcome in parallel.each(
+            names, lambda name: kubelet_process.birth(self.session, name, 0.0), self.session.concurrency
+        ):
+            if outcome.value is None:
+                self._unanswered(outcome)
+            elif abs(outcome.value - self._births[outcome.item]) > kubelet_process.TOLERANCE:
+                self._fail(outcome.item, "restarted", _restarted(outcome.value - self._births[outcome.item]))
+            else:
+                self._unwell.pop((outcome.item, "kubelet"), None)
+
+    def _unanswered(self, outcome: parallel.Outcome[str, t.Any]) -> None:
+        if isinstance(outcome.error, ApiError) and outcome.error.status == 0:
+            raise outcome.error
+        message = (
+            f"its kubelet does not answer the API server ({outcome.error.message if outcome.error else 'no answer'})"
+        )
+        if isinstance(outcome.error, ApiError) and outcome.error.transient:
+            self._not_now(outcome.item, "kubelet", "not_ready", message)
+        else:
+            self._fail(outcome.item, "not_ready", message)
+
+    def _pods(self) -> None:
+        names = [name for name in self.open if self.before[name]]
+        for outcome in parallel.each(
+            names, lambda name: pods.of_node(self.session, name), self.session.concurrency, parallel.SHORT
+        ):
+            if outcome.value is None:
+                raise outcome.error or ClusterError("no answer")
+            self._weigh(outcome.item, pod_loss.compare(self.before[outcome.item], outcome.value))
+
+    def _weigh(self, name: str, found: pod_loss.Losses) -> None:
+        self.losses[name] = found
+        late = f"pods that were Ready before the change are not Ready again: {_named(found.unready)}"
+        if self.allowed is not None and len(found.final) > self.allowed:
+            self._fail(
+                name,
+                "pods_lost",
+                f"pods were lost or restarted during the batch: {_named(found.final)}. Its kubelet runs what it should; {LIMIT}",
+            )
+        elif found.unready and time.monotonic() < self.pods_end:
+            self._missing.setdefault(name, late)
+        elif self.allowed is not None and len(found.final) + len(found.unready) > self.allowed:
+            self._fail(
+                name, "pods_unready", f"{late}. Its kubelet runs what it should; {LIMIT}, pods_timeout how long to wait"
+            )
+
+    def _health(self) -> None:
+        for turn in range(ROUNDS if self._stays else 1):
+            names = [name for name in self.open if name not in self._missing]
+            if turn and names:
+                time.sleep(BETWEEN)
+            for outcome in parallel.each(
+                names, lambda name: kubelet_process.healthy(self.session, name), self.session.concurrency
+            ):
+                if outcome.error:
+                    self._unanswered(outcome)
+                elif not outcome.value:
+                    self._not_now(outcome.item, "kubelet", "not_ready", "its kubelet's healthz does not say ok")
+
+    def _beats(self) -> None:
+        names = [name for name in self.open if name not in self._missing]
+        if not self._stays or not names:
+            return
+        now = diagnose.heartbeats(self.session, names)
+        for name in names:
+            # Compared with what was seen before, by the node's own clock in both cases.
+            if (
+                now.get(name, 0.0) <= self._leases.get(name, 0.0)
+                and self.watch.nodes[name].heartbeat <= self._heartbeats[name]
+            ):
+                self._missing[name] = "its kubelet has sent no heartbeat since the soak began"
+
+
+def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Return a row a node when all are as they were verified; raises NodesFailed naming every node that is not, and why.
+
+    Begins now and takes `seconds`, more until every pod that was Ready is Ready again (`pods_timeout` seconds from the
+    beginning), and less when all nodes have failed before. Requests: a poll one LIST; at the beginning, every LOOK
+    seconds and at the end a GET and, where the node had pods, a LIST a node; at the end a GET for its configuration and
+    ROUNDS for healthz, and a LIST of Leases.
+    """
+    started = time.monotonic()
+    keeper = Keeper(session, None if check_mode else options["lease"])
+    given = options["sources"] is not None or options["source"] is not None
+    wanted = config_sources.wanted({**options, "state": "verified"}) if given else None
+    names = list(wanted) if wanted is not None else options["nodes"]
+    if not names:
+        raise ClusterError("nodes is an empty list: name at least one node")
+    try:
+        keeper.keep()
+        watch = verify.Watch(session, wanted, nodes.read(session, names), options["delivery"])
+        run = Soak(session, options, watch, started)
+    except ApiError as error:
+        raise verify.unseen("soaking", "not soaked", names, error) from error
+    return _result("soaking", run, keeper, started)
+
+
+def at_once(
+    session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None
+) -> dict[str, t.Any]:
+    """Wait as `verify` does, then look once at healthz and the pods of the nodes that run what they should, until those
+    are Ready again.
+
+    What a verification and a soak of 0 seconds after it come to, without reading all again between the two. Raises
+    NodesFailed like both.
+    """
+    started = time.monotonic()
+    keeper = Keeper(session, options["lease"], fresh=True)
+    watch = verify.wait(session, options, wanted)
+    return _result("verifying", Soak(session, {**options, "seconds": 0}, watch, time.monotonic()), keeper, started)
+
+
+def _result(what: str, run: Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
+    lost = _stay(what, run, keeper, started)
+    run.give_up(lost)
+    result = run.rows(started)
+    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
+    if failures:
+        raise NodesFailed(what, failures, result)
+    return result
+
+
+def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
+    """Look until nothing is open or the time is over; return why the API server could not be asked, if it could not in
+    the end.
+    """
+    lost: ClusterError | None = None
+    looked = started
+    while run.open:
+        began = time.monotonic()
+        final, deep = began >= run.end, began - looked >= LOOK
+        try:
+            keeper.keep()
+            run.look(deep, final)
+            lost = None
+            looked = began if deep or final else looked
+        except ClusterError as error:
+            # The API server may be away for longer than one request is repeated; the nodes go on without it.
+            if not isinstance(error, ApiError) or not error.transient:
+                run.give_up(error)
+                raise NodesFailed(
+                    what,
+                    {name: row["message"] for name, row in run.rows(started)["nodes"].items() if not row["ok"]},
+                    run.rows(started),
+                ) from error
+            run.look_away()
+            lost = error
+        now = time.monotonic()
+        if not run.open or now >= max(run.pods_end, run.end + GRACE):
+            break
+        pause = max(END_POLL if final else min(POLL, run.end - now), 2 * (now - began))
+        time.sleep(keeper.nap(max(0.0, pause)))
+    return lost
+
+
+def allowed(value: t.Any) -> int | None:
+    """Return how many pods a node may lose, None for any number. Raises ClusterError."""
+    text = str(value).strip().lower()
+    if text in ("true", "yes", "on"):
+        return None
+    if text in ("false", "no", "off", "none", ""):
+        return 0
+    if not text.isdecimal():
+        raise ClusterError(f"allow_pod_loss is {value!r}: give a number of pods a node, or true for any number")
+    return int(text)
+
+
+def _told(node: nodes.Node) -> float:
+    """Return when the guard on a node says that its kubelet was started, 0 when it does not say."""
+    return (timestamps.parse((node.status or {}).get("started")) if node.delivery == nodes.CHECKPOINT else None) or 0.0
+
+
+def _snapshot(given: dict[str, t.Any], name: str) -> pods.Rows:
+    rows = given.get(name) or {}
+    if not isinstance(rows, dict) or not all(
+        isinstance(row, dict) and row.keys() >= pod_loss.FIELDS for row in rows.values()
+    ):
+        raise ClusterError(
+            f"pods: what there is for node {name} is no snapshot; give what kubelet_rollout_gate returned as pods, unchanged"
+        )
+    return rows
+
+
+def _restarted(later: float) -> str:
+    return (
+        f"its kubelet restarted during the soak: the process that runs now started {abs(later):.0f} s {'after' if later > 0 else 'before'} the one that "
+        f"was verified. Look at `journalctl -u kubelet` on the node; where its clock was set meanwhile, {AGAIN}"
+    )
+
+
+def _named(found: t.Sequence[dict[str, str]]) -> str:
+    return "; ".join(f"{pod['namespace']}/{pod['name']}: {pod['reason']}" for pod in found)

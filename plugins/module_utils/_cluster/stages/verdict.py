@@ -1,0 +1,176 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the status of one node says about the source it should run: a pure function, tried on every poll.
+
+The meaning of the parts follows the kubelet's own code (pkg/kubelet/kubeletconfig of 1.20): assigned and active change
+only when a kubelet starts, the error names no detail, and a node without dynamic configuration shows no status.config
+at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ..._config.values.reference import same_place
+from ..objects.nodes import CHECKPOINT, WHERE, Node, describe
+
+SYNC = "failed to sync: "
+# status.config.error -> what it means (pkg/kubelet/kubeletconfig/status/status.go)
+MEANING = {
+    "failed to load config, see Kubelet log for details": "the kubelet could not read or decode it",
+    "failed to validate config, see Kubelet log for details": "the kubelet decoded it and found a value it does not allow",
+    "internal failure, see Kubelet log for details": "the kubelet failed while handling it; its log has the cause",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Where a node stands. `state` is one of the words in STATES; `final` says that waiting longer cannot help."""
+
+    state: str
+    message: str
+    final: bool = False
+
+
+STATES = {
+    "pending": "the kubelet has not taken up the source yet",
+    "active": "the kubelet runs the source",
+    "local": "the kubelet runs its local config, as asked",
+    "fell_back": "the kubelet refused the source and went back to last-known-good or local",
+    "sync_error": "the kubelet cannot get the ConfigMap",
+    "reassigned": "somebody else changed what the node should run",
+    "not_listening": "the kubelet reports no status.config",
+    "not_ready": "the source is active but the Node is not Ready, or its kubelet does not answer",
+    "differs": "the source is active but the live configuration differs from it",
+    "silent": "the kubelet sends no heartbeats: it is dead or in a crash loop",
+    "not_restarting": "the kubelet is alive but does not take up the source",
+}
+
+
+def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
+    """Judge a node by what it should run and its status alone. `expected` is the full reference (five fields), None for
+    local.
+    """
+    if not same_place(node.source, expected):
+        return Verdict(
+            "reassigned",
+            f"its {WHERE[node.delivery].replace('the ', '')} names {describe(node.source)}, not {describe(expected)}: "
+            "somebody changed it; assign again",
+            True,
+        )
+    if expected is None:
+        return _judge_local(node)
+    if node.status is None:
+        return (
+            Verdict(
+                "pending",
+                "waiting for the guard on the node to report; see `journalctl -u livenodes-kubelet-guard` there",
+            )
+            if (node.delivery == CHECKPOINT)
+            else Verdict(
+                "not_listening",
+                "its kubelet reports no status.config: nobody is listening. It needs --dynamic-config-dir and the feature gate "
+                "DynamicKubeletConfig",
+            )
+        )
+    assigned, active = node.part("assigned"), node.part("active")
+    if node.error.startswith(SYNC):
+        return Verdict("sync_error", f"its kubelet reports `{node.error}` and runs {describe(active)} meanwhile")
+    if assigned != expected:
+        older = " an earlier revision of it" if same_place(assigned, expected) else f" {describe(assigned)}"
+        return Verdict(
+            "pending", f"waiting for its kubelet to take up {describe(expected)}; it still reports{older} as assigned"
+        )
+    if node.error and node.delivery == CHECKPOINT and active == expected:
+        return Verdict("not_ready", f"its config is active, and the guard on the node says: `{node.error}`", True)
+    if node.error:
+        return _fell_back(node, expected)
+    if active != expected:
+        return Verdict("pending", f"waiting for {describe(expected)} to become active; active is {describe(active)}")
+    if node.ready != "True":
+        return Verdict(
+            "not_ready", f"its config is active but the Node is not Ready ({node.ready_reason or node.ready})"
+        )
+    started = (node.status or {}).get("started") or ""
+    # Both are the node's own clock, in one format: the words of a kubelet that ended prove nothing.
+    if node.heartbeat < started:
+        return Verdict(
+            "not_ready",
+            f"its config is active, but the Node has sent no heartbeat since its kubelet started at {started}",
+        )
+    return Verdict("active", f"runs {describe(expected)}")
+
+
+def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
+    active = node.part("active")
+    back = "its last-known-good, " + describe(active) if active else "its local config"
+    # The guard tells the cause itself; a kubelet keeps it for its log.
+    meaning = (
+        ""
+        if node.delivery == CHECKPOINT
+        else f", that is, {MEANING.get(node.error, 'a message this collection does not know')}"
+    )
+    return Verdict(
+        "fell_back", f"its kubelet refused {describe(expected)} and went back to {back}: `{node.error}`{meaning}", True
+    )
+
+
+def _judge_local(node: Node) -> Verdict:
+    left = [name for name in ("assigned", "active", "lastKnownGood") if node.part(name)]
+    if left:
+        return Verdict(
+            "pending",
+            f"waiting for its kubelet to go back to its local config; status.config still has {', '.join(left)}",
+        )
+    if node.error:
+        # A kubelet that never had the source on disk does not restart, and keeps the error until its next restart.
+        return Verdict(
+            "local",
+            f"runs its local config; the error `{node.error}` in its status is left over and goes away at its next restart",
+        )
+    return Verdict("local", "runs its local config")
+
+
+def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, seconds: float) -> Verdict:
+    """Say more precisely what a node was waiting for when the time is over. `silent_for` is the age of its last
+    heartbeat, None if unknown.
+    """
+    if silent_for is not None and silent_for > 40:
+        remedy = (
+            "Its guard takes the configuration back when it is not confirmed; on the node, look at `journalctl -u kubelet -u livenodes-kubelet-guard`"
+            if (delivery == CHECKPOINT)
+            else (
+                "It can no longer be helped through the API; on the node, look at `journalctl -u kubelet` and empty the file "
+                "store/meta/assigned in its --dynamic-config-dir"
+            )
+        )
+        return Verdict(
+            "silent",
+            f"its kubelet has sent no heartbeat for {silent_for:.0f} s: it is dead or in a crash loop, most likely by this configuration. "
+            f"{remedy}. Last seen: {verdict.message}",
+            True,
+        )
+    if verdict.state == "pending" and silent_for is not None and delivery != CHECKPOINT:
+        return Verdict(
+            "not_restarting",
+            f"{verdict.message}. After {seconds:.0f} s its kubelet is alive but has not restarted into it: is its unit "
+            "Restart=always, and is its status stale because --dynamic-config-dir was taken away (then set "
+            "kubelet_config_delivery to checkpoint for it)?",
+            True,
+        )
+    return dataclasses.replace(verdict, message=f"{verdict.message} (gave up after {seconds:.0f} s)", final=True)
+
+
+def ok(verdict: Verdict) -> bool:
+    """Tell whether a node is where it should be."""
+    return verdict.state in ("active", "local")
+
+
+def summarise(states: t.Iterable[str]) -> dict[str, int]:
+    """Count nodes by state."""
+    counts: dict[str, int] = {}
+    for state in states:
+        counts[state] = counts.get(state, 0) + 1
+    return dict(sorted(counts.items()))

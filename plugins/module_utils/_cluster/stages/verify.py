@@ -1,0 +1,326 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage verify: wait until every node runs what it should, and say precisely what stands in the way.
+
+Each poll is one LIST for all nodes, or a GET each where they are few of many; the live configuration is read once a
+node, when its status says that the source is active.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+
+from ..._config.fields import compare, difftext, fields
+from ..._config.fields import complete_config as pure_configz
+from ..._config.rules import checks
+from ..._config.values import document
+from ..._config.values.reference import same_place
+from ..api import parallel
+from ..api.errors import ApiError, ClusterError, NodesFailed
+from ..api.session import Session
+from ..objects import config_sources, configmaps, configz, node_status, nodes
+from . import diagnose, verdict
+
+# Many a kubelet is there after a second, and each batch waits for the look after that: the pauses begin short, and grow
+# with the wait.
+FIRST_PAUSE, SHARE = 0.1, 10
+
+
+class Expected:
+    """A source as it is in the API now: the full reference and the configuration in it."""
+
+    def __init__(self, session: Session, source: dict[str, str]) -> None:
+        self.source = source
+        self.reference: dict[str, str] = {}
+        self.config: dict[str, t.Any] | None = None
+        self.fault: str | None = None
+        # The nodes of a batch run alike, and to compare takes longer than to read.
+        self._known: dict[tuple[str, int], list[compare.Change]] = {}
+        self.refresh(session)
+
+    def refresh(self, session: Session) -> None:
+        """Read the ConfigMap again (one GET)."""
+        key = self.source["kubeletConfigKey"]
+        configmap = configmaps.read(session, self.source["namespace"], self.source["name"])
+        self.fault = config_sources.fault(configmap, key)
+        self.reference = configmaps.reference(configmap, key) if configmap else {}
+        self.config = document.parse(configmap["data"][key], key) if configmap and not self.fault else None
+        self._known = {}
+
+    def changes(self, live: dict[str, t.Any], minor: int) -> list[compare.Change]:
+        """Return what differs between the `kubeletconfig` of a /configz and the configuration, which there has to be."""
+        alike = (json.dumps(live, sort_keys=True), minor)
+        if alike not in self._known:
+            self._known[alike] = compare.changes(pure_configz.restore(live), self.config or {}, minor)
+        return self._known[alike]
+
+
+class Watch:
+    """The nodes being waited for and what is known of each."""
+
+    def __init__(
+        self,
+        session: Session,
+        wanted: dict[str, config_sources.Wanted] | None,
+        found: dict[str, nodes.Node],
+        delivery: str,
+    ) -> None:
+        self.session = session
+        self.deliveries = {name: wanted[name].delivery if wanted is not None else delivery for name in found}
+        self.nodes = self._seen(found)
+        named = {
+            name: (wanted[name].source if wanted is not None else node.source) for name, node in self.nodes.items()
+        }
+        distinct = {nodes.describe(source): source for source in named.values() if source}
+        read = parallel.each(list(distinct.items()), lambda item: Expected(session, item[1]), session.concurrency)
+        for outcome in read:
+            if outcome.error:
+                raise outcome.error
+        known = {outcome.item[0]: outcome.value for outcome in read}
+        self.expected: dict[str, Expected | None] = {
+            name: known[nodes.describe(source)] if source else None for name, source in named.items()
+        }
+        self.verdicts: dict[str, verdict.Verdict] = {}
+        self.differences: dict[str, list[dict[str, t.Any]]] = {name: [] for name in found}
+
+    def _seen(self, found: dict[str, nodes.Node]) -> dict[str, nodes.Node]:
+        return {name: node.seen_as(self.deliveries[name]) for name, node in found.items()}
+
+    @property
+    def waiting(self) -> list[str]:
+        """The nodes whose verdict may still change."""
+        return [
+            name
+            for name in self.nodes
+            if name not in self.verdicts or not (self.verdicts[name].final or verdict.ok(self.verdicts[name]))
+        ]
+
+    def forget(self, names: t.Iterable[str]) -> None:
+        """Let nodes be waited for again, whatever was said of them."""
+        for name in names:
+            self.verdicts.pop(name, None)
+
+    def judge(self, live: bool = True) -> None:
+        """Judge every waiting node by what was last read, reading configurations where the status is as it should be
+        and `live` ones are asked for.
+        """
+        answering: dict[str, verdict.Verdict] = {}
+        for name in self.waiting:
+            expected, node = self.expected[name], self.nodes[name]
+            if (
+                expected
+                and not expected.reference
+                and node.delivery != nodes.CHECKPOINT
+                and same_place(node.source, expected.source)
+            ):
+                self.verdicts[name] = diagnose.missing(expected.source, node)
+                continue
+            found = verdict.judge(node, _reference(node, expected) if expected else None)
+            if verdict.ok(found) and live:
+                answering[name] = found
+            else:
+                self.verdicts[name] = (
+                    diagnose.refusal(found, expected.fault, self._problems(name))
+                    if found.state == "fell_back" and expected
+                    else found
+                )
+        for outcome in parallel.each(
+            list(answering), lambda name: configz.read(self.session, name), self.session.concurrency
+        ):
+            self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)
+
+    def _live(
+        self, name: str, found: verdict.Verdict, outcome: parallel.Outcome[str, dict[str, t.Any]]
+    ) -> verdict.Verdict:
+        """Hold what the status says against the live configuration."""
+        expected = self.expected[name]
+        message = outcome.error.message if outcome.error else "its /configz is empty"
+        if isinstance(outcome.error, ApiError) and outcome.error.transient:
+            # An empty status alone proves nothing: that of a kubelet in a crash loop never said what it was assigned.
+            return verdict.Verdict(
+                "not_ready", f"its config is {'active' if expected else 'local by its status'}, but {message}"
+            )
+        if expected is None:
+            return found
+        if outcome.value is None:
+            return verdict.Verdict(
+                "differs", f"its config is active but cannot be compared with what is live: {message}", True
+            )
+        if expected.config is None:
+            return verdict.Verdict(
+                "differs", f"its config is active but cannot be compared with what is live: {expected.fault}", True
+            )
+        changes = expected.changes(outcome.value, self.nodes[name].minor)
+        self.differences[name] = [
+            {
+                "path": change.path,
+                "expected": difftext.mask(change.path, change.after),
+                "live": difftext.mask(change.path, change.before),
+                "flags": _flags(change.path),
+            }
+            for change in changes
+        ]
+        if self.differences[name]:
+            return diagnose.differs(self.differences[name])
+        return found
+
+    def _problems(self, name: str) -> list[t.Any]:
+        expected = self.expected[name]
+        return checks.problems(expected.config, self.nodes[name].minor) if expected and expected.config else []
+
+    def poll(self) -> None:
+        """Read all waiting nodes again, and again each ConfigMap that a kubelet has in another revision than we know."""
+        self.nodes.update(self._seen(nodes.again(self.session, self.waiting)))
+        moved = {}
+        for name in self.waiting:
+            expected, assigned = self.expected[name], self.nodes[name].part("assigned")
+            if (
+                expected
+                and self.nodes[name].delivery != nodes.CHECKPOINT
+                and same_place(assigned, expected.source)
+                and assigned != expected.reference
+            ):
+                moved[id(expected)] = expected
+        for expected in moved.values():
+            expected.refresh(self.session)
+
+    def result(self, started: float) -> dict[str, t.Any]:
+        """Return the module's result for all nodes."""
+        rows = {
+            name: {
+                **node_status.row(self.nodes[name]),
+                "ok": verdict.ok(found),
+                "state": found.state,
+                "message": found.message,
+                "differences": self.differences[name],
+                "changed": False,
+            }
+            for name, found in self.verdicts.items()
+        }
+        states = verdict.summarise(found.state for found in self.verdicts.values())
+        good = sum(row["ok"] for row in rows.values())
+        return {
+            "changed": False,
+            "nodes": rows,
+            "summary": {
+                "nodes": len(rows),
+                "ok": good,
+                "failed": len(rows) - good,
+                "states": states,
+                "waited_seconds": round(time.monotonic() - started, 1),
+            },
+        }
+
+
+def verify(
+    session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None = None
+) -> dict[str, t.Any]:
+    """Wait for nodes as `wait` does and return a row for each; raises NodesFailed naming every node that does not run
+    its source, and why.
+    """
+    started = time.monotonic()
+    result = wait(session, options, wanted).result(started)
+    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
+    if failures:
+        raise NodesFailed("verifying", failures, result)
+    return result
+
+
+def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None) -> Watch:
+    """Wait for nodes to run their source and return what was seen, with a verdict for each.
+
+    `wanted` None means: whatever is written down for them now. Waits at most `wait_timeout` seconds, polling every
+    `wait_sleep` seconds, sooner at first (each pause is a tenth of the wait before it), later where a LIST of the
+    cluster's nodes takes long. Raises NodesFailed when the API server cannot be asked.
+    """
+    started = time.monotonic()
+    deadline = started + options["wait_timeout"]
+    names = list(wanted) if wanted is not None else options["nodes"]
+    try:
+        watch = Watch(
+            session, wanted, nodes.read(session, names) if wanted is None or wanted else {}, options["delivery"]
+        )
+    except ApiError as error:
+        raise unseen("verifying", "not verified", names or [], error) from error
+    watch.judge()
+    lost: ApiError | None = None
+    took = time.monotonic() - started
+    while watch.waiting and time.monotonic() < deadline:
+        # The pause comes first: the nodes have just been read, and what comes up during the last pause is still seen.
+        pause = min(options["wait_sleep"], max(FIRST_PAUSE, (time.monotonic() - started) / SHARE))
+        time.sleep(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic())))
+        began = time.monotonic()
+        try:
+            watch.poll()
+            watch.judge()
+            lost = None
+        except ClusterError as error:
+            # The API server may be away for longer than one request is repeated; the nodes go on without it.
+            if not isinstance(error, ApiError) or not error.transient:
+                raise NodesFailed(
+                    "verifying",
+                    {name: f"{error.message}; last seen: {watch.verdicts[name].message}" for name in watch.waiting},
+                    watch.result(started),
+                ) from error
+            lost = error
+        took = time.monotonic() - began
+    _give_up(watch, options["wait_timeout"], lost)
+    return watch
+
+
+def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
+    """Return the reference a node has to report: with a checkpoint the revision that was carried to it, else the one
+    the ConfigMap has now.
+    """
+    if node.delivery == nodes.CHECKPOINT and node.source and same_place(node.source, expected.source):
+        return node.source
+    return expected.reference or expected.source
+
+
+def _flags(path: str) -> list[str]:
+    owner = fields.owner(path)
+    return list(owner.flags) if owner else []
+
+
+def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:
+    """The API server was away from the beginning: every node is named, and that nothing is known of it."""
+    message = f"{undone}: {error.message}. Its kubelet goes on by itself; run again to see where it stands"
+    rows = {
+        name: {"ok": False, "state": "pending", "message": message, "changed": False, "differences": []}
+        for name in names
+    }
+    return NodesFailed(
+        what,
+        dict.fromkeys(names, message),
+        {
+            "changed": False,
+            "nodes": rows,
+            "summary": {
+                "nodes": len(rows),
+                "ok": 0,
+                "failed": len(rows),
+                "states": {"pending": len(rows)},
+                "waited_seconds": 0.0,
+            },
+        },
+    )
+
+
+def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
+    """Turn "not yet" into the best account of what each node was waiting for."""
+    names = watch.waiting
+    if not names:
+        return
+    silence = {} if lost else diagnose.silence(watch.session, names)
+    for name in names:
+        last = watch.verdicts[name]
+        expected = watch.expected[name]
+        if lost:
+            watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
+        elif last.state == "sync_error" and expected:
+            watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
+        else:
+            watch.verdicts[name] = verdict.at_timeout(last, watch.nodes[name].delivery, silence.get(name), seconds)

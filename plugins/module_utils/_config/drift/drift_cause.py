@@ -1,0 +1,343 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why the stages of a node's configuration do not agree: one cause and one remedy for each difference.
+
+A configuration goes from stage to stage: declared, pushed, assigned, disk, live. The cause is looked for from the
+kubelet backwards, since what stands nearest to it wins: no rollout helps against a flag, and no restart against a file
+that somebody edited.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Mapping, NamedTuple
+
+from ..fields import compare, fields, shadow
+from ..values.reference import describe, same_place
+
+FLAG, DROP_IN, EDITED, NOT_RESTARTED = "flag", "drop-in", "edited file", "not restarted"
+RENDERING, VERSION = "configz rendering", "other kubelet version"
+NOT_ROLLED_OUT, CHANGED, GONE, FELL_BACK, FOREIGN = (
+    "not rolled out",
+    "configmap changed",
+    "configmap gone",
+    "fell back",
+    "somebody else's source",
+)
+KUBEADM, UNKNOWN = "kubeadm", "unknown"
+CAUSES = (
+    FLAG,
+    DROP_IN,
+    EDITED,
+    NOT_RESTARTED,
+    RENDERING,
+    VERSION,
+    NOT_ROLLED_OUT,
+    CHANGED,
+    GONE,
+    FELL_BACK,
+    FOREIGN,
+    KUBEADM,
+    UNKNOWN,
+)
+
+STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
+SOURCE = "(config source)"
+"""The path of a row about the node as a whole; its columns name the references."""
+
+Reference = Mapping[str, str]
+
+
+class Cause(NamedTuple):
+    """One of CAUSES, how it shows here, and what to do."""
+
+    cause: str
+    message: str
+    remedy: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """What was seen on the node itself; `content` and the drop-ins with secrets masked, None where they could not be
+    read there.
+    """
+
+    file: str = ""
+    """The config file the kubelet reads, links resolved."""
+    content: Mapping[str, Any] | None = None
+    unreadable: str = ""
+    reference: tuple[str, str] | None = None
+    """uid and resourceVersion of the checkpoint that the file belongs to; None: it is no checkpoint."""
+    damage: str = ""
+    """Why the checkpoint does not match its digest."""
+    outdated: bool = False
+    """The file was changed after the kubelet's process began."""
+    other_command: bool = False
+    """The next start uses another command line than the running process has."""
+    flags: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    """The flags that hide fields, by path: flag, file, line."""
+    dropins: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict)
+    """The drop-ins of --config-dir, by file, in the kubelet's order."""
+    given_by: str = ""
+    """File and line that name the config file without our drop-in, or why the unit cannot be told."""
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Host:
+        """Return what the module kubelet_preflight_info found with `disk`."""
+        kubelet, disk = facts["kubelet"], facts.get("disk") or {}
+        checkpoint, given = disk.get("checkpoint"), kubelet.get("config_given_by") or {}
+        started, changed = disk.get("started"), disk.get("changed")
+        return cls(
+            file=disk.get("path") or "",
+            content=disk.get("content"),
+            unreadable=disk.get("unreadable") or "",
+            reference=(checkpoint["uid"], checkpoint["resourceVersion"]) if checkpoint else None,
+            damage=(checkpoint or {}).get("damage") or "",
+            outdated=bool(started and changed and changed > started),
+            other_command=bool(kubelet.get("changes_at_restart")),
+            flags=kubelet.get("shadowed") or {},
+            dropins=disk.get("dropins") or {},
+            given_by=f"{given['file']}, line {given['line']}" if given.get("file") else kubelet.get("reason") or "",
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What is known of a node beside its configurations. References have five fields once somebody reported them."""
+
+    minor: int
+    checkpoint: bool = False
+    """Delivered as a checkpoint by this collection, not by Node.spec.configSource."""
+    source: Reference | None = None
+    assigned: Reference | None = None
+    active: Reference | None = None
+    error: str = ""
+    pushed: Reference | None = None
+    """The ConfigMap that the source names, as the API has it now."""
+    ours: bool = True
+    """The ConfigMap was made by this collection."""
+    edited: bool = False
+    """Its name ends in the hash of another content."""
+    fault: str = ""
+    """Why it is of no use: it is gone, or holds no configuration."""
+    host: Host | None = None
+    host_missing: str = ""
+    """Why nobody looked at the node itself."""
+    flags: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The flags the inventory knows of, by path; where the node was looked at, that counts."""
+
+    @property
+    def stale(self) -> bool:
+        """Whether the ConfigMap has changed since the node took it."""
+        return bool(
+            self.pushed
+            and self.assigned
+            and same_place(self.pushed, self.assigned)
+            and dict(self.pushed) != dict(self.assigned)
+        )
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the kubelet has not taken up what it is to run, without having refused it."""
+        return not self.error and (not same_place(self.source, self.assigned) or self.assigned != self.active)
+
+    @property
+    def strayed(self) -> bool:
+        """Whether the kubelet of a node with a checkpoint reads something else than one."""
+        return bool(self.checkpoint and self.active and self.host and self.host.file and not self.host.reference)
+
+
+def of_field(path: str, values: Mapping[str, Any], facts: Facts) -> Cause:
+    """Return why the known `values` of a path, by stage, do not agree. At least two of them differ."""
+    known = [stage for stage in STAGES if stage in values]
+    broken = {
+        later: earlier for earlier, later in zip(known, known[1:]) if not compare.same(values[earlier], values[later])
+    }
+    found = None
+    if LIVE in broken:
+        found = _flag(path, facts) or _dropin(path, facts)
+    if not found and broken.get(DISK) in (PUSHED, ASSIGNED):
+        found = _fell_back(facts) or _strayed(facts) or _edited(facts)
+    if not found and LIVE in broken:
+        found = _live(path, broken[LIVE], facts)
+    if not found and broken.get(ASSIGNED) == PUSHED:
+        found = _fell_back(facts) or _changed(facts) or _not_restarted(facts)
+    return found or _not_rolled_out(path, facts)
+
+
+def of_node(facts: Facts) -> list[Cause]:
+    """Return what is wrong with a node as a whole, whether it shows in a field or not."""
+    found = [_gone(facts), _fell_back(facts), _changed(facts), _strayed(facts)]
+    if facts.host and facts.host.damage:
+        found.append(_edited(facts))
+    if (facts.waiting and not facts.fault) or (facts.host and facts.host.other_command):
+        found.append(_not_restarted(facts))
+    return [cause for cause in found if cause]
+
+
+def _flag(path: str, facts: Facts) -> Cause | None:
+    if facts.host:
+        name = shadow.shadow_of(path, {place: place for place in facts.host.flags})
+        use = facts.host.flags[name] if name else None
+        flag = use and use["flag"]
+        where = f"{use['file']}, line {use['line']}" if use and use.get("file") else "which no file gives any more"
+    else:
+        flag, where = shadow.shadow_of(path, facts.flags), "as the inventory says"
+    if not flag:
+        return None
+    return Cause(
+        FLAG,
+        f"the flag {flag} ({where}) wins over every configuration",
+        "Remove the flag there and restart the kubelet, or leave the field out of kubelet_config.",
+    )
+
+
+def _dropin(path: str, facts: Facts) -> Cause | None:
+    top = path.partition(".")[0].partition("[")[0]
+    files = [
+        name
+        for name, content in (facts.host.dropins if facts.host else {}).items()
+        if content is None or top in content
+    ]
+    if not files:
+        return None
+    return Cause(
+        DROP_IN,
+        f"the drop-in {files[-1]} in --config-dir is laid over the config file",
+        "Remove the field from the drop-in and restart the kubelet, or leave it out of kubelet_config.",
+    )
+
+
+def _strayed(facts: Facts) -> Cause | None:
+    if not facts.strayed or facts.host is None:
+        return None
+    where = f" ({facts.host.given_by})" if facts.host.given_by else ""
+    return Cause(
+        DROP_IN,
+        f"the kubelet reads {facts.host.file}{where}, not the checkpoint that is assigned",
+        "Look at `systemctl cat kubelet`, remove what sets --config after our drop-in, and run the rollout again.",
+    )
+
+
+def _edited(facts: Facts) -> Cause:
+    host = facts.host or Host()
+    return Cause(
+        EDITED,
+        f"{host.file} is not what was assigned: {host.damage or 'somebody changed it, or what it belongs to'}",
+        "Put the change into kubelet_config if it is wanted. To undo it, put the file back, or run the playbooks reset and rollout.",
+    )
+
+
+def _fell_back(facts: Facts) -> Cause | None:
+    if not (facts.error and facts.source):
+        return None
+    return Cause(
+        FELL_BACK,
+        f"the node refused {describe(facts.source)} and runs {describe(facts.active)}: `{facts.error}`",
+        "Correct what it refused, then run the rollout again.",
+    )
+
+
+def _not_restarted(facts: Facts) -> Cause:
+    if facts.waiting:
+        return Cause(
+            NOT_RESTARTED,
+            f"it is to run {describe(facts.source)}, and its status has {describe(facts.assigned)} assigned and "
+            f"{describe(facts.active)} active",
+            "Wait for its kubelet, or run the rollout again.",
+        )
+    if facts.host and facts.host.other_command:
+        return Cause(
+            NOT_RESTARTED,
+            "the kubelet's command line was changed after the kubelet was started",
+            "Undo the change, or restart the kubelet: `systemctl restart kubelet`.",
+        )
+    file = facts.host.file if facts.host else "its config file"
+    return Cause(
+        NOT_RESTARTED,
+        f"{file} was changed after the kubelet was started",
+        "Undo the change, or restart the kubelet: `systemctl restart kubelet`.",
+    )
+
+
+def _changed(facts: Facts) -> Cause | None:
+    if facts.edited:
+        return Cause(
+            CHANGED,
+            f"the ConfigMap {describe(facts.source)} was edited: its name ends in the hash of another content",
+            "Declare in kubelet_config what of it is wanted and run the rollout, which pushes a new ConfigMap; leave kubelet_config_immutable on.",
+        )
+    if facts.stale:
+        return Cause(
+            CHANGED,
+            f"the ConfigMap {describe(facts.source)} has changed since the node took it",
+            "Declare in kubelet_config what of it is wanted and run the rollout; leave kubelet_config_immutable on.",
+        )
+    return None
+
+
+def _gone(facts: Facts) -> Cause | None:
+    if not (facts.fault and facts.source):
+        return None
+    return Cause(
+        GONE,
+        f"the ConfigMap {describe(facts.source)} cannot be used: {facts.fault}",
+        "Run the rollout, which pushes it again.",
+    )
+
+
+def _live(path: str, earlier: str, facts: Facts) -> Cause | None:
+    """Return why the kubelet runs something else than it should have read; None when it never was to read it."""
+    if earlier == DECLARED:
+        return None
+    found = _fell_back(facts)
+    if not found and (facts.waiting or (facts.host and facts.host.outdated)):
+        found = _not_restarted(facts)
+    if not found and earlier == PUSHED:
+        found = _changed(facts)
+    return found or _version(path, facts) or _unexplained(path, facts)
+
+
+def _unexplained(path: str, facts: Facts) -> Cause:
+    owner = fields.owner(path)
+    flags = " or ".join(f"--{name}" for name in owner.flags) if owner else ""
+    likely = f", most likely for its flag {flags}" if flags else ""
+    if facts.host:
+        return Cause(
+            UNKNOWN,
+            "the kubelet runs another value than the one it reads, and nothing on the node says why",
+            "Look at `journalctl -u kubelet` on the node.",
+        )
+    return Cause(
+        UNKNOWN,
+        f"the kubelet runs another value than the one assigned{likely}; {facts.host_missing or 'not looked at on the node'}",
+        "Run again with kubelet_config_drift_hosts: true, which looks at the node itself.",
+    )
+
+
+def _version(path: str, facts: Facts) -> Cause | None:
+    field = fields.owner(path)
+    if field is None or field.exists_at(facts.minor):
+        return None
+    since = f"since 1.{field.since}" if field.since and field.since > facts.minor else f"until 1.{field.until}"
+    return Cause(
+        VERSION,
+        f"kubelets have this field only {since}, the node's is 1.{facts.minor}",
+        "Set the field only for nodes of those versions, or upgrade the node.",
+    )
+
+
+def _not_rolled_out(path: str, facts: Facts) -> Cause:
+    found = _gone(facts) or _fell_back(facts) or _changed(facts)
+    if found:
+        return found
+    if facts.source and not facts.ours:
+        return Cause(
+            FOREIGN,
+            f"the node follows {describe(facts.source)}, which this collection did not make",
+            "Find out who assigned it; the rollout puts the node on what is declared.",
+        )
+    return _version(path, facts) or Cause(
+        NOT_ROLLED_OUT, "what kubelet_config declares was never assigned to the node", "Run the rollout."
+    )

@@ -1,0 +1,266 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a node's configuration differs between what is declared, pushed, assigned, on its disk and live: a row for each
+field, with its cause.
+
+A field is declared when a layer of the inventory names it. Every other field is compared between the other stages only.
+A stage that is not known, or whose value of a field cannot be known (a default of a version that is not in the table),
+takes no part for that field.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+
+from ..fields import compare, difftext, fields, overlay
+from ..values import paths
+from ..values.reference import describe
+from . import drift_cause
+from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause, Facts
+
+Config = Mapping[str, Any]
+Row = Dict[str, Any]
+Differing = List[Tuple[str, Dict[str, Any]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Configs:
+    """The configurations of a node, None where there is none or it is not known. Layers are what the inventory declares."""
+
+    layers: Sequence[Config] = ()
+    pushed: Config | None = None
+    assigned: Config | None = None
+    live: Config | None = None
+    kubeadm: Mapping[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
+    """The paths at which kubeadm's configuration is not in step: what it has, and what the group declares."""
+
+
+class Finder:
+    """Finds the drift of many nodes, comparing what is alike only once."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[str, int], dict[str, Any]] = {}
+        self._found: dict[tuple[int, str], Differing] = {}
+
+    def rows(self, configs: Configs, facts: Facts) -> list[Row]:
+        """Return the drift of a node, what is wrong with it as a whole first, then by path: path, the stages, kubeadm,
+        cause, message, remedy.
+
+        Values are shown with secrets masked, absent ones as None. A difference is told once. Raises OverlayError when
+        the layers do not fit.
+        """
+        found = []
+        for path, values in self._differing(configs.layers, _stages(configs, facts), facts.minor):
+            cause = drift_cause.of_field(path, values, facts)
+            # What its flags and the kubelet itself made of a local config takes nobody's value away.
+            if DECLARED in values or facts.source or not (cause.cause == drift_cause.FLAG or _its_own(path, values)):
+                found.append(_row(path, values, configs, cause))
+        causes, told = {row["cause"] for row in found}, {row["path"] for row in found}
+        found += [
+            _row(path, {DECLARED: wanted}, configs, _kubeadm())
+            for path, (_has, wanted) in configs.kubeadm.items()
+            if path not in told
+        ]
+        return [
+            *(_node_row(cause, facts) for cause in drift_cause.of_node(facts) if cause.cause not in causes),
+            *sorted(found, key=_by_path),
+        ]
+
+    def rendering(self, configs: Configs, facts: Facts) -> list[Row]:
+        """Return the declared values that the live configuration shows in another form with the same meaning: no drift."""
+        if configs.live is None or not configs.layers:
+            return []
+        drifted = {path for path, _values in self._differing(configs.layers, {LIVE: configs.live}, facts.minor)}
+        cause = Cause(
+            drift_cause.RENDERING,
+            "the kubelet shows the value in another form, or leaves it out, with the same meaning",
+            "Nothing to do.",
+        )
+        return sorted(
+            (
+                _row(paths.show(path), {DECLARED: value, LIVE: _at(configs.live, path)}, configs, cause)
+                for path, value in _written(functools.reduce(overlay.merge, configs.layers, {}), ())
+                if paths.show(path) not in drifted and not compare.same(value, _at(configs.live, path))
+            ),
+            key=_by_path,
+        )
+
+    def _differing(self, layers: Sequence[Config], stages: Mapping[str, Config], minor: int) -> Differing:
+        """Return every path whose known values differ, with these by stage."""
+        known = (minor, json.dumps([list(layers), stages], sort_keys=True))
+        if known not in self._found:
+            base = stages.get(PUSHED, stages.get(LIVE))
+            declared = (
+                {} if base is None or not layers else {DECLARED: functools.reduce(overlay.merge, layers, dict(base))}
+            )
+            read = {stage: self._read(config, minor) for stage, config in {**declared, **stages}.items()}
+            self._found[known] = list(_compare(read, {name for layer in layers for name in _names(layer)}, minor))
+        return self._found[known]
+
+    def _read(self, config: Config, minor: int) -> dict[str, Any]:
+        known = (json.dumps(config, sort_keys=True), minor)
+        if known not in self._values:
+            self._values[known] = compare.normalise(config, minor)
+        return self._values[known]
+
+
+def _compare(
+    read: Mapping[str, Mapping[str, Any]], declared: set[str], minor: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    tops = {stage: {path.split(".")[0].split("[")[0] for path in values} for stage, values in read.items()}
+    for path in sorted(set().union(*read.values())):
+        empty = any(values.get(path) == {} for values in read.values())
+        values = {}
+        for stage, known in read.items():
+            if stage == DECLARED and not _is_declared(path, declared):
+                continue
+            if not (empty and path not in known and _has_keys(path, known)) and not _unknowable(
+                path, stage, known, tops[stage], minor
+            ):
+                values[stage] = known.get(path)
+        values = _without_secrets_of_the_disk(path, _resolved(path, values))
+        first, *others = values.values() or (None,)
+        if not all(compare.same(first, value) for value in others):
+            yield path, values
+
+
+def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
+    """Return the configurations that are known, in the order of the stages."""
+    host, assigned = facts.host, configs.assigned
+    # A checkpoint that matches its digest is what was assigned, whatever the ConfigMap holds by now.
+    if (
+        assigned is None
+        and host
+        and host.reference
+        and not host.damage
+        and facts.assigned
+        and (host.reference == (facts.assigned.get("uid"), facts.assigned.get("resourceVersion")))
+    ):
+        assigned = host.content
+    found = {PUSHED: configs.pushed, ASSIGNED: assigned, DISK: host.content if host else None, LIVE: configs.live}
+    return {stage: config for stage, config in found.items() if config is not None}
+
+
+def _has_keys(path: str, known: Mapping[str, Any]) -> bool:
+    """Return whether keys here face an empty map there: the rows of the keys say what differs."""
+    return any(name.startswith((f"{path}.", f"{path}[")) for name in known)
+
+
+def _unknowable(path: str, stage: str, known: Mapping[str, Any], tops: set[str], minor: int) -> bool:
+    """Return whether nobody can say what a stage means at a path; a live configuration is complete.
+
+    Of fields that came after the table, and of the members of open objects, defaults are not known, nor whether a zero
+    stands for one.
+    """
+    if stage == LIVE:
+        return False
+    field = fields.owner(path)
+    later = (
+        field is not None
+        and minor != fields.TABLE_MINOR
+        and (
+            (field.open and field.path != path)
+            or ((field.since or 0) > fields.TABLE_MINOR and not field.type.startswith("map["))
+        )
+    )
+    return not known.get(path) if later else path not in known and not compare.absence_is_told(path, tops, minor)
+
+
+def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str, Any]:
+    """A node tells no secrets, so they cannot be compared; the digest of its checkpoint says whether they were changed."""
+    field = fields.owner(path)
+    return (
+        {stage: value for stage, value in values.items() if stage != DISK}
+        if field is not None and field.secret
+        else values
+    )
+
+
+def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Put the path that the kubelet shows in the place of the relative one that it read: it resolves it beside its
+    config file.
+    """
+    field, live = fields.owner(path), values.get(LIVE)
+    if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
+        return values
+    return {
+        stage: live
+        if isinstance(value, str) and value and not value.startswith("/") and live.endswith(f"/{value}")
+        else value
+        for stage, value in values.items()
+    }
+
+
+def _names(layer: Config) -> Iterator[str]:
+    """Yield the places that a layer names: values, lists, and the maps that are replaced as a whole or removed."""
+    return (paths.show(path) for path, _value in _written(layer, ()))
+
+
+def _is_declared(path: str, declared: set[str]) -> bool:
+    return path in declared or any(path.startswith((f"{name}.", f"{name}[")) for name in declared)
+
+
+def _written(layer: Config, at: paths.Path) -> Iterator[tuple[paths.Path, Any]]:
+    for key, value in layer.items():
+        path = (*at, key)
+        if not at and key in compare.HEADER:
+            continue
+        if isinstance(value, Mapping) and value and not overlay.is_whole(path):
+            yield from _written(value, path)
+        else:
+            yield path, value
+
+
+def _its_own(path: str, values: Mapping[str, Any]) -> bool:
+    """Return whether a kubelet gave itself what belongs to its machine, such as a serving certificate
+    (cmd/kubelet/app/server.go InitializeTLS).
+    """
+    field = fields.owner(path)
+    return (
+        field is not None and field.machine and all(value is None for stage, value in values.items() if stage != LIVE)
+    )
+
+
+def _at(config: Any, path: paths.Path) -> Any:
+    for key in path:
+        config = config.get(key) if isinstance(config, Mapping) else None
+    return config
+
+
+def _by_path(row: Row) -> str:
+    return str(row["path"])
+
+
+def _kubeadm() -> Cause:
+    return Cause(
+        drift_cause.KUBEADM,
+        "kubeadm's ConfigMap has another value, which it gives to nodes that join and to those it upgrades",
+        "Run the rollout with kubelet_config_kubeadm: update.",
+    )
+
+
+def _row(path: str, values: Mapping[str, Any], configs: Configs, cause: Cause) -> Row:
+    shown = {stage: difftext.mask(path, values.get(stage)) for stage in STAGES}
+    return {
+        "path": path,
+        **shown,
+        "kubeadm": difftext.mask(path, configs.kubeadm.get(path, (None, None))[0]),
+        **cause._asdict(),
+    }
+
+
+def _node_row(cause: Cause, facts: Facts) -> Row:
+    return {
+        "path": SOURCE,
+        DECLARED: None,
+        PUSHED: describe(facts.source) if facts.source and not facts.fault else None,
+        ASSIGNED: describe(facts.assigned),
+        DISK: facts.host.file if facts.host else None,
+        LIVE: describe(facts.active),
+        "kubeadm": None,
+        **cause._asdict(),
+    }

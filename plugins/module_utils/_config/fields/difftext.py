@@ -1,0 +1,62 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Configurations as text to look at: secrets masked, one line a value."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Mapping
+
+from ..values.document import render
+from . import fields
+from .shadow import HIDDEN
+
+
+def mask(path: str, value: Any) -> Any:
+    """Return a value for display: what a secret field holds at this path is hidden, its shape and keys are not."""
+    field = fields.owner(path)
+    return _hide(value) if field is not None and field.secret else value
+
+
+def masked(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration for display."""
+    return {key: mask(key, value) for key, value in config.items()}
+
+
+def diff(
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    before_header: str = "before",
+    after_header: str = "after",
+) -> dict[str, str]:
+    """Return one entry of Ansible's ``diff`` for two configurations; None is an absent one."""
+    return {
+        "before": render(masked(before)) if before is not None else "",
+        "after": render(masked(after)) if after is not None else "",
+        "before_header": before_header,
+        "after_header": after_header,
+    }
+
+
+def unified(
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    before_header: str = "before",
+    after_header: str = "after",
+) -> str:
+    """Return the same as a unified diff; empty when nothing differs to the eye."""
+    entry = diff(before, after, before_header, after_header)
+    return "".join(
+        difflib.unified_diff(
+            entry["before"].splitlines(True), entry["after"].splitlines(True), before_header, after_header
+        )
+    )
+
+
+def _hide(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _hide(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_hide(inner) for inner in value]
+    return value if value is None else HIDDEN

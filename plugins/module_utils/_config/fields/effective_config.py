@@ -1,0 +1,84 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A configuration as the rules see it: defaults filled in where known, values of the wrong type invisible."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..values import duration
+from . import compare, fields
+
+# Defaults of the feature gates the rules ask for, newest first: (from this minor on, default). Source:
+# pkg/features/kube_features.go.
+_GATES: dict[str, tuple[tuple[int, bool], ...]] = {
+    "CustomCPUCFSQuotaPeriod": ((0, False),),
+    "GracefulNodeShutdown": ((21, True), (0, False)),
+    "RotateKubeletServerCertificate": ((12, True),),
+    "TopologyManager": ((18, True), (0, False)),
+}
+
+
+class View:
+    """Typed access to the effective values of a configuration for a kubelet of one minor.
+
+    Every getter returns None when the value is absent without a known default, or has another type: types.py reports
+    that.
+    """
+
+    def __init__(self, config: Mapping[str, Any], minor: int) -> None:
+        self.minor = minor
+        self._config = compare.with_defaults(config) if minor == fields.TABLE_MINOR else config
+
+    def value(self, path: str) -> Any:
+        """Return the effective value at a dotted path."""
+        inside: Any = self._config
+        for key in path.split("."):
+            if not isinstance(inside, dict):
+                return None
+            inside = inside.get(key)
+        field = fields.ALL.get(path)
+        # Where a zero means the default, and the default of this minor is not known, nothing can be said of it.
+        return None if field and field.unset_at(self.minor) == "zero" and compare.is_zero(inside, field) else inside
+
+    def number(self, path: str) -> int | None:
+        """Return an integer."""
+        value = self.value(path)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def text(self, path: str) -> str:
+        """Return a string, empty when there is none."""
+        value = self.value(path)
+        return value if isinstance(value, str) else ""
+
+    def truth(self, path: str) -> bool | None:
+        """Return a boolean."""
+        value = self.value(path)
+        return value if isinstance(value, bool) else None
+
+    def nanoseconds(self, path: str) -> int | None:
+        """Return a duration."""
+        try:
+            return duration.parse(self.text(path))
+        except ValueError:
+            return None
+
+    def texts(self, path: str) -> list[str]:
+        """Return the strings of a list."""
+        value = self.value(path)
+        return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
+
+    def pairs(self, path: str) -> dict[str, str]:
+        """Return the string entries of a map."""
+        value = self.value(path)
+        return {key: entry for key, entry in value.items() if isinstance(entry, str)} if isinstance(value, dict) else {}
+
+    def gate(self, name: str) -> bool:
+        """Return whether a feature gate is on, as far as this configuration tells; gates of the kubelet's local file or
+        flags are not seen.
+        """
+        gates = self.value("featureGates")
+        if isinstance(gates, dict) and isinstance(gates.get(name), bool):
+            return bool(gates[name])
+        return next(default for since, default in _GATES[name] if self.minor >= since)

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Looking up what is known about a field: the table of every field from 1.12 to the newest minor, and the flags that
+hide fields.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import lru_cache
+
+from ..values import paths
+from .field_row import Field
+from .fields_table import FIELDS, FLAGS, NEWEST_MINOR, TABLE_MINOR
+
+__all__ = ["ALL", "FLAGS", "NEWEST_MINOR", "TABLE_MINOR", "Field", "children", "lookup", "nearest", "owner"]
+
+ALL: dict[str, Field] = {field.path: field for field in FIELDS}
+"""Every field by its dotted name."""
+
+
+def lookup(path: str | paths.Path) -> Field | None:
+    """Return the field with exactly this path, or None. List positions match the table's ``[]``."""
+    return ALL.get(path if isinstance(path, str) else paths.field_path(path))
+
+
+def owner(path: str | paths.Path) -> Field | None:
+    """Return the field a place belongs to: the field itself, or the map, list or object that holds a key; None when
+    unknown.
+    """
+    keys = paths.parse(path) if isinstance(path, str) else path
+    for end in range(len(keys), 0, -1):
+        field = ALL.get(paths.field_path(keys[:end]))
+        if field is not None:
+            # A member of a closed object that is no field of its own is unknown, not the object's.
+            return None if end < len(keys) and not _holds_anything(field) else field
+    return None
+
+
+def _holds_anything(field: Field) -> bool:
+    return field.open or field.type == "any" or field.type.startswith(("map[", "list["))
+
+
+@lru_cache(maxsize=None)
+def children(path: str) -> tuple[str, ...]:
+    """Return the names of the members of an object (``""`` for the top level), in order."""
+    start = f"{path}." if path else ""
+    return tuple(
+        sorted(name[len(start) :] for name in ALL if name.startswith(start) and not set(".[") & set(name[len(start) :]))
+    )
+
+
+@lru_cache(maxsize=1024)
+def nearest(path: str) -> str | None:
+    """Return the real field a misspelled path most likely means, or None: another case first, then the same parent,
+    then anywhere.
+    """
+    lowered = {name.lower(): name for name in ALL}
+    if path.lower() in lowered:
+        return lowered[path.lower()]
+    parent, _dot, name = path.rpartition(".")
+    siblings = {child.lower(): child for child in children(parent)}
+    close = difflib.get_close_matches(name.lower(), siblings, n=1, cutoff=0.7)
+    if close:
+        return f"{parent}.{siblings[close[0]]}" if parent else siblings[close[0]]
+    last = {full.rpartition(".")[2].lower(): full for full in sorted(ALL, key=lambda full: -full.count("."))}
+    close = difflib.get_close_matches(name.lower(), last, n=1, cutoff=0.75)
+    return last[close[0]] if close else None

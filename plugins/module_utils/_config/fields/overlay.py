@@ -1,0 +1,75 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Laying one configuration over another."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Mapping
+
+from ..values import paths
+from . import fields
+
+
+class OverlayError(ValueError):
+    """Two layers do not fit together. The text names the path, the cause and the remedy."""
+
+
+def merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``base`` with ``override`` laid over it; neither is changed or shared.
+
+    A null removes the field or key, maps and objects are merged key by key, lists and all other values are replaced.
+    The maps the kubelet replaces as a whole (``evictionHard`` and its kind, see fields-ours.yaml) are replaced as a
+    whole. Raises OverlayError for a mapping over something else or the reverse, and for a null inside a map replaced as
+    a whole.
+    """
+    return _merge(base, override, ())
+
+
+def is_whole(path: paths.Path) -> bool:
+    """Return whether the kubelet replaces the map at this path as a whole."""
+    field = fields.lookup(path)
+    return field is not None and field.whole
+
+
+def _merge(base: Mapping[str, Any], override: Mapping[str, Any], at: paths.Path) -> dict[str, Any]:
+    result = {key: copy.deepcopy(value) for key, value in base.items() if key not in override}
+    for key, value in override.items():
+        path = (*at, key)
+        if value is None:
+            continue
+        old = base.get(key)
+        if old is not None and isinstance(old, Mapping) != isinstance(value, Mapping):
+            raise OverlayError(_clash(path, old, value))
+        if isinstance(value, Mapping):
+            result[key] = _whole(value, path) if is_whole(path) else _merge(old or {}, value, path)
+        else:
+            result[key] = copy.deepcopy(value)
+    return result
+
+
+def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:
+    for key, inner in value.items():
+        if inner is None:
+            raise OverlayError(
+                f"{paths.show((*path, key))} is null, but {paths.show(path)} is replaced as a whole, so there is nothing to remove it from. "
+                f"List every key that {paths.show(path)} should have, or set {paths.show(path)} itself to null."
+            )
+    return copy.deepcopy(dict(value))
+
+
+def _clash(path: paths.Path, old: Any, new: Any) -> str:
+    def kind(value: Any) -> str:
+        return (
+            "a mapping"
+            if isinstance(value, Mapping)
+            else "a list"
+            if isinstance(value, (list, tuple))
+            else f"a {type(value).__name__}"
+        )
+
+    return (
+        f"{paths.show(path)} is {kind(new)} in the new layer and {kind(old)} below it. "
+        f"Give {kind(old)}, or set it to null in this layer to remove it."
+    )

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which fields a kubelet's command line hides from every configuration.
+
+A kubelet applies its flags on top of any configuration, dynamic ones too, and reports success all the same
+(cmd/kubelet/app/server.go kubeletConfigFlagPrecedence). A list or map given by flag replaces the configured one;
+feature gates are merged key by key.
+"""
+
+from __future__ import annotations
+
+from typing import Iterable, Mapping
+
+from ..values import paths
+from . import fields
+
+HIDDEN = "********"
+
+
+def shadows(argv: Iterable[str]) -> dict[str, str]:
+    """Return the shadowed places by path, each with the flag as it was given: ``{"maxPods": "--max-pods=61"}``.
+
+    ``argv`` are the words of the command line, with or without the program. Known are the forms ``--a=b``, ``--a b``
+    and, for a boolean, ``--a``; underscores count as dashes. A flag given several times is shown with all its uses.
+    Secret values are masked.
+    """
+    found: dict[str, list[str]] = {}
+    for name, value in _flags(list(argv)):
+        flag = fields.FLAGS[name]
+        field = fields.ALL[flag.field]
+        if flag.merge == "merge_keys":
+            for pair in value.split(","):
+                key = pair.partition("=")[0].strip()
+                if key:
+                    found.setdefault(paths.show((flag.field, key)), []).append(f"--{name}={pair.strip()}")
+        else:
+            found.setdefault(flag.field, []).append(f"--{name}={HIDDEN if field.secret else value}")
+    return {path: " ".join(uses) for path, uses in found.items()}
+
+
+def shadow_of(path: str, found: Mapping[str, str]) -> str | None:
+    """Return the flag that shadows a path or the field it belongs to, or None."""
+    if path in found:
+        return found[path]
+    return next((flag for name, flag in found.items() if path.startswith((f"{name}.", f"{name}["))), None)
+
+
+def _flags(words: list[str]) -> Iterable[tuple[str, str]]:
+    """Yield the configuration flags among the words with their values."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word == "--":
+            return
+        if not word.startswith("--"):
+            continue
+        name, given, value = word[2:].partition("=")
+        name = name.replace("_", "-")
+        flag = fields.FLAGS.get(name)
+        if flag is None:
+            continue
+        if not given:
+            value = "true"
+            if flag.takes_value:
+                value = words[at] if at < len(words) else ""
+                at += 1
+        yield name, value

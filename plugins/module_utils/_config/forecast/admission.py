@@ -1,0 +1,110 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which pods a kubelet that restarts would take up again, and which it would refuse.
+
+A restarted kubelet admits its pods anew, static ones first, then in the order of their creation (kubelet.go
+HandlePodAdditions). One that finds no room is failed for good (lifecycle/predicate.go). A critical one takes the room
+of others (preemption/preemption.go). The room is what the Node object shows, at the first restart often still the old
+one (kubelet_getters.go getNodeAnyWay): then the next restart, for whatever reason, costs the pods.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Iterable, Mapping, Sequence
+
+from ..values import quantity
+from .allocatable import PODS, RESOURCES
+from .node_usage import Cause, Key, Pod
+
+Room = Mapping[str, Fraction]
+_ONE = Fraction(1)
+_NONE = Fraction(0)
+
+
+def refused(pods: Iterable[Pod], room: Room) -> dict[Key, Cause]:
+    """Return the pods that would not run any more, with the cause; ``room`` is what is allocatable."""
+    admitted: list[Pod] = []
+    lost: dict[Key, Cause] = {}
+    used = dict.fromkeys(room, _NONE)
+
+    def take(pod: Pod, sign: int) -> None:
+        for resource in used:
+            used[resource] += sign * _request(pod, resource)
+
+    for pod in sorted(pods, key=lambda pod: (not pod.static, pod.created, pod.key)):
+        lacking = _lacking(pod, used, room)
+        if lacking and pod.critical:
+            victims = _preempted(lacking, [other for other in admitted if not other.critical])
+            for victim in victims or ():
+                admitted.remove(victim)
+                take(victim, -1)
+                lost[victim.key] = Cause(
+                    f"preempted by a critical pod that has no room otherwise (OutOf{next(iter(lacking))})",
+                    f"for {'/'.join(pod.key)}",
+                )
+            lacking = {} if victims else lacking
+        if lacking:
+            resource = next(iter(lacking))
+            lost[pod.key] = Cause(_reason(resource), f"{_show(resource, room[resource])} allocatable")
+        else:
+            admitted.append(pod)
+            take(pod, 1)
+    return lost
+
+
+def _request(pod: Pod, resource: str) -> Fraction:
+    return _ONE if resource == PODS else pod.requests.get(resource, _NONE)
+
+
+def _lacking(pod: Pod, used: Room, room: Room) -> dict[str, Fraction]:
+    """Return how much of what is missing for a pod, in the order in which the kubelet looks."""
+    short = {
+        resource: used[resource] + _request(pod, resource) - room[resource]
+        for resource in RESOURCES
+        if resource in room
+    }
+    return {resource: amount for resource, amount in short.items() if amount > 0}
+
+
+def _preempted(lacking: Room, pods: Sequence[Pod]) -> list[Pod] | None:
+    """Return the pods that make room (getPodsToPreempt): as few Guaranteed as possible, then as few Burstable; None
+    when all of them would not do.
+    """
+    best_effort, burstable, guaranteed = (
+        [pod for pod in pods if pod.qos == qos] for qos in ("BestEffort", "Burstable", "Guaranteed")
+    )
+    chosen: list[Pod] = []
+    for group, given in ((guaranteed, best_effort + burstable), (burstable, best_effort), (best_effort, [])):
+        need = _less(lacking, [*given, *chosen])
+        left = list(group)
+        while need:
+            if not left:
+                return None
+            pod = min(left, key=lambda pod: _distance(need, pod))
+            left.remove(pod)
+            chosen.append(pod)
+            need = _less(need, [pod])
+    return chosen
+
+
+def _less(need: Room, pods: Sequence[Pod]) -> dict[str, Fraction]:
+    rest = {resource: amount - sum(_request(pod, resource) for pod in pods) for resource, amount in need.items()}
+    return {resource: amount for resource, amount in rest.items() if amount > 0}
+
+
+def _distance(need: Room, pod: Pod) -> tuple[Fraction, Fraction, Fraction, Key]:
+    """Return how badly a pod's room fits the need, then what breaks ties: the smaller pod."""
+    apart = sum((max(amount - _request(pod, resource), _NONE) / amount) ** 2 for resource, amount in need.items())
+    return Fraction(apart), _request(pod, "memory"), _request(pod, "cpu"), pod.key
+
+
+def _reason(resource: str) -> str:
+    if resource == PODS:
+        return "OutOfpods: maxPods or podsPerCore allows fewer pods than there are"
+    return f"OutOf{resource}: the pods request more than would be allocatable"
+
+
+def _show(resource: str, value: Fraction) -> str:
+    return f"{float(value):g}" if resource in (PODS, "cpu") else quantity.show_bytes(value)

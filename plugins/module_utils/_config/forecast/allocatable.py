@@ -1,0 +1,67 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node has for pods under a configuration: Node.status.allocatable."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Mapping
+
+from ..fields.effective_config import View
+from ..rules import eviction
+from ..values import quantity
+
+PODS = "pods"
+RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
+"""In the order in which the kubelet looks for room (noderesources fitsRequest)."""
+_BY_SIGNAL = {"memory": "memory.available", "ephemeral-storage": "nodefs.available"}
+
+
+def allocatable(view: View, capacity: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return what pods may request: capacity less what is reserved and less evictionHard; and how many pods.
+
+    Source: cm/node_container_manager_linux.go GetNodeAllocatableReservation, nodestatus/setters.go MachineInfo.
+    """
+    found = {}
+    hard = {one.signal: one for one in eviction.thresholds(view) if one.field == "evictionHard"}
+    for resource in RESOURCES[1:]:
+        if resource not in capacity:
+            continue
+        threshold = hard.get(_BY_SIGNAL.get(resource, ""))
+        kept_back = reserved(view, resource) + (threshold.amount(capacity[resource]) if threshold else 0)
+        if resource == "memory":
+            kept_back += sum(amount for name, amount in capacity.items() if name.startswith("hugepages-"))
+        found[resource] = max(capacity[resource] - kept_back, Fraction(0))
+    limit = Fraction(view.number("maxPods") or 0)
+    per_core = view.number("podsPerCore") or 0
+    if per_core > 0 and "cpu" in capacity:
+        limit = min(limit, per_core * capacity["cpu"])
+    return {PODS: limit, **found}
+
+
+def reserved(view: View, resource: str) -> Fraction:
+    """Return what kubeReserved and systemReserved keep from pods; reservedSystemCPUs takes the place of both for cpu
+    (cmd/kubelet/app/server.go).
+    """
+    if resource == "cpu" and view.text("reservedSystemCPUs"):
+        return Fraction(_count(view.text("reservedSystemCPUs")))
+    return sum(
+        (_amount(view.pairs(field).get(resource, "0")) for field in ("kubeReserved", "systemReserved")), Fraction(0)
+    )
+
+
+def _amount(text: str) -> Fraction:
+    try:
+        return quantity.parse(text)
+    except ValueError:
+        return Fraction(0)  # refused by a rule of its own
+
+
+def _count(cpus: str) -> int:
+    """Return how many CPUs a list such as ``0-3,8`` names."""
+    found: set[int] = set()
+    for first, last in re.findall(r"([0-9]+)(?:-([0-9]+))?", cpus):
+        found.update(range(int(first), int(last or first) + 1))
+    return len(found)

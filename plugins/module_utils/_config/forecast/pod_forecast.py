@@ -1,0 +1,144 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a change of configuration does to the pods of a node, judged before anything is written.
+
+Only what the change causes counts: a pod that the running configuration would evict or refuse as well is none of its
+doing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Iterator, Mapping
+
+from ..fields import compare
+from ..fields.effective_config import View
+from ..fields.fields import TABLE_MINOR
+from ..rules import eviction
+from ..values.paths import parse
+from . import admission, allocatable, pressure
+from .node_usage import Cause, Load, Pod
+
+EVICTED, REFUSED, UNKNOWN = KINDS = ("evicted", "refused", "unknown")
+_MAP_FIELDS = (
+    "evictionHard",
+    "evictionSoft",
+    "evictionSoftGracePeriod",
+    "evictionMinimumReclaim",
+    "kubeReserved",
+    "systemReserved",
+)
+_CPU_FIELDS = ("cpuManagerPolicy", "cpuManagerPolicyOptions", "reservedSystemCPUs")
+_TOPOLOGY_FIELDS = ("topologyManagerPolicy", "topologyManagerPolicyOptions", "topologyManagerScope")
+_MEMORY_FIELDS = ("memoryManagerPolicy", "reservedMemory")
+FIELDS = (
+    *_MAP_FIELDS,
+    "enforceNodeAllocatable",
+    "maxPods",
+    "podsPerCore",
+    *_CPU_FIELDS,
+    *_TOPOLOGY_FIELDS,
+    *_MEMORY_FIELDS,
+)
+"""The fields that decide who runs."""
+
+
+class Change:
+    """The running and the new configuration of a node, as far as they decide who runs.
+
+    ``changes`` are the rows of the plan: a field that a flag of the kubelet hides stays as it is. The defaults are
+    those of 1.20, which for these fields hold in every minor.
+    """
+
+    def __init__(
+        self, running: Mapping[str, Any], desired: Mapping[str, Any], changes: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
+        hidden = {str(parse(row["path"])[0]) for row in changes if row["shadowed_by"]}
+        self.old = View(running, TABLE_MINOR)
+        self.new = View({**desired, **{name: running.get(name) for name in hidden}}, TABLE_MINOR)
+
+    def touches(self, *fields: str) -> bool:
+        """Return whether one of the fields means something else afterwards."""
+        return any(not compare.same(self.old.value(field), self.new.value(field)) for field in fields or FIELDS)
+
+
+def forecast(change: Change, load: Load) -> dict[str, list[Any]]:
+    """Return the pods of a node by what becomes of them, ``evicted``, ``refused`` and ``unknown``, and ``notes`` on the
+    node itself.
+
+    A row names ``namespace`` and ``pod`` (None where nothing can be said of the whole node), ``uid``, the ``reason``
+    and ``detail``, the numbers of this node.
+    """
+    found: dict[str, list[Any]] = {kind: [] for kind in (*KINDS, "notes")}
+    _evictions(change, load, found)
+    before = admission.refused(load.pods, allocatable.allocatable(change.old, load.capacity))
+    after = admission.refused(load.pods, allocatable.allocatable(change.new, load.capacity))
+    for pod in load.pods:
+        if pod.key in after and pod.key not in before:
+            found[REFUSED].append(_row(pod, after[pod.key]))
+        causes = [Cause(reason, "") for reason in _doubts(change, pod)]
+        if causes and pod.key not in after:
+            found[UNKNOWN].append(_row(pod, *causes))
+    return found
+
+
+def _evictions(change: Change, load: Load, found: dict[str, list[Any]]) -> None:
+    if load.unread:
+        # Without numbers a threshold that is no higher than before is still known to be harmless.
+        if eviction.thresholds(change.old) != eviction.thresholds(change.new) or _less_for_pods(change):
+            found[UNKNOWN].append(
+                _row(
+                    None,
+                    Cause(
+                        "which pods would be evicted is not known: the kubelet's statistics cannot be read", load.unread
+                    ),
+                )
+            )
+        return
+    before, after = pressure.pressure(change.old, load), pressure.pressure(change.new, load)
+    for pod in load.pods:
+        if pod.key in after.evicted and pod.key not in before.evicted:
+            found[EVICTED].append(_row(pod, *after.evicted[pod.key]))
+    found["notes"] += [text for text in after.unmet if text not in before.unmet]
+    found[UNKNOWN] += [_row(None, Cause(text, "")) for text in after.unseen if text not in before.unseen]
+
+
+def _less_for_pods(change: Change) -> bool:
+    return allocatable.reserved(change.new, "memory") > allocatable.reserved(change.old, "memory")
+
+
+def _doubts(change: Change, pod: Pod) -> Iterator[str]:
+    """Yield why nobody can say from the API whether a pod finds its place again."""
+    exclusive = pod.qos == "Guaranteed" and pod.whole_cpus
+    if (
+        exclusive
+        and change.new.text("cpuManagerPolicy") == "static"
+        and (
+            change.touches(*_CPU_FIELDS)
+            or allocatable.reserved(change.old, "cpu") != allocatable.reserved(change.new, "cpu")
+        )
+    ):
+        yield "the CPU manager (static) hands out whole CPUs anew, and only the node knows which are free"
+    if (
+        pod.qos == "Guaranteed"
+        and change.touches(*_MEMORY_FIELDS)
+        and change.new.text("memoryManagerPolicy") == "Static"
+    ):
+        yield "the memory manager (Static) hands out memory by NUMA node anew, and only the node knows what is free"
+    policy = change.new.text("topologyManagerPolicy")
+    if (
+        (exclusive or pod.devices)
+        and change.touches(*_TOPOLOGY_FIELDS)
+        and policy in ("restricted", "single-numa-node")
+    ):
+        yield f"the topology manager ({policy}) refuses what does not fit a NUMA node, and only the node knows what does"
+
+
+def _row(pod: Pod | None, *causes: Cause) -> dict[str, Any]:
+    return {
+        "namespace": pod.namespace if pod else None,
+        "pod": pod.name if pod else None,
+        "uid": pod.uid if pod else None,
+        "reason": "; ".join(cause.reason for cause in causes),
+        "detail": "; ".join(cause.detail for cause in causes if cause.detail),
+    }

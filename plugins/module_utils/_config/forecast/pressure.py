@@ -1,0 +1,132 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which pods a kubelet would evict for its thresholds. Source: pkg/kubelet/eviction/eviction_manager.go, helpers.go.
+
+Each threshold is judged by itself: a pod that goes for memory is not taken to make room on the disk as well.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple, Sequence
+
+from ..fields.effective_config import View
+from ..rules import eviction
+from ..values import quantity
+from . import allocatable
+from .node_usage import Cause, Key, Load, Observed, Pod
+
+# signal: the condition it sets, the resource whose request counts against the usage. Source: helpers.go init.
+_MEMORY, _DISK, _INODES, _PIDS = (
+    ("MemoryPressure", "memory"),
+    ("DiskPressure", "ephemeral-storage"),
+    ("DiskPressure", ""),
+    ("PIDPressure", ""),
+)
+_SIGNALS = {
+    "memory.available": _MEMORY,
+    eviction.ALLOCATABLE_MEMORY: _MEMORY,
+    "nodefs.available": _DISK,
+    "nodefs.inodesFree": _INODES,
+    "imagefs.available": _DISK,
+    "imagefs.inodesFree": _INODES,
+    "containerfs.available": _DISK,
+    "containerfs.inodesFree": _INODES,
+    "pid.available": _PIDS,
+}
+SIGNALS = tuple(_SIGNALS)
+
+
+class Pressure(NamedTuple):
+    """What the thresholds of a configuration do to a node."""
+
+    evicted: dict[Key, list[Cause]]
+    unmet: list[str]
+    """The thresholds that evictions cannot satisfy, in sentences."""
+    unseen: list[str]
+    """The thresholds of whose signals nothing is known, in sentences."""
+
+
+def pressure(view: View, load: Load) -> Pressure:
+    """Return which pods of a node would be evicted under a configuration, and what that would not cure."""
+    found = Pressure({}, [], [])
+    for threshold in eviction.thresholds(view):
+        observed = _observe(threshold.signal, view, load)
+        if observed is None:
+            if threshold.signal != eviction.ALLOCATABLE_MEMORY:
+                found.unseen.append(f"{_name(threshold)}: the kubelet's statistics do not tell this signal")
+            continue
+        if observed.available >= threshold.amount(observed.capacity):
+            continue
+        chosen, enough = _victims(threshold, observed, load.pods)
+        cause = Cause(
+            _reason(threshold),
+            f"{_show(threshold.signal, observed.available)} of {_show(threshold.signal, observed.capacity)} available",
+        )
+        for pod in chosen:
+            found.evicted.setdefault(pod.key, []).append(cause)
+        if not enough:
+            found.unmet.append(
+                f"{_name(threshold)}: not enough is freed by evicting every pod that may be evicted; the node would keep "
+                f"{_SIGNALS[threshold.signal][0]} and take no new pods"
+            )
+    return found
+
+
+def _observe(signal: str, view: View, load: Load) -> Observed | None:
+    """Return what the restarted kubelet would see."""
+    if signal != eviction.ALLOCATABLE_MEMORY:
+        return load.signals.get(signal)
+    if load.pods_memory is None or "memory" not in load.capacity:
+        return None
+    # The limit of the pods' cgroup, which the new configuration sets (GetNodeAllocatableAbsolute).
+    limit = max(load.capacity["memory"] - allocatable.reserved(view, "memory"), Fraction(0))
+    return Observed(max(limit - load.pods_memory, Fraction(0)), limit)
+
+
+def _victims(threshold: eviction.Threshold, observed: Observed, pods: Sequence[Pod]) -> tuple[list[Pod], bool]:
+    """Return the pods that go, one after the other, and whether that is enough."""
+    available, target = observed.available, threshold.target(observed.capacity)
+    chosen: list[Pod] = []
+    for pod in sorted((pod for pod in pods if not pod.critical), key=lambda pod: _rank(pod, threshold.signal)):
+        if available >= target:
+            break
+        chosen.append(pod)
+        available += pod.usage.get(threshold.signal, Fraction(0))
+    return chosen, available >= target
+
+
+def _rank(pod: Pod, signal: str) -> tuple[bool, bool, int, Fraction, Key]:
+    """Return what sorts pods by who goes first: nothing known of it, more used than requested, lower priority, most
+    above its request.
+    """
+    if signal not in pod.usage:
+        return False, False, pod.priority, Fraction(0), pod.key
+    above = pod.usage[signal] - pod.requests.get(_SIGNALS[signal][1], Fraction(0))
+    # For processes there is no request (rankPIDPressure).
+    return True, signal != "pid.available" and above <= 0, pod.priority, -above, pod.key
+
+
+def _name(threshold: eviction.Threshold) -> str:
+    signal = "memory.available" if threshold.signal == eviction.ALLOCATABLE_MEMORY else threshold.signal
+    return f"{threshold.field} {signal} {threshold.value}"
+
+
+def _reason(threshold: eviction.Threshold) -> str:
+    if threshold.signal == eviction.ALLOCATABLE_MEMORY:
+        return f"{_name(threshold)} is more than pods have left of what kubeReserved and systemReserved leave them"
+    reason = f"{_name(threshold)} is more than is available"
+    if _SIGNALS[threshold.signal][0] == "DiskPressure":
+        reason += ", unless deleting unused images and dead containers frees enough"
+    return (
+        f"{reason}; evicted later, if it stays so for {threshold.grace}"
+        if threshold.field == "evictionSoft"
+        else reason
+    )
+
+
+def _show(signal: str, value: Fraction) -> str:
+    return (
+        quantity.show_bytes(value) if signal.endswith(".available") and signal != "pid.available" else str(int(value))
+    )

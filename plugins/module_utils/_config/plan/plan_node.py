@@ -1,0 +1,200 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of one node, computed once for all nodes that are alike."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping, Sequence, Tuple
+
+from ..fields import compare, difftext, fields, overlay, shadow
+from ..fields.field_row import DISRUPT, EFFECTS, FORBIDDEN
+from ..rules import checks, host_values
+from ..rules.problem import REFUSAL, WARNING, Problem
+from ..values import paths
+from ..values.document import DocumentError, check_size, render
+from ..values.identity import variant
+
+Layers = Tuple[Mapping[str, Any], ...]
+
+
+class NodePlan:
+    """What one node should have: the desired configuration, how it differs from the live one and what is wrong with it."""
+
+    def __init__(
+        self,
+        config: dict[str, Any],
+        changes: list[compare.Change],
+        flags: Mapping[str, str],
+        problems: list[Problem],
+        on_assign: list[Problem],
+    ) -> None:
+        self.config = config
+        self.text = render(config)
+        self.variant = variant(config)
+        self.changes = changes
+        self.change_rows = [_change_row(change, flags) for change in changes]
+        self.effect = max((row["effect"] for row in self.change_rows), key=EFFECTS.index, default=None)
+        always = [problem.row() for problem in _sorted(problems)]
+        self._problem_rows = {False: always, True: [problem.row() for problem in _sorted([*problems, *on_assign])]}
+
+    def problem_rows(self, assign: bool) -> list[dict[str, str]]:
+        """Return the problems; those of carrying the change out only when that is going to happen."""
+        return self._problem_rows[assign]
+
+
+class Planner:
+    """Plans nodes, remembering every combination of live variant, layers and flags it has seen."""
+
+    def __init__(self, variants: Mapping[str, Mapping[str, Any]], allow_effect: str, shared: Layers) -> None:
+        self._variants = variants
+        self._allow = allow_effect
+        self._shared = shared
+        self._plans: dict[Any, NodePlan] = {}
+        self._held: list[Layers] = []
+        self._live_problems: dict[tuple[str, int], set[Problem]] = {}
+
+    def plan(self, live: str, minor: int, layers: Layers, argv: Sequence[str] | None) -> NodePlan:
+        """Return the plan of a node that runs variant ``live``; equal layers must be the same objects."""
+        flags = shadow.shadows(argv or ())
+        known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())))
+        if known not in self._plans:
+            # Held, so that no later layer can get the id of one that is gone.
+            self._held.append(layers)
+            self._plans[known] = self._make(live, minor, layers, flags)
+        return self._plans[known]
+
+    def _make(self, live: str, minor: int, layers: Layers, flags: Mapping[str, str]) -> NodePlan:
+        before = self._variants[live]
+        try:
+            desired: dict[str, Any] = dict(before)
+            for layer in layers:
+                desired = overlay.merge(desired, layer)
+            check_size(render(desired), "the desired configuration")
+        except (overlay.OverlayError, DocumentError) as error:
+            cause, _dot, remedy = str(error).partition(". ")
+            return NodePlan(dict(before), [], flags, [Problem(REFUSAL, "", cause, remedy, "layers")], [])
+        changes = compare.changes(before, desired, minor)
+        found = set(checks.problems(desired, minor)) - self._known_harmless(live, minor)
+        for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
+        own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
+        on_assign = [
+            *_too_costly(changes, self._allow),
+            *_dropped(before, desired),
+            *host_values.warnings(changes),
+            *host_values.checkpoint_paths(compare.normalise(desired, minor).items()),
+            *_not_for_all(changes, for_all, own),
+        ]
+        return NodePlan(desired, changes, flags, [*found, *_shadowed(changes, flags)], on_assign)
+
+    def _known_harmless(self, live: str, minor: int) -> set[Problem]:
+        """Return the problems of the live configuration: the running kubelet has proved them harmless."""
+        if (live, minor) not in self._live_problems:
+            self._live_problems[live, minor] = set(checks.problems(self._variants[live], minor))
+        return self._live_problems[live, minor]
+
+
+def _effect(path: str) -> tuple[str, str]:
+    field = fields.owner(path)
+    return (
+        (field.effect, field.reason)
+        if field
+        else (DISRUPT, "the field is not known here, and the change takes a kubelet restart")
+    )
+
+
+def _change_row(change: compare.Change, flags: Mapping[str, str]) -> dict[str, Any]:
+    effect, reason = _effect(change.path)
+    field = fields.owner(change.path)
+    return {
+        "path": change.path,
+        "before": difftext.mask(change.path, change.before),
+        "after": difftext.mask(change.path, change.after),
+        "known": change.known,
+        "effect": effect,
+        "reason": reason,
+        "shadowed_by": shadow.shadow_of(change.path, flags),
+        "machine_specific": bool(field and field.machine),
+    }
+
+
+def _too_costly(changes: list[compare.Change], allow: str) -> Iterator[Problem]:
+    for change in changes:
+        effect, reason = _effect(change.path)
+        if effect == FORBIDDEN:
+            yield Problem(
+                REFUSAL,
+                change.path,
+                f"this field must not be changed on a live node: {reason}",
+                "Leave it out of the configuration.",
+                "effect",
+            )
+        elif EFFECTS.index(effect) > EFFECTS.index(allow):
+            yield Problem(
+                REFUSAL,
+                change.path,
+                f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
+                f"Leave it out, or accept it with allow_effect={effect} (in the roles kubelet_config_allow_effect).",
+                "effect",
+            )
+
+
+def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterator[Problem]:
+    for change in changes:
+        flag = shadow.shadow_of(change.path, flags)
+        if flag:
+            yield Problem(
+                WARNING,
+                change.path,
+                f"the kubelet's flag {flag} wins over any configuration: the change will have no effect",
+                "Remove the flag from the node's kubelet command line, or leave the field out.",
+                "shadowed",
+            )
+
+
+def _dropped(before: Mapping[str, Any], desired: Mapping[str, Any]) -> Iterator[Problem]:
+    for field in fields.ALL.values():
+        old, new = before.get(field.path), desired.get(field.path)
+        # With mergeDefaultEvictionSettings (1.33) the kubelet itself fills the map up.
+        if (
+            not field.whole
+            or not isinstance(old, Mapping)
+            or not isinstance(new, Mapping)
+            or not new
+            or desired.get("mergeDefaultEvictionSettings") is True
+        ):
+            continue
+        gone = sorted(set(old) - set(new))
+        if gone:
+            keys = ", ".join(f"{key} ({old[key]})" for key in gone)
+            yield Problem(
+                WARNING,
+                field.path,
+                f"the map is replaced as a whole, and these keys are not repeated: {keys}",
+                "Repeat them to keep them; they are off otherwise.",
+                "whole-map",
+            )
+
+
+def _not_for_all(
+    changes: list[compare.Change], for_all: Sequence[Mapping[str, Any]], own: Sequence[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    for path in sorted({str(paths.parse(change.path)[0]) for change in changes}):
+        field = fields.ALL.get(path)
+        if (
+            field is not None
+            and field.machine
+            and any(layer.get(path) is not None for layer in for_all)
+            and not any(path in layer for layer in own)
+        ):
+            yield Problem(
+                WARNING,
+                path,
+                "the value belongs to one machine, but the configuration for all nodes sets it",
+                "Set it for each node instead, unless it really is the same on all.",
+                "machine-specific",
+            )
+
+
+def _sorted(problems: list[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))

@@ -1,0 +1,177 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan told to machines (summary) and to people (lines)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any, Iterator, Mapping
+
+from ..fields import compare, difftext, fields
+from ..fields.field_row import EFFECTS
+from ..rules.problem import REFUSAL, WARNING
+
+_SHOWN_NODES = 5
+
+
+def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the counts of a plan, which nodes get which variant and in what the variants differ."""
+    rows = plan["nodes"]
+    changing = [row for row in rows.values() if row["action"] != "none"]
+    severities = Counter(problem["severity"] for row in rows.values() for problem in row["problems"])
+    effects = Counter(row["effect"] for row in changing)
+    by_variant: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        if row["variant"] is not None:
+            by_variant.setdefault(row["variant"], []).append(name)
+    return {
+        "nodes": len(rows),
+        "to_change": len(changing),
+        "unchanged": len(rows) - len(changing),
+        "variants": len(by_variant),
+        "refusals": severities[REFUSAL],
+        "warnings": severities[WARNING],
+        "by_effect": {effect: effects[effect] for effect in EFFECTS if effects[effect]},
+        "nodes_by_variant": by_variant,
+        "differences": differences(plan["variants"]),
+    }
+
+
+def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the paths in which variants differ, with the value of each variant (None: absent) and whether it belongs
+    to one machine.
+    """
+    if len(variants) < 2:
+        return []
+    # TABLE_MINOR + 1: no defaults are filled in, so that only what the configurations say is compared.
+    values = {name: compare.normalise(config, fields.TABLE_MINOR + 1) for name, config in variants.items()}
+    found = []
+    for path in sorted({path for config in values.values() for path in config}):
+        given = {name: config.get(path) for name, config in values.items()}
+        first = next(iter(given.values()))
+        if not all(compare.same(first, value) for value in given.values()):
+            field = fields.owner(path)
+            shown = {name: difftext.mask(path, value) for name, value in given.items()}
+            found.append({"path": path, "machine_specific": bool(field and field.machine), "values": shown})
+    return found
+
+
+def lines(plan: Mapping[str, Any]) -> list[str]:
+    """Return a plan for people: a block for all nodes with the same to do, whatever their variants, then why variants
+    differ, then the sum.
+    """
+    groups: dict[str, list[str]] = {}
+    written: dict[tuple[int, int], str] = {}
+    for name, row in plan["nodes"].items():
+        # Rows of nodes that are alike share their lists, so each is written out for comparison only once.
+        shared = (id(row["changes"]), id(row["problems"]))
+        if shared not in written:
+            written[shared] = json.dumps([row["changes"], row["problems"]], sort_keys=True)
+        groups.setdefault(f"{row['action']} {row['effect']} {written[shared]}", []).append(name)
+    text = [line for names in groups.values() for line in _block(plan["nodes"], names)]
+    text += _why(plan["summary"]["differences"])
+    text.append(_sum(plan))
+    return text
+
+
+def refusals(plan: Mapping[str, Any]) -> str:
+    """Return why a plan is refused: each reason once, with all nodes it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for name, row in plan["nodes"].items():
+        for problem in row["problems"]:
+            if problem["severity"] == REFUSAL:
+                reasons.setdefault(_told(problem), []).append(name)
+    return "\n".join(
+        [
+            "the plan is refused, nothing was written.",
+            *(f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items()),
+        ]
+    )
+
+
+def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return Ansible's ``diff`` of a plan: an entry for each pair of live and desired configuration, secrets masked."""
+    pairs: dict[tuple[str, str], list[str]] = {}
+    for name, row in plan["nodes"].items():
+        if row["action"] != "none":
+            pairs.setdefault((row["live_variant"], row["variant"]), []).append(name)
+    return [
+        difftext.diff(
+            current["variants"][live],
+            plan["variants"][desired],
+            f"live on {shown_nodes(names)}",
+            f"desired on {shown_nodes(names)}",
+        )
+        for (live, desired), names in pairs.items()
+    ]
+
+
+def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
+    row = rows[names[0]]
+    configmaps = sorted({rows[name]["configmap"] or "" for name in names})
+    target = configmaps[0] if len(configmaps) == 1 else f"{len(configmaps)} variants"
+    yield f"{shown_nodes(names)}: " + (
+        "no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}"
+    )
+    for change in row["changes"]:
+        yield f"  {_change(change)}"
+    for problem in row["problems"]:
+        word = "REFUSED" if problem["severity"] == REFUSAL else "warning"
+        yield f"  {word}: {_told(problem)}"
+
+
+def _told(problem: Mapping[str, Any]) -> str:
+    path = f"{problem['path']}: " if problem["path"] else ""
+    return f"{path}{problem['message']}. {problem['remedy']}"
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    before, after = shown_value(change["before"]), shown_value(change["after"])
+    if change["before"] is None:
+        text = f"+ {change['path']}: {after}"
+    elif change["after"] is None:
+        text = f"- {change['path']}: {before}"
+    else:
+        text = f"~ {change['path']}: {before} -> {after}"
+    text += f"   [{change['effect']}] {change['reason']}"
+    return f"{text}   (no effect: {change['shadowed_by']})" if change["shadowed_by"] else text
+
+
+def shown_value(value: Any) -> str:
+    """Return a value on one line."""
+    return value if isinstance(value, str) and value and "\n" not in value else json.dumps(value, ensure_ascii=False)
+
+
+def shown_nodes(names: list[str], noun: str = "node") -> str:
+    """Return how many nodes, or what the noun says, there are, and the names of the first."""
+    shown = ", ".join(names[:_SHOWN_NODES])
+    more = f" and {len(names) - _SHOWN_NODES} more" if len(names) > _SHOWN_NODES else ""
+    return f"{counted(len(names), noun)} ({shown}{more})"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _why(found: list[dict[str, Any]]) -> Iterator[str]:
+    if found:
+        yield "variants differ in:"
+    for row in found:
+        values = [
+            f"{shown_value(value) if value is not None else 'absent'} ({name})" for name, value in row["values"].items()
+        ]
+        more = f" and {len(values) - _SHOWN_NODES} more" if len(values) > _SHOWN_NODES else ""
+        mark = " (belongs to one machine)" if row["machine_specific"] else ""
+        yield f"  {row['path']}{mark}: {', '.join(values[:_SHOWN_NODES])}{more}"
+
+
+def _sum(plan: Mapping[str, Any]) -> str:
+    counts = plan["summary"]
+    text = (
+        f"plan: {counted(counts['nodes'], 'node')}, {counts['to_change']} to change, {counts['unchanged']} unchanged, "
+        f"{counted(counts['variants'], 'variant')}, {counted(counts['refusals'], 'refusal')}, {counted(counts['warnings'], 'warning')}"
+    )
+    return f"{text}; REFUSED, nothing may be written" if plan["refused"] else text

@@ -1,0 +1,21 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that can be said against a configuration without looking at a host."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..fields.effective_config import View
+from . import fatal, rules, types
+from .problem import Problem
+
+__all__ = ["Problem", "problems"]
+
+
+def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
+    """Return the problems of a complete configuration for a kubelet of this minor: refusals first, then by path."""
+    view = View(config, minor)
+    found = {*types.check(config, minor), *rules.check(view), *fatal.check(view)}
+    return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))

@@ -1,0 +1,165 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Eviction thresholds. Source: pkg/kubelet/eviction/helpers.go ParseThresholdConfig; any error in it kills the kubelet
+at start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Iterator
+
+from ..fields.effective_config import View
+from ..values import duration, paths, quantity
+from .problem import REFUSAL, Problem
+
+ALLOCATABLE_MEMORY = "allocatableMemory.available"
+"""What is left of the memory that pods may use together; the kubelet holds evictionHard's memory.available against it
+too.
+"""
+_SIGNALS = (
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+    ALLOCATABLE_MEMORY,
+    "pid.available",
+)
+_SIGNALS_SINCE_29 = ("containerfs.available", "containerfs.inodesFree")
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """One threshold as the eviction manager works with it."""
+
+    field: str
+    """evictionHard or evictionSoft."""
+    signal: str
+    value: str
+    """As the configuration gives it: a quantity or a percentage."""
+    reclaim: str = "0"
+    grace: str = ""
+
+    def amount(self, capacity: Fraction) -> Fraction:
+        """Return below how much of the signal pods are evicted; the signal's capacity is what percentages are of."""
+        return amount(self.value, capacity)
+
+    def target(self, capacity: Fraction) -> Fraction:
+        """Return how much has to be there before evictions end."""
+        return self.amount(capacity) + amount(self.reclaim, capacity)
+
+
+def thresholds(view: View) -> list[Threshold]:
+    """Return the thresholds in force, those for pods' allocatable memory among them (addAllocatableThresholds); what
+    check() refuses is left out.
+    """
+    reclaim, grace = view.pairs("evictionMinimumReclaim"), view.pairs("evictionSoftGracePeriod")
+    found = [
+        Threshold(
+            field, signal, value, reclaim.get(signal, "0"), grace.get(signal, "") if field == "evictionSoft" else ""
+        )
+        for field in ("evictionHard", "evictionSoft")
+        for signal, value in sorted(view.pairs(field).items())
+        if value not in _OFF
+    ]
+    if "pods" in view.texts("enforceNodeAllocatable"):
+        found += [
+            Threshold(one.field, ALLOCATABLE_MEMORY, one.value, one.reclaim)
+            for one in found
+            if (one.field, one.signal) == ("evictionHard", "memory.available")
+        ]
+    return [one for one in found if _is_amount(one.value) and _is_amount(one.reclaim)]
+
+
+# A threshold that says nothing (parseThresholdStatement).
+_OFF = ("0%", "100%")
+
+
+def amount(value: str, capacity: Fraction) -> Fraction:
+    """Return what a quantity, or a percentage of the capacity, comes to. Raises ValueError for anything else."""
+    percentage = quantity.parse_percentage(value)
+    return quantity.parse(value) if percentage is None else capacity * percentage / 100
+
+
+def _is_amount(value: str) -> bool:
+    try:
+        amount(value, Fraction(0))
+    except ValueError:
+        return False
+    return True
+
+
+def signals(minor: int) -> tuple[str, ...]:
+    """Return the eviction signals a kubelet of this minor knows."""
+    return _SIGNALS + (_SIGNALS_SINCE_29 if minor >= 29 else ())
+
+
+def check(view: View) -> Iterator[Problem]:
+    """Yield a refusal for every signal, threshold and grace period that the kubelet would die of."""
+    for field in ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"):
+        for signal, value in view.pairs(field).items():
+            path = paths.show((field, signal))
+            if signal not in signals(view.minor):
+                yield _refuse(path, f"unsupported eviction signal {signal}", _signal_remedy(signal, view.minor))
+            elif field == "evictionSoftGracePeriod":
+                yield from _grace_period(path, value)
+            else:
+                yield from _threshold(path, signal, value, field == "evictionMinimumReclaim")
+    periods = view.pairs("evictionSoftGracePeriod")
+    for signal in view.pairs("evictionSoft"):
+        if signal not in periods:
+            yield _refuse(
+                paths.show(("evictionSoft", signal)),
+                f"grace period must be specified for the soft eviction threshold {signal}",
+                f'Add it: evictionSoftGracePeriod: {{"{signal}": "1m30s"}}. These maps are replaced as a whole, so repeat their other keys.',
+            )
+
+
+def _refuse(path: str, message: str, remedy: str) -> Problem:
+    return Problem(REFUSAL, path, message, remedy, "eviction")
+
+
+def _signal_remedy(signal: str, minor: int) -> str:
+    bare = signal.rstrip("<>= ").strip()
+    if bare != signal and bare in signals(minor):
+        return f"Write {bare} without an operator; it is always `<`."
+    same = next((name for name in signals(minor) if name.lower() == signal.lower()), None)
+    return f"Write {same}." if same else f"Use one of {', '.join(signals(minor))}."
+
+
+def _grace_period(path: str, value: str) -> Iterator[Problem]:
+    try:
+        if duration.parse(value) >= 0:
+            return
+        message = f"invalid eviction grace period specified: {value}, must be a positive value"
+    except ValueError as error:
+        message = str(error)
+    yield _refuse(path, message, 'Write a Go duration with its unit, such as "1m30s".')
+
+
+def _threshold(path: str, signal: str, value: str, reclaim: bool) -> Iterator[Problem]:
+    remedy = 'Write a quantity such as "100Mi" or a percentage such as "10%".'
+    if value[:1] in ("<", ">", "="):
+        remedy = f'Write only the amount, without an operator: "{value.lstrip("<>= ")}".'
+    try:
+        percentage = quantity.parse_percentage(value)
+        amount = None if percentage is not None else quantity.parse(value)
+    except ValueError as error:
+        yield _refuse(path, str(error), remedy)
+        return
+    kind = "eviction percentage minimum reclaim" if reclaim else "eviction percentage threshold"
+    if percentage is not None and (percentage < 0 or (reclaim and percentage == 0)):
+        yield _refuse(path, f"{kind} {signal} must be positive: {value}", remedy)
+    elif percentage is not None and percentage > 100:
+        yield _refuse(path, f"{kind} {signal} must be <= 100%: {value}", remedy)
+    elif amount is not None and amount < 0 and reclaim:
+        yield _refuse(path, f"negative eviction minimum reclaim specified for {signal}", remedy)
+    elif amount is not None and amount <= 0 and not reclaim:
+        yield _refuse(
+            path,
+            f"eviction threshold {signal} must be positive: {value}",
+            'To switch a threshold off, write "0%" or leave its key out.',
+        )

@@ -1,0 +1,279 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What passes a kubelet's validation and then kills it, or is silently ignored: refused before anything is written.
+
+The native trial is no help here: a kubelet that dies before its sync loop starts never reads the Node again, and a
+crash-looping configuration even becomes last-known-good. Source: the code that reads each field in Kubernetes 1.20,
+named at the rule. Rules hold for every minor unless they say otherwise.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Iterator
+
+from ..fields.effective_config import View
+from ..values import paths, quantity
+from . import eviction
+from .problem import REFUSAL, Problem
+
+VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
+
+CIPHERS = frozenset(
+    (
+        "TLS_AES_128_GCM_SHA256",
+        "TLS_AES_256_GCM_SHA384",
+        "TLS_CHACHA20_POLY1305_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
+        "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
+        "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+        "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+        "TLS_ECDHE_RSA_WITH_RC4_128_SHA",
+        "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+        "TLS_RSA_WITH_AES_128_CBC_SHA",
+        "TLS_RSA_WITH_AES_128_CBC_SHA256",
+        "TLS_RSA_WITH_AES_128_GCM_SHA256",
+        "TLS_RSA_WITH_AES_256_CBC_SHA",
+        "TLS_RSA_WITH_AES_256_GCM_SHA384",
+        "TLS_RSA_WITH_RC4_128_SHA",
+    )
+)
+
+
+def check(view: View) -> Iterator[Problem]:
+    """Yield a refusal for every value that a kubelet of this minor would not survive."""
+    for rule in (
+        _gate,
+        _run_once,
+        eviction.check,
+        _reserved,
+        _qos_reserved,
+        _choices,
+        _static_cpu_policy,
+        _tls,
+        _log_files,
+        _log_size,
+        _sysctls,
+        _addresses,
+    ):
+        yield from rule(view)
+
+
+def _refuse(path: str, message: str, remedy: str, rule: str) -> Problem:
+    return Problem(REFUSAL, path, message, remedy, rule)
+
+
+def _gate(view: View) -> Iterator[Problem]:
+    # cmd/kubelet/app/options/options.go: fatal with --dynamic-config-dir, on every start, for good. The gate is gone in
+    # 1.26.
+    gates = view.value("featureGates")
+    if view.minor < 26 and isinstance(gates, dict) and gates.get("DynamicKubeletConfig") is False:
+        yield _refuse(
+            "featureGates.DynamicKubeletConfig",
+            "the DynamicKubeletConfig feature gate must be enabled in order to use the --dynamic-config-dir flag: "
+            "the kubelet would crash at every start and could not be reached through the API any more",
+            "Remove it. To leave dynamic configuration, remove the node's config source, then the flag.",
+            "dynamic-gate-off",
+        )
+
+
+def _run_once(view: View) -> Iterator[Problem]:
+    # cmd/kubelet/app/server.go: no sync loop is started, the process ends after one pass and is started again.
+    if view.truth("runOnce"):
+        yield _refuse(
+            "runOnce",
+            "the kubelet would run its pods once, never read its configuration source again and exit, over and over",
+            "Remove runOnce.",
+            "run-once",
+        )
+
+
+def _reserved(view: View) -> Iterator[Problem]:
+    # cmd/kubelet/app/server.go parseResourceList
+    for field in ("kubeReserved", "systemReserved"):
+        for name, amount in view.pairs(field).items():
+            path = paths.show((field, name))
+            if name not in ("cpu", "memory", "ephemeral-storage", "pid"):
+                yield _refuse(
+                    path,
+                    f'cannot reserve "{name}" resource',
+                    "Reserve cpu, memory, ephemeral-storage or pid.",
+                    "reserved-resource",
+                )
+                continue
+            try:
+                value = quantity.parse(amount)
+            except ValueError as error:
+                yield _refuse(
+                    path,
+                    f'failed to parse quantity "{amount}" for "{name}" resource: {error}',
+                    'Write a quantity such as "500m" or "1Gi".',
+                    "reserved-resource",
+                )
+                continue
+            if value < 0:
+                yield _refuse(
+                    path,
+                    f'resource quantity for "{name}" cannot be negative: {amount}',
+                    "Give 0 or more.",
+                    "reserved-resource",
+                )
+
+
+def _qos_reserved(view: View) -> Iterator[Problem]:
+    # pkg/kubelet/cm/qos_container_manager / helpers.go ParseQOSReserved
+    for name, amount in view.pairs("qosReserved").items():
+        path = paths.show(("qosReserved", name))
+        if name != "memory":
+            yield _refuse(
+                path, f'cannot reserve "{name}" resource', "Only memory can be reserved by QoS class.", "qos-reserved"
+            )
+        elif not re.fullmatch(r"[0-9]+%", amount, re.ASCII) or int(amount[:-1]) > 100:
+            yield _refuse(
+                path,
+                f"percentage expected, got '{amount}'",
+                'Write a whole percentage from "0%" to "100%".',
+                "qos-reserved",
+            )
+
+
+# field, allowed values, what the kubelet says. Sources: cm/cpumanager/cpu_manager.go, cmd/kubelet/app/auth.go,
+# kubelet.go, cm/cgroup_manager_linux.go.
+_CHOICES = (
+    ("cpuManagerPolicy", ("none", "static"), 'unknown policy: "{}"'),
+    ("authorization.mode", ("Webhook", "AlwaysAllow"), "unknown authorization mode {}"),
+    (
+        "configMapAndSecretChangeDetectionStrategy",
+        ("Get", "Cache", "Watch"),
+        "unknown configmap and secret manager mode: {}",
+    ),
+    ("cgroupDriver", ("cgroupfs", "systemd"), "invalid cgroup manager configuration: {}"),
+)
+
+
+def _choices(view: View) -> Iterator[Problem]:
+    for path, allowed, message in _CHOICES:
+        value = view.text(path)
+        if value and value not in allowed:
+            near = next((word for word in allowed if word.lower() == value.lower()), None)
+            yield _refuse(
+                path, message.format(value), f"Write {near}." if near else f"Use one of {', '.join(allowed)}.", "choice"
+            )
+
+
+def _static_cpu_policy(view: View) -> Iterator[Problem]:
+    # pkg/kubelet/cm/cpumanager/cpu_manager.go NewManager
+    if view.text("cpuManagerPolicy") != "static" or view.text("reservedSystemCPUs"):
+        return
+    for field in ("kubeReserved", "systemReserved"):
+        try:
+            if quantity.parse(view.pairs(field).get("cpu", "0")) > 0:
+                return
+        except ValueError:
+            return  # reported by its own rule
+    yield _refuse(
+        "cpuManagerPolicy",
+        "the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero",
+        "Set kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs.",
+        "static-cpu-policy",
+    )
+
+
+def _tls(view: View) -> Iterator[Problem]:
+    # staging/src/k8s.io/component-base/cli/flag/ciphersuites_flag.go
+    version = view.text("tlsMinVersion")
+    if version and version not in VERSIONS:
+        yield _refuse(
+            "tlsMinVersion", f'unknown tls version "{version}"', f"Use one of {', '.join(VERSIONS)}.", "tls-version"
+        )
+    for position, name in enumerate(view.texts("tlsCipherSuites")):
+        if name not in CIPHERS:
+            yield _refuse(
+                paths.show(("tlsCipherSuites", position)),
+                f"Cipher suite {name} not supported or doesn't exist",
+                "Use Go's names, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.",
+                "tls-cipher",
+            )
+
+
+def _log_files(view: View) -> Iterator[Problem]:
+    # pkg/kubelet/logs/container_log_manager.go NewContainerLogManager; with a CRI runtime
+    value = view.number("containerLogMaxFiles")
+    if value is not None and value <= 1:
+        yield _refuse("containerLogMaxFiles", f"invalid MaxFiles {value}, must be > 1", "Give 2 or more.", "log-files")
+
+
+def _log_size(view: View) -> Iterator[Problem]:
+    value = view.text("containerLogMaxSize")
+    if not value:
+        return
+    try:
+        problem = "" if quantity.parse(value).denominator == 1 else "invalid max log size"
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        yield _refuse(
+            "containerLogMaxSize",
+            f'failed to parse container log max size "{value}": {problem}',
+            'Write whole bytes as a quantity, such as "10Mi".',
+            "log-size",
+        )
+
+
+_SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]", re.ASCII)
+_NAMESPACED = ("kernel.shm", "kernel.msg", "fs.mqueue.", "net.")
+
+
+def _sysctls(view: View) -> Iterator[Problem]:
+    # pkg/kubelet/sysctl/whitelist.go NewWhitelist, namespace.go
+    for position, given in enumerate(view.texts("allowedUnsafeSysctls")):
+        path = paths.show(("allowedUnsafeSysctls", position))
+        # From 1.23 on a slash may part the words as well.
+        pattern = given.replace("/", ".") if view.minor >= 23 else given
+        if len(pattern) > 253 or not _SYSCTL.fullmatch(pattern):
+            yield _refuse(
+                path,
+                f'sysctl "{given}" must have at most 253 characters and match regex {_SYSCTL.pattern}',
+                'Write a sysctl name or a pattern that ends in "*", such as "net.core.*".',
+                "sysctl",
+            )
+        elif pattern.rstrip("*") != "kernel.sem" and not pattern.rstrip("*").startswith(_NAMESPACED):
+            yield _refuse(
+                path,
+                f'the sysctls "{given}" are not known to be namespaced',
+                "Only kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.* and net.* can be allowed.",
+                "sysctl",
+            )
+
+
+def _addresses(view: View) -> Iterator[Problem]:
+    # An address that Go cannot parse is dropped without an error: DNS entries vanish, a server listens on every
+    # interface.
+    named: list[tuple[paths.Path, str]] = [
+        (("clusterDNS", position), value) for position, value in enumerate(view.texts("clusterDNS"))
+    ]
+    named += [((field,), view.text(field)) for field in ("address", "healthzBindAddress") if view.text(field)]
+    for path, value in named:
+        try:
+            ipaddress.ip_address(value)
+        except ValueError:
+            yield _refuse(
+                paths.show(path),
+                f'"{value}" is not an IP address; the kubelet would silently do without it',
+                "Write an IPv4 or IPv6 address.",
+                "address",
+            )

@@ -1,0 +1,233 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names and types of fields, judged as the kubelet's JSON decoder judges them.
+
+Source: pkg/kubelet/kubeletconfig/util/codec (strict, then lenient decoding) and the Go types of KubeletConfiguration
+v1beta1. A type error makes the whole document unloadable; an unknown name is silently ignored, which is worse.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Iterator, Mapping
+
+from ..fields import fields
+from ..fields.field_row import Field
+from ..values import duration, paths
+from ..values.document import API_VERSION, KIND
+from .problem import REFUSAL, WARNING, Problem
+
+_LIMITS = {"int32": 2**31, "int64": 2**63}
+_BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
+
+
+def check(config: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+    """Yield what is wrong with names and types for a kubelet of this minor. Nulls are passed over: they stand for
+    absence.
+    """
+    for key, wanted in (("kind", KIND), ("apiVersion", API_VERSION)):
+        if key in config and config[key] != wanted:
+            yield Problem(
+                REFUSAL,
+                key,
+                f"{key} is {_show(config[key])}, which a kubelet cannot load",
+                f"Write `{key}: {wanted}` or leave it out.",
+                "header",
+            )
+    for key, value in config.items():
+        if key not in ("kind", "apiVersion"):
+            yield from _check_field((key,), value, minor)
+
+
+def _check_field(at: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
+    if value is None:
+        return
+    field = fields.lookup(at)
+    if field is None:
+        above = fields.lookup(at[:-1])
+        if above is None or not above.open:
+            yield _unknown(at, minor)
+        return
+    if not field.exists_at(minor):
+        yield _other_version(field, at, minor)
+        return
+    if field.type == "object":
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                yield from _check_field((*at, key), inner, minor)
+        else:
+            members = ", ".join(fields.children(field.path)) or "see the Kubernetes reference"
+            yield _wrong(at, value, "a mapping", f"Write its members below it: {members}.", field)
+    else:
+        yield from _check_value(field.type, at, value, field, minor)
+
+
+def _check_value(kind: str, at: paths.Path, value: Any, field: Field, minor: int) -> Iterator[Problem]:
+    if kind.startswith("list["):
+        if not isinstance(value, list):
+            yield _wrong(at, value, "a list", "Write a list, also for one entry: `[value]`.", field)
+        for position, inner in enumerate(value if isinstance(value, list) else ()):
+            if kind == "list[object]":
+                yield from _check_element((*at, position), inner, field, minor)
+            else:
+                yield from _check_value(kind[5:-1], (*at, position), inner, field, minor)
+    elif kind.startswith("map["):
+        if not isinstance(value, Mapping):
+            yield _wrong(at, value, "a mapping", "Write `key: value` lines below it.", field)
+        for key, inner in value.items() if isinstance(value, Mapping) else ():
+            if inner is not None:
+                yield from _check_value(kind[len("map[string]") :], (*at, key), inner, field, minor)
+    elif kind != "any":
+        yield from _SCALARS[kind](at, value, field)
+
+
+def _check_element(at: paths.Path, value: Any, field: Field, minor: int) -> Iterator[Problem]:
+    if not isinstance(value, Mapping):
+        yield _wrong(at, value, "a mapping", "Write each entry as `key: value` lines.", field)
+        return
+    for key, inner in value.items():
+        yield from _check_field((*at, key), inner, minor)
+
+
+def _bool(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
+    if isinstance(value, bool):
+        return
+    remedy = "Write true or false without quotes."
+    if isinstance(value, str) and value.lower() in _BOOL_WORDS:
+        remedy = f"{remedy} {_TEMPLATES}"
+    yield _wrong(at, value, "a boolean", remedy, field)
+
+
+def _integer(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
+    limit = _LIMITS["int64" if field.type == "int64" else "int32"]
+    if isinstance(value, bool) or not isinstance(value, int):
+        remedy = "Write a whole number."
+        if isinstance(value, str) and value.strip().lstrip("+-").isdigit():
+            remedy = f"Write {value.strip()} without quotes. {_TEMPLATES}"
+        elif isinstance(value, float) and value.is_integer():
+            remedy = f"Write {int(value)} without a decimal point."
+        yield _wrong(at, value, "a whole number", remedy, field)
+    elif not -limit <= value < limit:
+        yield Problem(
+            REFUSAL,
+            paths.show(at),
+            f"{value} is too large for the field; the kubelet could not load the configuration",
+            f"Give a number from {-limit} to {limit - 1}.",
+            "type",
+        )
+
+
+def _float(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        yield _wrong(at, value, "a number", f"Write a number without quotes. {_TEMPLATES}", field)
+
+
+def _string(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
+    if not isinstance(value, str):
+        quoted = "" if isinstance(value, (list, Mapping)) or field.secret else f': "{_plain(value)}"'
+        yield _wrong(at, value, "a string", f"Put it in quotes{quoted}.", field)
+
+
+def _quantity(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        yield _wrong(at, value, "a quantity", 'Write a quantity such as "1Gi".', field)
+
+
+def _duration(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
+    if not isinstance(value, str):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        yield _wrong(
+            at,
+            value,
+            "a duration",
+            f'Write a Go duration with its unit in quotes, such as "{_plain(value)}s" for seconds.'
+            if number
+            else 'Write a Go duration, such as "1m30s".',
+            field,
+        )
+        return
+    try:
+        duration.parse(value)
+    except ValueError as error:
+        yield Problem(
+            REFUSAL,
+            paths.show(at),
+            str(error),
+            'Write a Go duration: numbers with the units h, m, s, ms, us or ns, such as "1m30s".',
+            "type",
+        )
+
+
+_SCALARS: dict[str, Callable[[paths.Path, Any, Field], Iterator[Problem]]] = {
+    "bool": _bool,
+    "int32": _integer,
+    "int64": _integer,
+    "float": _float,
+    "string": _string,
+    "duration": _duration,
+    "quantity": _quantity,
+}
+_TEMPLATES = (
+    "A Jinja template yields a string unless ansible-core is 2.19 or jinja2_native is on: "
+    "then give the whole configuration as a YAML text block (`|`) instead."
+)
+
+
+def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -> Problem:
+    shown = "" if field.secret else f" {_show(value)}"
+    return Problem(
+        REFUSAL,
+        paths.show(at),
+        f"{_kind(value)}{shown} where the kubelet wants {wanted}; it could not load the configuration",
+        remedy,
+        "type",
+    )
+
+
+def _unknown(at: paths.Path, minor: int) -> Problem:
+    near = fields.nearest(paths.field_path(at))
+    newest = fields.NEWEST_MINOR
+    severity = REFUSAL if minor <= newest else WARNING
+    consequence = "; kubelets ignore it silently" if minor <= newest else f", and nothing is known here of 1.{minor}"
+    message = f"no kubelet up to 1.{newest} knows this field{consequence}"
+    remedy = (
+        f"Did you mean {near}?"
+        if near
+        else "Check the name in the Kubernetes reference of KubeletConfiguration v1beta1, or remove it."
+    )
+    return Problem(severity, paths.show(at), message, remedy, "unknown-field")
+
+
+def _other_version(field: Field, at: paths.Path, minor: int) -> Problem:
+    if field.since is not None and minor < field.since:
+        return Problem(
+            REFUSAL,
+            paths.show(at),
+            f"the field exists from 1.{field.since} on; this kubelet is 1.{minor} and would ignore it silently",
+            "Remove it for this node, or upgrade the node first.",
+            "field-too-new",
+        )
+    return Problem(
+        REFUSAL,
+        paths.show(at),
+        f"the field was removed after 1.{field.until}; this kubelet is 1.{minor} and would ignore it silently",
+        "Remove it (in an override: set it to null).",
+        "field-removed",
+    )
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "a mapping"
+    names = {bool: "the boolean", int: "the number", float: "the number", str: "the string", list: "a list"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _show(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, default=str)

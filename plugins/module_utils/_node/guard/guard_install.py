@@ -1,0 +1,151 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Putting the guard on a node: its program as a folder of plain files, its service, and the step in the kubelet's unit;
+and taking it away.
+
+The program is this very code: the modules that are loaded here are written there, so that both always agree.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib import util
+from typing import Any, Callable, NamedTuple
+
+from ..system import files
+from ..unit.unit import Unit
+from . import guard_main
+
+PACKAGE = "livenodes_kubelet"
+SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
+WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{guard_main.SERVICE}"
+MAIN = f"""import os
+import sys
+
+from {PACKAGE}._node.guard.guard_main import main
+
+sys.exit(main(os.path.dirname(os.path.abspath(__file__)), sys.argv[1:]))
+"""
+
+
+class Change(NamedTuple):
+    """One file that differs from what it is to be; None: not there."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+def program() -> dict[str, bytes]:
+    """Return the guard's files by their path below its folder."""
+    # They travel with the guard, which loads them only when they are needed; so does the module, whose restart of the
+    # kubelet is waited for.
+    from ..system import binary, kubeconfig  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
+    from . import status_reporter  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
+
+    above = __name__.rsplit(".", 3)[0]
+    found = {"__main__.py": MAIN.encode(), f"{PACKAGE}/__init__.py": b""}
+    for name in sorted(sys.modules):
+        relative = name[len(above) + 1 :]
+        if name.startswith(f"{above}.") and f"{relative}.".startswith(("_node.", "_config.")):
+            spec = util.find_spec(name)
+            source = spec.loader.get_source(name) if spec and spec.loader else None  # type: ignore[attr-defined]
+            file = "/__init__.py" if spec and spec.submodule_search_locations is not None else ".py"
+            found[f"{PACKAGE}/{relative.replace('.', '/')}{file}"] = (source or "").encode()
+    return found
+
+
+def python() -> str:
+    """Return the interpreter for the guard: this one, by the name that survives an upgrade of the system if it has that."""
+    stable = "/usr/bin/python3"
+    return stable if os.path.realpath(stable) == os.path.realpath(sys.executable) else sys.executable
+
+
+def prestart(config_dir: str) -> str:
+    """Return the line for the kubelet's drop-in. Its failure never keeps the kubelet from starting, and the kubelet's
+    own sandbox does not bind it.
+    """
+    return f"ExecStartPre=-+{python()} -I {config_dir}/guard prestart"
+
+
+def service(config_dir: str) -> str:
+    """Return the text of the guard's service. It ends by itself when there is nothing to watch, and comes back when it
+    is killed.
+    """
+    return f"""# Written by livenodes.kubelet. Watches a configuration on trial; ends by itself.
+[Unit]
+Description=Guard of the kubelet's configuration
+ConditionPathExists=|{config_dir}/store/trial
+ConditionPathExists=|{config_dir}/store/report
+ConditionPathExists=|{config_dir}/store/progress
+RequiresMountsFor={config_dir}
+StartLimitIntervalSec=0
+
+[Service]
+ExecStart={python()} -I {config_dir}/guard watch
+Restart=on-failure
+RestartSec=1
+OOMScoreAdjust=-500
+MemoryMax=64M
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, int]]:
+    """Return all files of the guard: path -> content and mode."""
+    folder = os.path.join(config_dir, "guard")
+    result = {os.path.join(folder, name): (data, 0o600) for name, data in program().items()}
+    result[os.path.join(folder, "settings.json")] = (
+        (json.dumps(settings, sort_keys=True, indent=2) + "\n").encode(),
+        0o600,
+    )
+    result[SERVICE_PATH] = (service(config_dir).encode(), 0o644)
+    return result
+
+
+def changes(config_dir: str, settings: dict[str, Any]) -> list[Change]:
+    """Return which files of the guard are to be written. Raises files.FileError."""
+    found = [Change(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
+    return [change for change in found if change.before != change.after]
+
+
+def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[Change]:
+    """Install the guard; return what changed. The kubelet's drop-in is left to `Unit.install`, with the line of
+    `prestart`. Raises files.FileError.
+    """
+    done = changes(config_dir, settings)
+    modes = wanted(config_dir, settings)
+    for change in done:
+        files.make_folder(os.path.dirname(change.path))
+        files.write(change.path, change.after or b"", modes[change.path][1])
+    if not os.path.islink(WANTED_BY):
+        files.swap_link(WANTED_BY, SERVICE_PATH)
+    if any(change.path == SERVICE_PATH for change in done):
+        unit.run(["systemctl", "daemon-reload"])
+    return done
+
+
+def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:
+    """Take the guard away; return whether there was anything. Its service is stopped first. Raises files.FileError."""
+    folder = os.path.join(config_dir, "guard")
+    there = [path for path in (SERVICE_PATH, WANTED_BY, folder) if os.path.lexists(path)]
+    if there and not check:
+        unit.run(["systemctl", "stop", guard_main.SERVICE])
+        for path in (WANTED_BY, SERVICE_PATH):
+            files.remove(path)
+        files.remove_folder(folder)
+        unit.run(["systemctl", "daemon-reload"])
+    return bool(there)
+
+
+def watching(run: Callable[..., Any]) -> bool:
+    """Whether the guard's service runs."""
+    return (
+        str(run(["systemctl", "show", "--property=ActiveState", "--value", guard_main.SERVICE]).stdout).strip()
+        == "active"
+    )

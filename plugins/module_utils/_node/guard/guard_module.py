@@ -1,0 +1,162 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the module `kubelet_guard` does: the guard and the drop-in there or gone, the kubelet restarted with proof."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any, Sequence
+
+from ..._config.values import annotation
+from ..store.store import Store
+from ..system import files, health
+from ..system.lock import locked
+from ..system.store_error import StoreError
+from ..unit.unit import Unit, UnitError
+from . import guard_install, observe, status_annotation
+
+HEALTHY_TIMES = 3
+PAUSE = 0.1
+
+
+def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any]:
+    """Install the guard and the drop-in; also tell which kubelet runs and whether it is healthy. Raises UnitError for a
+    unit that is refused, StoreError.
+    """
+    settings = {"unit": unit.name, "argv": unit.argv(), "config": unit.form().config, "key": key}
+    path, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
+    text = unit.dropin(path, extra)
+    diff = [_diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
+    # The command line is written down for the time when no kubelet runs; only what the guard needs of it makes it
+    # another one.
+    known = _known(config_dir)
+    if {**known, "argv": ()} == {**settings, "argv": ()} and _needed(known.get("argv", [])) == _needed(
+        settings["argv"]
+    ):
+        settings = known
+    changes = (
+        guard_install.changes(config_dir, settings) if check else guard_install.present(config_dir, unit, settings)
+    )
+    pid = unit.pid()
+    place = observe.target(observe.argv(pid))
+    seen = {
+        "invocation_id": unit.show()["InvocationID"],
+        "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address)),
+    }
+    if not check:
+        _give_active(config_dir)
+        unit.install(path, extra)
+    diff += [
+        _diff(change.path, _text(change.before), _text(change.after))
+        for change in changes
+        if change.path == guard_install.SERVICE_PATH
+    ]
+    return {"changed": bool(changes or diff), "diff": diff, **seen}
+
+
+def _give_active(config_dir: str) -> None:
+    """From the drop-in on the kubelet reads what `active` leads to: that has to be there before, should the node be
+    rebooted in between.
+    """
+    store = Store(config_dir)
+    with locked(config_dir):
+        if store.local() is None:
+            raise StoreError(
+                f"{config_dir}: the local configuration is not remembered yet, so that the kubelet would have none: stage a checkpoint first"
+            )
+        if not store.usable():
+            store.settle()
+
+
+def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
+    """Take the drop-in and the guard away. Raises UnitError, files.FileError."""
+    dropin = unit.installed()
+    if dropin is not None and not check:
+        unit.remove()
+    known = _known(config_dir)
+    gone = guard_install.absent(config_dir, unit, check)
+    warnings = _withdraw(known.get("argv", [])) if gone and not check else []
+    return {
+        "changed": gone or dropin is not None,
+        "diff": [_diff(unit.dropin_path, dropin, None)] if dropin is not None else [],
+        "warnings": warnings,
+    }
+
+
+def _withdraw(argv: Sequence[str]) -> list[str]:
+    """Take the status annotation off the Node; return why it could not be done."""
+    from ..system import kubeconfig
+    from . import status_reporter
+
+    try:
+        api = status_reporter.api_of(argv, timeout=5)
+        node = api.node_name(health.flag(argv, "hostname-override") or "")
+        api.call(
+            "PATCH",
+            f"/api/v1/nodes/{node}",
+            {"metadata": {"annotations": {annotation.STATUS: None}}},
+            status_annotation.MERGE_PATCH,
+        )
+    except status_reporter.NoCluster:
+        return []
+    except kubeconfig.ApiError as error:
+        return [f"the annotation {annotation.STATUS} of the Node stays, the API server did not take it away: {error}"]
+    return []
+
+
+def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = ()) -> dict[str, Any]:
+    """Restart the kubelet; it has to stay, and healthz to answer, where the configuration that it was started with
+    says. Raises UnitError, files.FileError.
+
+    `state_files` are removed in between: a kubelet that runs would write them again.
+    """
+    if check:
+        return {"changed": True}
+    begun = time.monotonic()
+    if state_files:
+        unit.run(["systemctl", "stop", unit.name])
+        for path in state_files:
+            files.remove(path)
+    invocation = unit.restart(settle=0)
+    well = 0
+    while True:
+        unit.holds(invocation, 0)
+        place = observe.target(observe.argv(unit.pid()))
+        well = well + 1 if place.port == 0 or not health.healthz(place.port, place.address) else 0
+        if well >= HEALTHY_TIMES:
+            return {"changed": True, "invocation_id": invocation, "seconds": round(time.monotonic() - begun, 3)}
+        if time.monotonic() - begun > seconds:
+            raise UnitError(
+                f"{unit.name}: the kubelet runs, and healthz on {place.address}:{place.port} did not answer {HEALTHY_TIMES} times in a row within "
+                f"{seconds:g} s. The guard takes the configuration back unless it gets well. See `journalctl -u {unit.name}`."
+            )
+        time.sleep(PAUSE)
+
+
+def _known(config_dir: str) -> dict[str, Any]:
+    try:
+        found = json.loads((files.read(os.path.join(config_dir, "guard", "settings.json")) or b"{}").decode())
+    except (ValueError, files.FileError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _needed(argv: Sequence[str]) -> list[str | None]:
+    return [
+        argv[0] if argv else None,
+        *(
+            health.flag(argv, name)
+            for name in ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address")
+        ),
+    ]
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _diff(path: str, before: str | None, after: str | None) -> dict[str, str]:
+    return {"before_header": path, "after_header": path, "before": before or "", "after": after or ""}

@@ -1,0 +1,112 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the kubelet would read from the node's disk now, and whether that was changed since it was started or since it
+was staged.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Sequence
+
+from ..._config.fields import difftext
+from ..guard import observe
+from ..store import checkpoints, meta
+from ..system import command, config_summary, files, health
+from ..system.store_error import StoreError
+from ..unit import unit_override
+
+
+def look(
+    argv: Sequence[str],
+    dropins: Sequence[str],
+    name: str = "kubelet.service",
+    root: str = "/",
+    run: command.Run = command.execute,
+) -> dict[str, Any]:
+    """Return the config file that a kubelet with this command line reads, with its content, its checkpoint and its age;
+    secrets are masked.
+
+    With --dynamic-config-dir that is the assigned checkpoint in there, as long as one is assigned.
+    """
+    folder = health.flag(argv, "dynamic-config-dir")
+    dynamic = _dynamic(folder, root) if folder else ""
+    # A kubelet writes the file of what is assigned also for its local config, long after its start.
+    ways = [f"{folder}/store/meta/assigned", dynamic] if dynamic else [unit_override.config_of(list(argv))]
+    path = os.path.realpath(_at(root, ways[-1])) if ways[-1] else ""
+    shown = "/" + os.path.relpath(path, os.path.realpath(root)) if path else None
+    found, unreadable = _read(path) if path else (None, "the command line names no config file")
+    seen = observe.kubelet(name, run)
+    return {
+        "path": shown,
+        "content": found,
+        "unreadable": unreadable,
+        "checkpoint": _checkpoint(path),
+        "changed": _changed([*ways, shown or ""], root),
+        "started": seen.since() if seen else None,
+        "dropins": {dropin: _read(_at(root, dropin))[0] for dropin in dropins},
+    }
+
+
+def _at(root: str, path: str) -> str:
+    return os.path.join(root, path.lstrip("/"))
+
+
+def _dynamic(folder: str, root: str) -> str:
+    """Return the path of the checkpoint that is assigned in a --dynamic-config-dir; empty for the local config, or
+    where that cannot be told.
+    """
+    try:
+        with open(_at(root, f"{folder}/store/meta/assigned"), "rb") as stream:
+            source = meta.decode(stream.read())
+    except (OSError, StoreError):
+        return ""
+    return (
+        f"{folder}/store/checkpoints/{source['uid']}/{source['resourceVersion']}/{source['kubeletConfigKey']}"
+        if source
+        else ""
+    )
+
+
+def _read(path: str) -> tuple[Mapping[str, Any] | None, str | None]:
+    """Return the content of a file, secrets masked, or why it cannot be read without guessing."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return difftext.masked(config_summary.load(stream.read())), None
+    except (OSError, ValueError) as error:
+        return None, str(error)
+
+
+def _checkpoint(path: str) -> dict[str, Any] | None:
+    """Return the checkpoint a file belongs to, None when it belongs to none. The kubelet itself keeps no digests: there
+    nobody can say it is damaged.
+    """
+    parts = path.split("/")
+    if parts[-5:-3] != ["store", "checkpoints"]:
+        return None
+    folder, damage = os.path.dirname(path), None
+    if os.path.exists(folder + checkpoints.SUMS):
+        try:
+            checkpoints.Checkpoints(os.path.dirname(os.path.dirname(folder)), files.OS()).whole(folder)
+        except StoreError as error:
+            damage = str(error)
+    return {"uid": parts[-3], "resourceVersion": parts[-2], "damage": damage}
+
+
+def _changed(ways: Sequence[str], root: str) -> float | None:
+    """Return when any of the files, or the links and folders on the way to them that a switch replaces, was last
+    changed, in seconds since the epoch.
+
+    By the time that nobody sets: a copy may bring the other one with it.
+    """
+    moments = []
+    for way in ways:
+        for place in (way, os.path.dirname(way)) if way else ():
+            try:
+                found = os.lstat(_at(root, place))
+            except OSError:
+                continue
+            if place == way or os.path.islink(_at(root, place)):
+                moments.append(found.st_ctime)
+    return max(moments) if moments else None

@@ -1,0 +1,213 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of this host a kubelet's configuration has to agree with."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from typing import Any, Mapping, NamedTuple, Sequence
+
+from ..._config.rules.problem import WARNING, Problem
+from ..system import command
+from ..system.health import flag
+
+SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
+DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
+DEFAULT_ROOT = "/var/lib/kubelet"
+_STATE_FILES = {
+    "cpu": ("cpu_manager_state", "cpuManagerPolicy", "none"),
+    "memory": ("memory_manager_state", "memoryManagerPolicy", "None"),
+}
+
+
+class Runtime(NamedTuple):
+    """The container runtime the kubelet uses."""
+
+    name: str | None
+    """`containerd`, `cri-o`, `docker`; None for one we do not know."""
+    endpoint: str | None
+    """Its socket, as the kubelet was told; None for the kubelet's own choice."""
+    cgroup_driver: str | None
+    """`systemd` or `cgroupfs`; None when it cannot be told."""
+    source: str | None
+    """Who says so."""
+
+
+def facts(
+    config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: command.Run = command.execute
+) -> dict[str, Any]:
+    """Return the host's side for a kubelet with this config and command line. What cannot be found out is None, never a
+    guess.
+    """
+    path = flag(argv, "resolv-conf")
+    path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF)) if path is None else path
+    return {
+        "container_runtime": dict(runtime(config, argv, root, run)._asdict()),
+        # An empty resolvConf tells the kubelet to use none.
+        "resolv_conf": {"path": path, "exists": os.path.isfile(_at(root, path)) if path else None},
+        "systemd_resolved": run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"]).returncode == 0,
+        "hostname": os.uname().nodename,
+        "hostname_override": flag(argv, "hostname-override"),
+        "state_files": state_files(flag(argv, "root-dir") or DEFAULT_ROOT, root),
+    }
+
+
+def runtime(
+    config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: command.Run = command.execute
+) -> Runtime:
+    """Return the container runtime that this config (containerRuntimeEndpoint) or command line names, and its cgroup
+    driver.
+    """
+    where = flag(argv, "container-runtime-endpoint") or str(config.get("containerRuntimeEndpoint") or "") or None
+    if where is None and flag(argv, "container-runtime") == "docker":
+        where = "docker"
+    for name, ask in (("containerd", _containerd), ("cri-o", _crio), ("docker", _docker)):
+        if where and name.replace("-", "") in where.replace("-", ""):
+            driver, source = ask(root, run)
+            return Runtime(name, where, driver, source if driver else None)
+    return Runtime(None, where, None, None)
+
+
+def _containerd(root: str, run: command.Run) -> tuple[str | None, str]:
+    words = _running("containerd", root) or ["containerd"]
+    given = next((value for value in (flag(words, "config"), _short(words, "-c")) if value), None)
+    asked = [words[0], *(["--config", given] if given else []), "config", "dump"]
+    done = run(asked)
+    return (None, "") if done.returncode else (containerd_driver(done.stdout), " ".join(asked))
+
+
+def _running(name: str, root: str) -> list[str]:
+    """Return the command line of a process by the name of its program, empty when none runs."""
+    for path in glob.glob(_at(root, "/proc/[0-9]*/cmdline")):
+        words = (_read(path) or "").split("\0")[:-1]
+        if words and os.path.basename(words[0]) == name:
+            return words
+    return []
+
+
+def _short(words: Sequence[str], name: str) -> str | None:
+    return next((value for word, value in zip(words, words[1:]) if word == name), None)
+
+
+def containerd_driver(dump: str) -> str | None:
+    """Return the cgroup driver of the default runtime in a complete containerd configuration (version 2 or 3), None
+    when it names none.
+    """
+    sections: dict[str, dict[str, str]] = {}
+    current: dict[str, str] = {}
+    for line in dump.splitlines():
+        line = line.strip()
+        header = re.fullmatch(r"\[([^\[\]]+)\]", line)
+        if header:
+            current = sections.setdefault(header.group(1).replace("'", '"'), {})
+        elif "=" in line and not line.startswith("#"):
+            key, _equals, value = line.partition("=")
+            current[key.strip()] = value.strip().strip("\"'")
+    for section, values in sections.items():
+        if section.endswith(".containerd") and "default_runtime_name" in values:
+            options = sections.get(f"{section}.runtimes.{values['default_runtime_name']}.options", {})
+            return {"true": SYSTEMD, "false": CGROUPFS}.get(options.get("SystemdCgroup", ""))
+    return None
+
+
+def _crio(root: str, dummy: command.Run) -> tuple[str | None, str]:
+    found: tuple[str | None, str] = (None, "")
+    for path in [_at(root, "/etc/crio/crio.conf"), *sorted(glob.glob(_at(root, "/etc/crio/crio.conf.d/*")))]:
+        for value in re.findall(
+            r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', _read(path) or "", re.MULTILINE
+        ):
+            found = (value, "/" + os.path.relpath(path, root))
+    return found
+
+
+def _docker(dummy: str, run: command.Run) -> tuple[str | None, str]:
+    done = run(["docker", "info", "--format", "{{.CgroupDriver}}"])
+    driver = done.stdout.strip()
+    return (driver, "docker info") if not done.returncode and driver in (SYSTEMD, CGROUPFS) else (None, "")
+
+
+def state_files(folder: str, root: str = "/") -> dict[str, dict[str, Any] | None]:
+    """Return path and policy of the CPU and memory managers' state files (None: not there; policy None: unreadable)."""
+    result: dict[str, dict[str, Any] | None] = {}
+    for manager, (name, _field, _default) in _STATE_FILES.items():
+        path = os.path.join(folder, name)
+        text = _read(_at(root, path))
+        result[manager] = None if text is None else {"path": path, "policy": _policy(text)}
+    return result
+
+
+def _policy(text: str) -> str | None:
+    try:
+        policy = json.loads(text).get("policyName")
+    except (ValueError, AttributeError):
+        return None
+    return policy if isinstance(policy, str) else None
+
+
+def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping[str, Any]) -> list[Problem]:
+    """Return where a config, under this command line, does not fit the host's `facts`."""
+    result = []
+    driver = flag(argv, "cgroup-driver") or config.get("cgroupDriver") or CGROUPFS
+    theirs = found["container_runtime"]["cgroup_driver"]
+    if theirs and theirs != driver:
+        result.append(
+            Problem(
+                WARNING,
+                "cgroupDriver",
+                f"the kubelet would use {driver}, the container runtime uses {theirs} "
+                f"({found['container_runtime']['source']})",
+                f"Set cgroupDriver: {theirs}.",
+                "cgroup-driver",
+            )
+        )
+    resolv = found["resolv_conf"]
+    if resolv["exists"] is False:
+        result.append(
+            Problem(
+                WARNING,
+                "resolvConf",
+                f"{resolv['path']} does not exist on this node; new pods would fail",
+                "Name a file that exists.",
+                "resolv-conf",
+            )
+        )
+    elif resolv["path"] == DEFAULT_RESOLV_CONF and found["systemd_resolved"]:
+        result.append(
+            Problem(
+                WARNING,
+                "resolvConf",
+                "systemd-resolved runs here, and its stub address in /etc/resolv.conf means nothing inside a pod",
+                "Set resolvConf: /run/systemd/resolve/resolv.conf.",
+                "systemd-resolved",
+            )
+        )
+    for manager, (_name, field, default) in _STATE_FILES.items():
+        state = found["state_files"][manager]
+        wanted = flag(argv, re.sub("([A-Z])", r"-\1", field).lower()) or config.get(field) or default
+        if state and state["policy"] != wanted:
+            result.append(
+                Problem(
+                    WARNING,
+                    field,
+                    f"{state['path']} is for the policy {state['policy']}; a kubelet with {wanted} refuses to start with it",
+                    "Change the policy with the node drained and the state file removed.",
+                    "manager-state",
+                )
+            )
+    return result
+
+
+def _at(root: str, path: str) -> str:
+    return os.path.join(root, path.lstrip("/"))
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return None

@@ -1,0 +1,163 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that has to be known of a node before its configuration is touched, in one go."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Mapping, Sequence
+
+from ..._config.fields import fields, shadow
+from ..._config.values.version import minor_of
+from ..system import binary, command, config_summary, health
+from ..unit import unit_override
+from ..unit.unit import Command, Unit, UnitError
+from . import disk_config, host_checks
+
+# Flags whose drop-ins or dynamic configs are laid over, or in the place of, the --config file.
+_CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
+
+
+def look(
+    name: str = "kubelet.service",
+    text: str | None = None,
+    root: str = "/",
+    run: command.Run = command.execute,
+    local: bool = False,
+    with_disk: bool = False,
+) -> dict[str, Any]:
+    """Return what the unit runs (`kubelet`), what the host needs (`host`), for a staged config `text` the binary's
+    verdict (`check`), and `problems`.
+
+    The problems are those of `text`, else of the config that the kubelet runs; `local`: of the one that the unit names
+    without our drop-in. `with_disk` adds what the kubelet would read from the disk now (`disk`). A unit that is not
+    understood is shown as `refused`, with what can be told of it all the same. Raises UnitError without systemd.
+    """
+    unit = Unit(name, root, run)
+    shape = unit.form()
+    now = _or_none(unit.command) or Command([], "")
+    upcoming = now if now.source != "process" else _or_none(unit.next_command) or now
+    argv = now.argv
+    program = _program(upcoming.argv, unit)
+    checked, version = _ask(text, upcoming.argv, program, run)
+    path = unit_override.config_of(argv)
+    config, unreadable = _read(shape.config if local and shape.config else path, root)
+    dropins = config_dir_files(health.flag(argv, _CONFIG_DIR), root)
+    kubelet = {
+        "unit": name,
+        "form": shape.kind,
+        "reason": shape.reason,
+        "state": unit.show().get("ActiveState"),
+        "version": version,
+        "binary": program or None,
+        "command": masked(argv),
+        "command_source": now.source,
+        "next_command": masked(upcoming.argv),
+        "changes_at_restart": argv != upcoming.argv,
+        "config": path or None,
+        "config_unreadable": unreadable,
+        "config_given_by": {"file": shape.file, "line": shape.line} if shape.file else None,
+        "config_dir": health.flag(argv, _CONFIG_DIR) or None,
+        "config_dir_files": dropins,
+        "dynamic_config_dir": health.flag(argv, _DYNAMIC_DIR) or None,
+        "shadowed": _shadowed(unit, argv),
+    }
+    if text is not None:
+        try:
+            config, unreadable = config_summary.load(text), None
+        except ValueError as error:
+            unreadable = str(error)
+    found = host_checks.facts(config, upcoming.argv, root, run)
+    problems = (
+        [] if unreadable else [problem.row() for problem in host_checks.disagreements(config, upcoming.argv, found)]
+    )
+    on_disk = {"disk": disk_config.look(argv, dropins, name, root, run)} if with_disk else {}
+    return {"kubelet": kubelet, "host": found, "check": checked, "problems": problems, **on_disk}
+
+
+def _ask(
+    text: str | None, argv: Sequence[str], program: str, run: command.Run
+) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the binary's verdict on a config (None: there is none to ask about) and its version, asked for side by
+    side: each takes a kubelet's start.
+    """
+    with ThreadPoolExecutor(1) as beside:
+        asked = beside.submit(lambda: binary.version(program, run) if program else None)
+        checked = (
+            None
+            if text is None
+            else dict(binary.check(text, argv, program, lambda: minor_of(asked.result()), run)._asdict())
+        )
+        return checked, asked.result()
+
+
+def _or_none(ask: Callable[[], Command]) -> Command | None:
+    try:
+        return ask()
+    except UnitError:
+        return None
+
+
+def _shadowed(unit: Unit, argv: Sequence[str]) -> dict[str, dict[str, Any]]:
+    try:
+        return unit.shadowed(list(argv))
+    except UnitError:
+        return {path: {"flag": flag, "file": None, "line": None} for path, flag in shadow.shadows(argv).items()}
+
+
+def config_dir_files(folder: str | None, root: str = "/") -> list[str]:
+    """Return the drop-ins the kubelet lays over its config, in its order: files ending in .conf, in folders below too
+    (KEP-3983).
+    """
+    found = []
+    if folder:
+        for place, _folders, names in os.walk(os.path.join(root, folder.lstrip("/"))):
+            found += [
+                os.path.join("/", os.path.relpath(os.path.join(place, name), root))
+                for name in names
+                if name.endswith(".conf")
+            ]
+    return sorted(found)
+
+
+def masked(argv: Sequence[str]) -> list[str]:
+    """Return a command line with the values of secret flags hidden."""
+    result: list[str] = []
+    hide = False
+    for word in argv:
+        flag = fields.FLAGS.get(word[2:].partition("=")[0].replace("_", "-")) if word.startswith("--") else None
+        secret = flag is not None and fields.ALL[flag.field].secret
+        result.append(
+            config_summary.HIDDEN
+            if hide
+            else f"{word.partition('=')[0]}={config_summary.HIDDEN}"
+            if secret and "=" in word
+            else word
+        )
+        hide = secret and "=" not in word
+    return result
+
+
+def _program(argv: Sequence[str], unit: Unit) -> str:
+    """Return the binary's path: a process may have been given another name as its first word. Empty for a unit that is
+    not understood.
+    """
+    if argv and argv[0].startswith("/"):
+        return argv[0]
+    try:
+        return unit.command_line().program
+    except UnitError:
+        return ""
+
+
+def _read(path: str, root: str) -> tuple[Mapping[str, Any], str | None]:
+    """Return the config in a file, and why it could not be read."""
+    if not path:
+        return {}, "the command line names no config file"
+    try:
+        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8") as stream:
+            return config_summary.load(stream.read()), None
+    except (OSError, ValueError) as error:
+        return {}, str(error)

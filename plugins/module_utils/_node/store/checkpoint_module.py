@@ -1,0 +1,320 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the module kubelet_checkpoint does: one state of the store, under its lock, or a look at what that would change."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import typing as t
+
+from ..._config.fields import difftext
+from ..._config.values import document
+from ..system.command import execute
+from ..system.lock import locked
+from ..system.store_error import StoreError
+from . import statefiles
+from .active_choice import quietly, resolve
+from .store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
+
+GUARD = "/etc/systemd/system/livenodes-kubelet-guard.service"
+
+Options = t.Dict[str, t.Any]
+Result = t.Dict[str, t.Any]
+
+
+def apply(options: Options, pretend: bool, store: Store | None = None) -> Result:
+    """Bring the store into `options["state"]`, or only say what that would change.
+
+    Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config,
+    checkpoint, removed, diff, warnings. Raises StoreError.
+    """
+    # ansible-core before 2.19 makes a mapping of a template's result that reads like JSON.
+    texts = {
+        key: text if isinstance(text, str) else json.dumps(text, indent=2, sort_keys=True) + "\n"
+        for key, text in (options["data"] or {}).items()
+    }
+    options = {**options, "data": texts or options["data"]}
+    store = store or Store(options["config_dir"])
+    # A node without a store is reset already, and not even a lock is to be left on it.
+    pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
+    with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):
+        before = _Before(quietly(store.running), _text(store))
+        run = _Run(store, options, pretend)
+        getattr(run, options["state"])()
+        return run.result(before)
+
+
+class _Before(t.NamedTuple):
+    target: str | None
+    text: bytes | None
+
+
+class _Run:
+    """One call of the module. `source` is the config source asked for, `target` what `active` will point to."""
+
+    def __init__(self, store: Store, options: Options, pretend: bool) -> None:
+        self.store, self.options, self.pretend = store, options, pretend
+        self.changed = False
+        self.warnings: list[str] = []
+        self.removed: list[str] = []
+        self.predicted: Result = {}
+        self.unwritten = False
+        self.gone = False
+        given = options.get("source")
+        self.source: Source | None = given and {
+            "namespace": given["namespace"],
+            "name": given["name"],
+            "uid": given["uid"],
+            "resourceVersion": given["resource_version"],
+            "kubeletConfigKey": given["kubelet_config_key"],
+        }
+
+    # The states
+
+    def staged(self) -> None:
+        source, data = self._source(), self.options["data"]
+        self.store.check_key(source)
+        self._remember(source)
+        if data is None:
+            self.store.verify(source)
+        elif not self.store.is_staged(source, data):
+            self._change(lambda: self.store.stage(source, data))
+
+    def assigned(self) -> None:
+        source = self._source()
+        self.staged()
+        armed = quietly(self.store.trial)
+        failed = armed is not None and armed.to == source and bool(armed.failed)
+        if quietly(self.store.assigned) != source or quietly(self.store.running) != self.store.target(source) or failed:
+            fresh = self._trial(source)
+
+            def switch() -> None:
+                self.store.arm(fresh)
+                self._wake_guard()
+                self.store.switch(source)
+
+            self._change(switch)
+            self.predicted = {"assigned": source, "active": source, "error": "", "trial": _shown(fresh)}
+        self._collect()
+
+    def confirmed(self) -> None:
+        assigned, armed = self.store.assigned(), self.store.trial()
+        source = self.source or assigned
+        if source is None or assigned != source:
+            raise StoreError(
+                f"{self.store.config_dir}: {describe(source) if source else 'nothing'} is to be confirmed, but "
+                f"{describe(assigned) if assigned else 'the local config'} is assigned: assign it first"
+            )
+        if armed is None or armed.to != source:
+            if self.store.last_known_good() == source:
+                return
+            raise StoreError(
+                f"{self.store.config_dir}: there is no trial of {describe(source)} to confirm: assign it anew"
+            )
+        if armed.failed:
+            raise StoreError(f"{describe(source)} cannot be confirmed, it was taken back: {armed.failed}")
+        if not armed.confirmed:
+            passed = armed.but(confirmed=True)
+            self._change(lambda: self.store.record(passed))
+            self.predicted = {"trial": _shown(passed)}
+
+    def rolled_back(self) -> None:
+        store, reason = self.store, self.options["reason"]
+        assigned, good, armed = quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial)
+        if armed is not None and armed.to != assigned:
+            armed = None
+        if self.options["unconfirmed_only"] and (armed is None or armed.confirmed):
+            return
+        if assigned is None or (armed is None and assigned == good) or (armed is not None and armed.failed):
+            # Nothing is there to be taken back; but `active` may not be what it should be.
+            found = store.resolve()
+            if os.path.lexists(store.active) and found.target not in (None, quietly(store.running)):
+                self._change(store.settle)
+                self.predicted = {"active": found.source}
+            return
+        taken = (armed or Trial(assigned, good, Moment.now())).but(failed=reason)
+        found = resolve(store, taken)
+        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(taken)}
+        try:
+            self._change(lambda: store.roll_back(reason))
+        except StoreError as error:
+            if found.target != quietly(store.running):
+                raise
+            # Of a full disk: the way back was taken all the same, and whoever asked for it has to restart the kubelet.
+            self.warnings.append(f"the way back is taken, but the note of it is not written: {error}")
+            self.unwritten = True
+
+    def reset(self) -> None:
+        store = self.store
+        if self.options["remove"] and quietly(store.running) not in (None, store.target(None)):
+            raise StoreError(
+                f"{store.active} is in use: reset without `remove` first, then restart the kubelet without our drop-in"
+            )
+        held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
+        unreadable = any(_broken(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
+        if unreadable or held not in ((None, None, None, None), (None, None, None, store.target(None))):
+            self._change(store.reset)
+            self.predicted = {"assigned": None, "active": None, "lastKnownGood": None, "error": "", "trial": None}
+        if self.options["remove"]:
+            if os.path.lexists(store.folder) or os.path.lexists(store.active):
+                self._change(store.remove)
+                self.gone = True
+        else:
+            self._collect()
+
+    # How
+
+    def _change(self, act: t.Callable[[], object]) -> None:
+        self.changed = True
+        if not self.pretend:
+            act()
+
+    def _source(self) -> Source:
+        if self.source is None:
+            raise StoreError(f"state {self.options['state']} needs a source")
+        return self.source
+
+    def _remember(self, source: Source) -> None:
+        """Keep what is there before us; the first time only."""
+        config = self.options["local_config"]
+        if quietly(self.store.local) is not None or config is None:
+            if self.options["state"] == "assigned" and self.store.local() is None:
+                raise StoreError(
+                    f"{self.store.config_dir}: the local configuration is not remembered yet, so that there would be no way back to it: "
+                    "give local_config, the path of the config file the kubelet runs with now"
+                )
+            return
+        found = {path: take(path) for path in {config, *(self.options["local_files"] or [])}}
+        if self.store.remember_local(found, config, source["kubeletConfigKey"], pretend=True):
+            self._change(lambda: self.store.remember_local(found, config, source["kubeletConfigKey"]))
+
+    def _trial(self, source: Source) -> Trial:
+        good = quietly(self.store.last_known_good)
+        back = good
+        if good == source:
+            # Back to what had been good: should it not be so any more, what runs now is the better choice, if that is
+            # something else.
+            back = self.store.resolve().source or good
+        options = self.options
+        extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
+        return Trial(
+            source,
+            back,
+            Moment.now(),
+            options["trial_seconds"],
+            invocation=options["invocation"],
+            kubelet_version=options["kubelet_version"],
+            state_files=statefiles.take(options["state_files"] or ()),
+            extra=extra,
+        )
+
+    def _wake_guard(self) -> None:
+        """The guard runs before what it guards. Raises StoreError when it is installed and does not."""
+        if os.path.exists(GUARD):
+            done = execute(["systemctl", "start", os.path.basename(GUARD)])
+            if done.returncode:
+                raise StoreError(
+                    f"the guard does not start, so nothing was switched: {done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`."
+                )
+        else:
+            self.warnings.append(
+                "no guard is installed: nothing takes this configuration back by itself. The role checkpoint installs one."
+            )
+
+    def _collect(self) -> None:
+        if self.pretend or not self.options["collect"]:
+            return
+        try:
+            self.removed = self.store.collect_garbage([self.source] if self.source else [])
+        except StoreError as error:
+            self.warnings.append(f"old checkpoints were not removed: {error}")
+
+    def result(self, before: _Before) -> Result:
+        store = self.store
+        armed = quietly(store.trial)
+        result: Result = {
+            "assigned": quietly(store.assigned),
+            "active": quietly(store.active_source),
+            "lastKnownGood": quietly(store.last_known_good),
+            "error": store.error(),
+            "trial": _shown(armed) if armed is not None else None,
+        }
+        result.update(self.predicted if self.pretend or self.unwritten else {})
+        # Removing the store changes no kubelet's configuration: none looks there any more.
+        target, text = (None, before.text) if self.gone else (quietly(store.running), _text(store))
+        if self.pretend and not self.gone and "active" in self.predicted:
+            target = store.target(result["active"])
+            text = self._planned(result["active"])
+        known = quietly(store.local)
+        key = known.key if known else self.source["kubeletConfigKey"] if self.source else DEFAULT_KEY
+        pending = armed is not None and armed.to == result["assigned"] and not armed.failed and not armed.confirmed
+        same = bool(self.options["invocation"]) and armed is not None and armed.invocation == self.options["invocation"]
+        result.update(
+            changed=self.changed,
+            # The same InvocationID as before the switch: whoever switched was stopped before the restart.
+            restart_needed=target not in (None, before.target) or (pending and same),
+            config=os.path.join(store.active, key),
+            checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
+            removed=self.removed,
+            warnings=self.warnings,
+            diff=_diff(before.text, text, store.active),
+        )
+        return result
+
+    def _planned(self, source: Source | None) -> bytes | None:
+        if source is not None and source == self.source and self.options["data"]:
+            return str(self.options["data"].get(source["kubeletConfigKey"], "")).encode()
+        if source is not None:
+            found = quietly(lambda: self.store.data(source))
+            return found.get(source["kubeletConfigKey"]) if found else None
+        known = quietly(self.store.local)
+        return known.files[known.config].data if known else None
+
+
+def _shown(armed: Trial) -> Result:
+    """Return what users see of a trial."""
+    return {
+        "to": armed.to,
+        "back": armed.back,
+        "seconds": armed.deadline_seconds,
+        "confirmed": armed.confirmed,
+        "failed": armed.failed,
+        "kubelet_version": armed.kubelet_version,
+    }
+
+
+def _broken(read: t.Callable[[], object]) -> bool:
+    try:
+        read()
+    except StoreError:
+        return True
+    return False
+
+
+def _text(store: Store) -> bytes | None:
+    """Return the configuration `active` leads to."""
+    target, known = quietly(store.running), quietly(store.local)
+    if target is None or known is None:
+        return None
+    try:
+        return store.fs.load(os.path.join(store.config_dir, target, known.key))
+    except OSError:
+        return None
+
+
+def _diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]:
+    """Return Ansible's diff, secrets masked. Text that cannot be read as a configuration is not shown: nobody knows
+    what is secret in it.
+    """
+    sides = []
+    for text in (before, after):
+        try:
+            sides.append(document.parse(text, path) if text else None)
+        except document.DocumentError as error:
+            sides.append({"": f"not shown: {error}"})
+    if before == after:
+        sides = [None, None]
+    return difftext.diff(sides[0], sides[1], f"{path} (before)", f"{path} (after)")

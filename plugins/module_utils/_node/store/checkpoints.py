@@ -1,0 +1,198 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The checkpoints of a store: ``<folder>/<uid>/<resourceVersion>/<key>``, as the kubelets of 1.11 to 1.23 keep them.
+
+Beside each folder stands ``<resourceVersion>.sha256`` in the format of sha256sum, made durable before the folder
+appears: a checkpoint without it, or one that does not match it, is damaged. (`cd <resourceVersion> && sha256sum -c
+../<resourceVersion>.sha256`)
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ..system import files
+from ..system.files import OS
+from ..system.store_error import StoreError
+from . import meta
+
+SUMS = ".sha256"
+
+
+class CheckpointError(StoreError):
+    """A checkpoint is missing, damaged or of no use; the text names it, the cause and the remedy."""
+
+
+class Checkpoints:
+    """The folder of all checkpoints."""
+
+    def __init__(self, folder: str, fs: OS) -> None:
+        self.folder = folder
+        self.fs = fs
+
+    def path(self, source: t.Mapping[str, str]) -> str:
+        """Return where a source's checkpoint is or would be. Raises SourceError."""
+        whole = meta.checked(source)
+        return os.path.join(self.folder, whole["uid"], whole["resourceVersion"])
+
+    def is_saved(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> bool:
+        """Tell whether there is nothing to do for `save`. Raises as `save` does."""
+        content = _checked(source, data)
+        path = self.path(source)
+        if not self._exists(path):
+            return False
+        try:
+            same = self._verified(path) == _sums(content)
+        except StoreError:
+            return False
+        if not same:
+            raise CheckpointError(
+                f"{path} holds other content than {describe(source)}, which cannot be (was the cluster's etcd restored?): "
+                "push the configuration under a new name"
+            )
+        return True
+
+    def save(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
+        """Keep all data of a ConfigMap; return the folder. One that is there and whole is left alone, a damaged one is
+        repaired in place.
+
+        Raises SourceError for unfit keys, CheckpointError when the folder is whole with other content (uid and
+        resourceVersion of a ConfigMap stand for one content for ever), FileError.
+        """
+        path = self.path(source)
+        if self.is_saved(source, data):
+            return path
+        content = _checked(source, data)
+        files.make_folder(os.path.dirname(path), self.fs)
+        files.write(path + SUMS, _sums(content), fs=self.fs)
+        if self._exists(path):
+            self._repair(path, content)
+        else:
+            files.write_folder(path, {key: (value, 0o600) for key, value in content.items()}, self.fs)
+        return path
+
+    def verify(self, source: t.Mapping[str, str]) -> str:
+        """Return the digest (hex SHA-256) of a checkpoint that is whole and has its kubeletConfigKey.
+
+        Raises StoreError when it is not.
+        """
+        whole = meta.checked(source)
+        path = self.path(whole)
+        if not self._exists(path):
+            raise CheckpointError(f"{path} does not exist: stage {describe(whole)} again")
+        sums = self._verified(path)
+        if f"  {whole['kubeletConfigKey']}\n".encode() not in sums:
+            raise CheckpointError(f"{path} has no file {whole['kubeletConfigKey']}: name another kubeletConfigKey")
+        return files.sha256(sums)
+
+    def whole(self, path: str) -> list[str]:
+        """Return the names of the files in a checkpoint's folder that matches its digest. Raises StoreError."""
+        if not self._exists(path):
+            raise CheckpointError(f"{path} does not exist")
+        return [line.split("  ", 1)[1] for line in self._verified(path).decode().splitlines()]
+
+    def load(self, source: t.Mapping[str, str]) -> dict[str, bytes]:
+        """Return a checkpoint's files without looking at its digest, so also one that a kubelet wrote. Raises StoreError."""
+        path = self.path(source)
+        if not self._exists(path):
+            raise CheckpointError(f"{path} does not exist")
+        return self._content(path)
+
+    def collect(self, keep: t.Collection[str]) -> list[str]:
+        """Remove every checkpoint whose folder is not among `keep`, and what interrupted work left; return the folders
+        removed. Raises FileError.
+        """
+        removed = []
+        for uid in self._names(self.folder):
+            place = os.path.join(self.folder, uid)
+            if not files.check_folder(place, self.fs):
+                continue
+            for name in self._names(place):
+                path = os.path.join(place, name)
+                if name.startswith(files.TEMPORARY):
+                    files.remove_any(path, self.fs)
+                elif name.endswith(SUMS):
+                    continue
+                elif path not in keep:
+                    files.remove_folder(path, self.fs)
+                    removed.append(path)
+            # Sums last: while a folder stands, its digest does.
+            left = self._names(place)
+            for name in left:
+                if name.endswith(SUMS) and name[: -len(SUMS)] not in left:
+                    files.remove(os.path.join(place, name), self.fs)
+            if not self._names(place):
+                files.remove_folder(place, self.fs)
+        return removed
+
+    def _names(self, path: str) -> list[str]:
+        try:
+            return sorted(self.fs.listdir(path))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise files.FileError.of(path, "list", error) from error
+
+    def _exists(self, path: str) -> bool:
+        """Whether there is a folder; every folder on the way to it has to be ours and no link."""
+        return all(
+            files.check_folder(place, self.fs)
+            for place in (os.path.dirname(self.folder), self.folder, os.path.dirname(path), path)
+        )
+
+    def _content(self, path: str) -> dict[str, bytes]:
+        found = {}
+        for name in self._names(path):
+            data = files.read(os.path.join(path, name), self.fs)
+            if data is not None:
+                found[name] = data
+        return found
+
+    def _verified(self, path: str) -> bytes:
+        """Return the sums of a folder that matches them. Raises CheckpointError, FileError."""
+        recorded = files.read(path + SUMS, self.fs)
+        actual = _sums(self._content(path))
+        if recorded is None:
+            raise CheckpointError(
+                f"{path} has no digest beside it ({os.path.basename(path)}{SUMS}), so that nothing says it is whole: stage it again"
+            )
+        if recorded != actual:
+            raise CheckpointError(
+                f"{path} does not match its digest ({os.path.basename(path)}{SUMS}): it was changed or damaged; stage it again"
+            )
+        return recorded
+
+    def _repair(self, path: str, content: t.Mapping[str, bytes]) -> None:
+        """Put a damaged folder right file by file: a kubelet may be running on it, so it must not go away, not even for
+        a moment.
+        """
+        parent = os.path.dirname(path)
+        for name in self._names(path):
+            if name not in content:
+                files.remove_any(os.path.join(path, name), self.fs)
+        for key in sorted(content):
+            files.write(os.path.join(path, key), content[key], fs=self.fs, scratch=parent)
+
+
+def describe(source: t.Mapping[str, str]) -> str:
+    """Return a source as people say it."""
+    return f"ConfigMap {source['namespace']}/{source['name']} at resourceVersion {source['resourceVersion']}"
+
+
+def _checked(source: t.Mapping[str, str], data: t.Mapping[str, str]) -> dict[str, bytes]:
+    """Return the files a checkpoint will have. Raises SourceError when they could not be."""
+    key = meta.checked(source)["kubeletConfigKey"]
+    content = {meta.check_key(name): text.encode() for name, text in data.items()}
+    if key not in content:
+        raise meta.SourceError(
+            f"{describe(source)} has no key {key!r}, only {', '.join(sorted(content)) or 'none'}: name one of them as kubeletConfigKey"
+        )
+    if not content[key].strip():
+        raise meta.SourceError(f"{describe(source)}: key {key!r} is empty, and no kubelet starts with that")
+    return content
+
+
+def _sums(content: t.Mapping[str, bytes]) -> bytes:
+    return "".join(f"{files.sha256(content[name])}  {name}\n" for name in sorted(content)).encode()

@@ -1,0 +1,193 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was there before us, byte for byte: what "local" means from now on, and what `reset` leaves behind.
+
+``store/local/manifest`` lists the files with owner and mode, ``store/local/files/<n>`` holds their bytes, and
+``store/local/config/<key>`` is the kubelet's former config file under the name the kubelet is told to look for, so that
+going back to it is one rename of `active` as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import typing as t
+
+from ..system import files
+from ..system.files import OS
+from ..system.store_error import StoreError
+from . import meta
+
+DEFAULT_KEY = "kubelet"
+# These six are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go), which another place for
+# the file would change.
+_RELATIVE = re.compile(
+    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir)["']?[ \t]*:[ \t]*["']?([^/\s"'#{\[,}~][^\s"',}]*)"""
+)
+
+
+class LocalError(StoreError):
+    """The local configuration is not remembered, damaged, or cannot be kept here."""
+
+
+class File(t.NamedTuple):
+    """A file as it was: bytes (None: there was none), mode, owner."""
+
+    data: bytes | None
+    mode: int = 0o644
+    uid: int = 0
+    gid: int = 0
+
+
+class Local(t.NamedTuple):
+    """All that is remembered. `config` is the path of the kubelet's own config file, one of `files`; `key` its name
+    under `active`.
+    """
+
+    config: str
+    key: str
+    files: dict[str, File]
+
+
+class LocalStore:
+    """The folder ``store/local``."""
+
+    def __init__(self, folder: str, fs: OS) -> None:
+        self.folder = folder
+        self.config = os.path.join(folder, "config")
+        self.fs = fs
+
+    def remember(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> bool:
+        """Keep files as they are now, once: what is remembered is never replaced. Return whether it was new (or, to
+        `pretend`, would be).
+
+        Raises LocalError when there is no config file to go back to or it has relative paths, FileError.
+        """
+        if self.exists():
+            return False
+        data = _fit(content, config, key)
+        if pretend:
+            return True
+        names = sorted(content)
+        manifest = {
+            "config": config,
+            "key": key,
+            "files": [
+                {
+                    "path": name,
+                    "mode": content[name].mode,
+                    "uid": content[name].uid,
+                    "gid": content[name].gid,
+                    "sha256": _sha(content[name].data),
+                }
+                for name in names
+            ],
+        }
+        made = {
+            f"files/{index}": (content[name].data or b"", 0o600)
+            for index, name in enumerate(names)
+            if content[name].data is not None
+        }
+        made["manifest"] = ((json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode(), 0o600)
+        made[f"config/{key}"] = (data, 0o600)
+        files.write_folder(self.folder, made, self.fs)
+        return True
+
+    def renew(self, content: t.Mapping[str, File], config: str, key: str) -> None:
+        """Remember other files in the place of what is damaged. Raises as `remember`, with nothing changed when the
+        files are unfit.
+        """
+        _fit(content, config, key)
+        files.remove_any(self.folder, self.fs)
+        self.remember(content, config, key)
+
+    def exists(self) -> bool:
+        """Whether anything is remembered. Raises FileError."""
+        return files.check_folder(os.path.dirname(self.folder), self.fs) and files.check_folder(self.folder, self.fs)
+
+    def read(self) -> Local | None:
+        """Return what is remembered, None when nothing is. Raises LocalError when it is damaged, FileError."""
+        if not self.exists():
+            return None
+        try:
+            manifest = json.loads((files.read(os.path.join(self.folder, "manifest"), self.fs) or b"").decode())
+            found: dict[str, File] = {}
+            for index, entry in enumerate(manifest["files"]):
+                data = (
+                    None
+                    if entry["sha256"] is None
+                    else files.read(os.path.join(self.folder, "files", str(index)), self.fs)
+                )
+                if _sha(data) != entry["sha256"]:
+                    raise LocalError(
+                        f"{self.folder}/files/{index} ({entry['path']}) does not match its digest: it was changed or damaged"
+                    )
+                found[entry["path"]] = File(data, entry["mode"], entry["uid"], entry["gid"])
+            return Local(manifest["config"], meta.check_key(manifest["key"]), found)
+        except (ValueError, KeyError, TypeError) as error:
+            raise LocalError(f"{self.folder}/manifest is damaged ({type(error).__name__}: {error})") from error
+
+    def verify(self) -> Local:
+        """Return what is remembered when the local config can be run. Raises LocalError, FileError when it cannot."""
+        known = self._known()
+        path = os.path.join(self.config, known.key)
+        if not files.check_folder(self.config, self.fs) or files.read(path, self.fs) != known.files[known.config].data:
+            raise LocalError(f"{path} is not the local configuration: it is missing, or was changed or damaged")
+        return known
+
+    def offer(self) -> Local:
+        """See to it that the local config can be run: a copy that was damaged is written anew from what is remembered.
+        Raises as `verify`.
+        """
+        try:
+            return self.verify()
+        except StoreError:
+            known = self._known()
+            files.make_folder(self.config, self.fs)
+            files.write(os.path.join(self.config, known.key), known.files[known.config].data or b"", fs=self.fs)
+            return self.verify()
+
+    def _known(self) -> Local:
+        known = self.read()
+        if known is None:
+            raise LocalError(
+                f"{self.folder}: the local configuration is not remembered yet, so there would be no way back to it: remember it first"
+            )
+        if known.config not in known.files:
+            raise LocalError(f"{self.folder}/manifest lacks the kubelet's config file {known.config}")
+        return known
+
+
+def _fit(content: t.Mapping[str, File], config: str, key: str) -> bytes:
+    """Return the config file's bytes. Raises LocalError unless they can be run from here."""
+    data = content[config].data if config in content else None
+    if data is None or not data.strip():
+        raise LocalError(
+            f"{config}: there is no kubelet config file to come back to. The kubelet has to run with a config file of its own first"
+        )
+    found = _RELATIVE.search(data)
+    if found and found.group(2) not in (b"null", b"|", b">"):
+        raise LocalError(
+            f"{config}: {found.group(1).decode()} is the relative path {found.group(2).decode('utf-8', 'replace')!r}, which means another "
+            "file when the config lies elsewhere: make it absolute first"
+        )
+    meta.check_key(key)
+    return data
+
+
+def take(path: str) -> File:
+    """Return a file as it is on this node, following links (config files are linked now and then). Raises FileError."""
+    try:
+        with open(path, "rb") as file:
+            found = os.fstat(file.fileno())
+            return File(file.read(), found.st_mode & 0o7777, found.st_uid, found.st_gid)
+    except FileNotFoundError:
+        return File(None)
+    except OSError as error:
+        raise files.FileError.of(path, "read", error) from error
+
+
+def _sha(data: bytes | None) -> str | None:
+    return None if data is None else files.sha256(data)

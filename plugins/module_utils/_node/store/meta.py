@@ -1,0 +1,164 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The two files that say which config source a kubelet was told to use, and which one it falls back to.
+
+The bytes are those of the kubelets of 1.11 to 1.23 (pkg/kubelet/kubeletconfig/checkpoint/download.go: a
+SerializedNodeConfigSource as YAML, an empty file for the local config). Nodes have no YAML library, so this reads the
+shape such a kubelet writes, or JSON, and refuses the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from ..system.store_error import StoreError
+
+Source = t.Dict[str, str]
+"""A config source: namespace, name, uid, resourceVersion, kubeletConfigKey; two are the same when all five are
+(kubelet, checkpoint/download.go).
+"""
+
+PARTS = ("kubeletConfigKey", "name", "namespace", "resourceVersion", "uid")
+API_VERSION = "kubelet.config.k8s.io/v1beta1"
+KIND = "SerializedNodeConfigSource"
+
+# What a ConfigMap can have (apimachinery validation: IsConfigMapKey, IsDNS1123Subdomain, IsDNS1123Label). uid and
+# resourceVersion become names of folders here; both are opaque, but never a path, and a dot is kept free for what we
+# put beside.
+_FORMS = {
+    "kubeletConfigKey": re.compile(r"[-._a-zA-Z0-9]{1,253}"),
+    "name": re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-.a-z0-9]*[a-z0-9])?"),
+    "namespace": re.compile(r"(?=.{1,63}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?"),
+    "resourceVersion": re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]{0,127}"),
+    "uid": re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]{0,127}"),
+}
+_LINE = re.compile(r"( *)([A-Za-z][A-Za-z0-9_.-]*):(?: (.*))?")
+# Plain scalars that YAML 1.1 takes for something else than a string, so that Go's encoder quotes them (gopkg.in/yaml.v2
+# encode.go, resolve.go).
+_WORDS = {"", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "<<", "-", "---", "..."}
+_NUMBER = re.compile(
+    r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|[0-9][0-9_]*|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(inf|Inf|INF))|\.(nan|NaN|NAN)"
+)
+_TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
+
+
+class SourceError(StoreError, ValueError):
+    """A config source, or the file that holds one, cannot be used."""
+
+
+def checked(source: t.Mapping[str, t.Any]) -> Source:
+    """Return a source reduced to its five parts. Raises SourceError when one is missing or could not be that of a
+    ConfigMap.
+    """
+    result: Source = {}
+    for part in PARTS:
+        value = source.get(part)
+        if not isinstance(value, str) or not value:
+            raise SourceError(
+                f"the config source has no {part} (all of {', '.join(PARTS)} are needed): take it from the ConfigMap that was pushed"
+            )
+        if not _FORMS[part].fullmatch(value) or value in (".", ".."):
+            raise SourceError(
+                f"{part} {value!r} of the config source is not one a ConfigMap can have: it must not hold path parts or special characters"
+            )
+        result[part] = value
+    return result
+
+
+def check_key(key: str) -> str:
+    """Return a key of a ConfigMap that is to become a file name. Raises SourceError (rules: kubelet, fsstore.go and
+    files.go; apimachinery).
+    """
+    if not _FORMS["kubeletConfigKey"].fullmatch(key) or key in (".", "..") or key.startswith(("..", "tmp_")):
+        raise SourceError(
+            f"key {key!r} cannot become a file: only base names of letters, digits, '-', '_' and '.' are allowed, "
+            "at most 253 of them, not beginning with '..' or 'tmp_'. Rename the key in the ConfigMap"
+        )
+    return key
+
+
+def encode(source: t.Mapping[str, str] | None) -> bytes:
+    """Return the content of the file for a source, or for the local config (None). Raises SourceError."""
+    if source is None:
+        return b""
+    whole = checked(source)
+    lines = [f"apiVersion: {API_VERSION}", f"kind: {KIND}", "source:", "  configMap:"]
+    lines += [f"    {part}: {_scalar(whole[part])}" for part in PARTS]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def decode(data: bytes) -> Source | None:
+    """Return the source a file holds, None for the local config. Raises SourceError saying what is wrong with the
+    content.
+    """
+    if not data:
+        return None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"is not UTF-8 text ({error.reason} at byte {error.start})") from None
+    value = _json(text) if text.lstrip().startswith("{") else _yaml(text)
+    if value.get("kind") != KIND or value.get("apiVersion") != API_VERSION:
+        raise SourceError(f"holds no {KIND} of {API_VERSION}")
+    source = value.get("source")
+    config_map = source.get("configMap") if isinstance(source, dict) else None
+    if not isinstance(config_map, dict):
+        raise SourceError("names no ConfigMap (source.configMap)")
+    return checked(config_map)
+
+
+def _scalar(value: str) -> str:
+    special = value.lower() in _WORDS or _NUMBER.fullmatch(value) or _TIME.fullmatch(value)
+    return f'"{value}"' if special else value
+
+
+def _json(text: str) -> dict[str, t.Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise SourceError(f"is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise SourceError("holds no mapping")
+    return value
+
+
+def _yaml(text: str) -> dict[str, t.Any]:
+    """Read nested mappings of scalars, one a line: all there is in what a kubelet writes."""
+    result: dict[str, t.Any] = {}
+    open_maps: list[tuple[int, dict[str, t.Any]]] = [(0, result)]
+    pending: dict[str, t.Any] | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise SourceError(f"line {number} is not one a kubelet writes")
+        indent, key, value = len(found.group(1)), found.group(2), (found.group(3) or "").strip()
+        if pending is not None and indent > open_maps[-1][0]:
+            open_maps.append((indent, pending))
+        pending = None
+        while indent < open_maps[-1][0]:
+            open_maps.pop()
+        if indent != open_maps[-1][0] or key in open_maps[-1][1]:
+            raise SourceError(f"line {number} is wrongly indented or repeats a key")
+        if value:
+            open_maps[-1][1][key] = _value(value, number)
+        else:
+            pending = open_maps[-1][1][key] = {}
+    return result
+
+
+def _value(text: str, number: int) -> t.Any:
+    """Return a scalar: a string, or None for a plain one that YAML takes for another type, as the kubelet refuses it
+    for a string field.
+    """
+    if text[0] in "\"'":
+        if len(text) < 2 or text[-1] != text[0] or text[0] in text[1:-1] or "\\" in text:
+            raise SourceError(f"line {number} has a quoted value that is not one a kubelet writes")
+        return text[1:-1]
+    if not re.fullmatch(r"[-._/a-zA-Z0-9]+", text):
+        raise SourceError(f"line {number} has a value that is not one a kubelet writes")
+    return None if _scalar(text) != text else text

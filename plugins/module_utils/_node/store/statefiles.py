@@ -1,0 +1,46 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state files of the kubelet's CPU and memory managers, which are part of a switch that changes a manager's policy.
+
+A kubelet dies at its start when `cpu_manager_state` was written under another policy
+(pkg/kubelet/cm/cpumanager/state/state_checkpoint.go). So they are put away before the first start on trial, and put
+back before the first start after the way back: while no kubelet runs that would write them again.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Iterable, Mapping, Sequence
+
+from ..system import files
+
+
+def take(paths: Iterable[str]) -> list[dict[str, Any]]:
+    """Return state files as a trial keeps them: path and content (base64), None for one that is not there. Raises
+    files.FileError.
+    """
+    result = []
+    for path in paths:
+        data = files.read(path)
+        result.append({"path": path, "data": None if data is None else base64.b64encode(data).decode()})
+    return result
+
+
+def clear(kept: Sequence[Mapping[str, Any]]) -> None:
+    """Remove those that are still as they were, for a kubelet that starts with another policy. Raises files.FileError.
+
+    What that kubelet has written in their place since stays: it is for its own policy.
+    """
+    for now, entry in zip(take(entry["path"] for entry in kept), kept):
+        if now == entry:
+            files.remove(entry["path"])
+
+
+def restore(kept: Iterable[Mapping[str, Any]]) -> None:
+    """Put them back as they were. Raises files.FileError."""
+    for entry in kept:
+        if entry["data"] is None:
+            files.remove(entry["path"])
+        else:
+            files.write(entry["path"], base64.b64decode(entry["data"]))

@@ -1,0 +1,283 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asking the node's own kubelet binary whether it would take a configuration, without letting it start.
+
+A kubelet decodes and validates its configuration before it looks for its kubeconfig (cmd/kubelet/app/server.go). Given
+a kubeconfig that does not exist it therefore ends within a tenth of a second, and its last words say how far it came.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from typing import Callable, NamedTuple, Sequence
+
+from . import command, config_summary
+
+VALID, INVALID, NOT_CHECKED = "valid", "invalid", "not checked"
+
+LIMIT = 5
+"""Seconds after which a kubelet that does not end by itself is killed."""
+
+# Flags with a value that must not reach the kubelet under test: where it keeps things, whom it asks, what it locks, how
+# much it says.
+_REPLACED = {
+    "config",
+    "kubeconfig",
+    "bootstrap-kubeconfig",
+    "root-dir",
+    "cert-dir",
+    "dynamic-config-dir",
+    "cloud-provider",
+    "cloud-config",
+    "lock-file",
+    "log-dir",
+    "log-file",
+    "log-file-max-size",
+    "log-backtrace-at",
+    "logging-format",
+    "stderrthreshold",
+    "v",
+    "vmodule",
+}
+_SWITCHES = {"exit-on-lock-contention", "logtostderr", "alsologtostderr", "one-output", "runonce"}
+
+# Nothing the kubelet does can leave this: no network, everything read-only but the scratch folder, no sockets in /run,
+# no capability but to read, an end in time. The shell before it proves that the walls stand, since systemd goes on
+# without those that a kernel cannot give.
+_WALLS = (
+    "PrivateNetwork=yes",
+    "ProtectSystem=strict",
+    "ProtectHome=read-only",
+    "ProtectControlGroups=yes",
+    "ProtectKernelTunables=yes",
+    "ProtectKernelModules=yes",
+    "TemporaryFileSystem=/run",
+    "NoNewPrivileges=yes",
+    "CapabilityBoundingSet=CAP_DAC_READ_SEARCH",
+    "Nice=10",
+    "OOMScoreAdjust=1000",
+    f"RuntimeMaxSec={LIMIT}",
+    "KillSignal=SIGKILL",
+    "CollectMode=inactive-or-failed",
+)
+_PROVEN = "livenodes.kubelet: the sandbox stands"
+_GATE = f'[ "$(readlink /proc/self/ns/net)" != "$1" ] && ! [ -w /usr ] && ! [ -w /var/lib ] && echo "{_PROVEN}" && shift && exec "$@"'
+
+_FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ [^\]]+\] (.*)$")
+_STRUCTURED = re.compile(r'^E\d{4} [\d:.]+ +\d+ [^\]]+\] ("(?:\\.|[^"\\])*") err=("(?:\\.|[^"\\])*")')
+# The words for a config that was read and is refused; 1.20 says the reason alone, later ones what they were doing as
+# well.
+_REFUSALS = re.compile(
+    "|".join(
+        (
+            r"^\[?invalid configuration: ",
+            r"failed to validate kubelet configuration",
+            r"failed to load kubelet config file",
+            r"^unrecognized feature gate: ",
+            r"^cannot set feature gate ",
+            r"^can't use reservedSystemCPUs ",
+            r"^unable to parse reservedSystemCPUs ",
+            r"^--show-hidden-metrics-for-version must be ",
+            r"^unsupported log format: ",
+            r"^non-default logging format ",
+        )
+    ),
+    re.IGNORECASE,
+)
+_UNREADABLE = re.compile(r"failed to read kubelet config file|open [^ ]+: ", re.IGNORECASE)
+_LENIENT = "lenient decoding as strict decoding failed"
+_UNKNOWN = re.compile(r'unknown field:? \\*"?([^\s",\\]+)')
+
+
+class Verdict(NamedTuple):
+    """What the kubelet binary says of a configuration."""
+
+    verdict: str
+    """`valid`, `invalid`, or `not checked`: it could not be asked or its answer is not known."""
+    messages: list[str]
+    """Its reasons, or ours for not having checked."""
+    unknown_fields: list[str]
+    """Fields it does not know and ignores, as it names them."""
+
+
+def check(
+    text: str,
+    argv: Sequence[str],
+    binary: str = "",
+    minor: Callable[[], int | None] = lambda: None,
+    run: command.Run = command.execute,
+    scratch: str = "/run",
+) -> Verdict:
+    """Ask the binary (that of `argv` unless given) about a config text, with the flags of the unit's command line
+    `argv`; never raises.
+
+    `minor` tells the kubelet's version (20 for 1.20), asked after the check: some name only the first field they do not
+    know, and our table knows the others. It runs in a sandbox of systemd's with a folder below `scratch` as its only
+    place to write; without sandbox it is not asked at all.
+    """
+    program = binary or (argv[0] if argv else "")
+    if not os.path.isfile(program):
+        return _not_checked(f"there is no kubelet binary {program or '(none named)'}")
+    try:
+        place = tempfile.mkdtemp(prefix="livenodes-check-", dir=scratch)
+    except OSError as error:
+        return _not_checked(f"no scratch folder can be made: {error}")
+    try:
+        missing = _furnish(place, text)
+        words = [
+            program,
+            *harmless(argv[1:]),
+            f"--config={place}/kubelet",
+            f"--kubeconfig={missing}",
+            f"--root-dir={place}/root",
+            f"--cert-dir={place}/pki",
+        ]
+        walls = [f"--property={wall}" for wall in (*_WALLS, f"BindPaths={place}", f"ReadWritePaths={place}")]
+        done = run(
+            [
+                "systemd-run",
+                "--quiet",
+                "--wait",
+                "--pipe",
+                *walls,
+                "/bin/sh",
+                "-c",
+                _GATE,
+                "sh",
+                _host_network(),
+                *words,
+            ]
+        )
+        if _PROVEN not in done.stdout:
+            return _not_checked(
+                f"systemd gives no sandbox without network and with read-only folders here: {(done.stderr.strip() or 'no reason given')[:300]}"
+            )
+        said = verdict(f"{done.stdout.replace(_PROVEN, '')}\n{done.stderr}", missing, done.returncode)
+        return said._replace(
+            messages=config_summary.without_secrets(said.messages, text),
+            unknown_fields=config_summary.complete(said.unknown_fields, text, minor()),
+        )
+    except OSError as error:
+        return _not_checked(str(error))
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _host_network() -> str:
+    """Return the name of the network namespace that the sandbox must not have."""
+    try:
+        return os.readlink("/proc/1/ns/net")
+    except OSError:
+        return os.readlink("/proc/self/ns/net")
+
+
+def _furnish(place: str, text: str) -> str:
+    """Lay out the scratch folder; return the path of the kubeconfig that is not there."""
+    with open(os.path.join(place, "kubelet"), "w", encoding="utf-8", errors="surrogateescape") as stream:
+        stream.write(text)
+    os.mkdir(os.path.join(place, "pki"))
+    for name in ("kubelet.crt", "kubelet.key"):
+        # A kubelet that finds these does not spend a quarter of a second on making a key; it reads them only later than
+        # it gets.
+        with open(os.path.join(place, "pki", name), "w", encoding="utf-8"):
+            pass
+    return os.path.join(place, "no-kubeconfig")
+
+
+def harmless(flags: Sequence[str]) -> list[str]:
+    """Return the flags that may have a say in whether a config is valid."""
+    kept = []
+    at = 0
+    while at < len(flags):
+        word = flags[at]
+        at += 1
+        name, given, _value = word.lstrip("-").partition("=")
+        name = name.replace("_", "-")
+        if not word.startswith("-") or name not in _REPLACED | _SWITCHES:
+            kept.append(word)
+        elif name in _REPLACED and not given:
+            at += 1
+    return kept
+
+
+def version(binary: str, run: command.Run = command.execute) -> str | None:
+    """Return the version that `--version` of the binary gives, such as `v1.20.2`; None when it gives none."""
+    done = run([binary, "--version"])
+    match = re.match(r"Kubernetes (v\d+\.\d+\.\S+)", done.stdout)
+    return match.group(1) if match and not done.returncode else None
+
+
+def verdict(output: str, missing: str, code: int) -> Verdict:
+    """Return what a kubelet's output means. `missing` is the kubeconfig it was sent to look for, `code` its exit status."""
+    said = _sayings(output)
+    unknown = sorted(set(_UNKNOWN.findall("\n".join(text for text in said if _LENIENT in text))))
+    last = [text for text in said if _LENIENT not in text]
+    if any(f"kubeconfig: stat {missing}: no such file or directory" in text for text in last) and code:
+        return Verdict(
+            VALID,
+            [] if unknown or len(last) == len(said) else ["the kubelet ignores fields that it does not name"],
+            unknown,
+        )
+    refusals = [text for text in last if _REFUSALS.search(text) and not _UNREADABLE.search(text)]
+    if refusals and code:
+        return Verdict(INVALID, _reasons(refusals[-1]), unknown)
+    if not output.strip():
+        return _not_checked(f"the kubelet said nothing, and was ended if it had not ended after {LIMIT} s")
+    lines = [text for text in (last or output.strip().splitlines()[-1:]) if text]
+    return _not_checked(
+        f"the kubelet's answer is not known (exit status {code}): {lines[-1][:300] if lines else 'nothing'}"
+    )
+
+
+def _not_checked(reason: str) -> Verdict:
+    return Verdict(NOT_CHECKED, [reason], [])
+
+
+def _sayings(output: str) -> list[str]:
+    """Return the errors and warnings in a kubelet's output, in the words of any version: klog text, structured text,
+    JSON.
+    """
+    found: list[str] = []
+    lines = output.splitlines()
+    for at, line in enumerate(lines):
+        fatal, structured = _FATAL.match(line), _STRUCTURED.match(line)
+        if fatal:
+            # Go messages have newlines; the goroutine dump ends them.
+            rest = lines[at + 1 :]
+            end = next((index for index, text in enumerate(rest) if text.startswith("goroutine ")), 0)
+            found.append("\n".join([fatal.group(1), *rest[:end]]).strip())
+        elif structured:
+            found.append(f"{_text(structured.group(1))}: {_text(structured.group(2))}")
+        elif line.startswith("{"):
+            found.append(_json(line))
+        elif _LENIENT in line:
+            found.append("\n".join(lines[at : at + 3]))
+    return found
+
+
+def _text(quoted: str) -> str:
+    """Return what a Go-quoted string holds; Go's quoting is JSON's but for a few escapes."""
+    try:
+        return str(json.loads(quoted))
+    except ValueError:
+        return quoted[1:-1].replace('\\"', '"')
+
+
+def _json(line: str) -> str:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return ""
+    return ": ".join(str(entry[key]).strip() for key in ("msg", "err") if entry.get(key))
+
+
+def _reasons(text: str) -> list[str]:
+    """Return the single reasons of a refusal: Go shows several as `[a, b]`."""
+    text = re.sub(r"^command failed: ", "", text)
+    listed = re.search(r"(?:^|error: )\[(invalid configuration: .*)\](?:, path: .*)?$", text, re.DOTALL)
+    return re.split(r", (?=invalid configuration: )", listed.group(1)) if listed else [text]

@@ -1,0 +1,93 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a config text holds, as far as it can be read on a node, for messages about it."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Iterator, Mapping, Sequence
+
+from ..._config.fields import fields
+from . import blockyaml
+
+HIDDEN = "********"
+_SECRET_FIELDS = [name for name, field in fields.ALL.items() if field.secret]
+
+
+def load(text: str) -> dict[str, Any]:
+    """Return the configuration a text holds. Raises ValueError when it cannot be read without guessing."""
+    found = blockyaml.load(text)
+    if not isinstance(found, dict):
+        raise ValueError("it is not a mapping of fields")
+    return found
+
+
+def secrets(text: str) -> list[str]:
+    """Return the secret values in a text, longest first. Raises ValueError when there may be some and the text cannot
+    be read.
+    """
+    if not any(name in text for name in _SECRET_FIELDS):
+        return []
+    return sorted({value for name in _SECRET_FIELDS for value in _strings(load(text).get(name))}, key=len, reverse=True)
+
+
+def without_secrets(messages: Iterable[str], text: str) -> list[str]:
+    """Return a kubelet's messages about a text, which may quote parts of it, with secret values masked."""
+    try:
+        hidden = secrets(text)
+    except ValueError:
+        return [
+            f"{message[: message.find('error')].strip()} (more is not shown: it may quote {', '.join(_SECRET_FIELDS)})"
+            for message in messages
+        ]
+    if not hidden:
+        return list(messages)
+    result = []
+    for message in messages:
+        for secret in hidden:
+            message = message.replace(secret, HIDDEN)
+        # A quotation may begin or end in the middle of a secret.
+        result.append(message.partition("bigger context")[0])
+    return result
+
+
+def complete(named: Sequence[str], text: str, minor: int | None) -> list[str]:
+    """Return the unknown fields a kubelet of this minor named, with those that it left out."""
+    if not named:
+        return []
+    try:
+        others = list(_unknown(load(text), "", minor))
+    except ValueError:
+        others = []
+    return sorted(
+        {
+            *others,
+            *(
+                name
+                for name in named
+                if not any(other.rpartition(".")[2] == name.rpartition(".")[2] for other in others)
+            ),
+        }
+    )
+
+
+def _unknown(value: Mapping[str, Any], parent: str, minor: int | None) -> Iterator[str]:
+    for name, inner in value.items():
+        path = f"{parent}{name}"
+        field = fields.lookup(path)
+        if field is None:
+            if not parent and name in ("kind", "apiVersion"):
+                continue
+            yield path
+        elif minor is not None and ((field.since or 0) > minor or (field.until or minor) < minor):
+            yield path
+        elif isinstance(inner, dict) and fields.children(path):
+            yield from _unknown(inner, f"{path}.", minor)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and value:
+        yield value
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)

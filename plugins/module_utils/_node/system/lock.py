@@ -1,0 +1,91 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One at a time: the module and the guard never change a store together."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import time
+import typing as t
+
+from . import files
+from .store_error import StoreError
+
+POLL_SECONDS = 0.1
+
+
+class LockError(StoreError):
+    """Another process holds the store and did not let go in time; the text names it."""
+
+
+@contextlib.contextmanager
+def locked(config_dir: str, seconds: float = 30) -> t.Iterator[None]:
+    """Hold the store's lock, waiting for it up to `seconds`; the kernel frees it when its holder dies, however that
+    happens.
+
+    Raises LockError naming the holder, FileError when the lock's file cannot be made.
+    """
+    path = os.path.join(config_dir, "lock")
+    deadline = time.monotonic() + seconds
+    while True:
+        # Inside the loop: a holder before us may have removed the whole store.
+        files.make_folder(config_dir)
+        handle, holder = _open(path), ""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # A holder that removed the whole store took the file with it: this lock is then on a name nobody else sees.
+            if _is_at(handle, path):
+                break
+            os.close(handle)
+            continue
+        except OSError as error:
+            holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip()
+            os.close(handle)
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise files.FileError.of(path, "lock", error) from error
+        if time.monotonic() >= deadline:
+            raise LockError(
+                f"{config_dir} is in use by process {holder or 'unknown'}{_name(holder)}, and was for {seconds:g} s: "
+                "wait for it to finish, or end it, then run again"
+            )
+        time.sleep(POLL_SECONDS)
+    try:
+        _sign(handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sign(handle: int) -> None:
+    """Leave our pid for whoever waits. Only for people: a full disk must not stop the way back."""
+    with contextlib.suppress(OSError):
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise files.FileError.of(path, "lock", error) from error
+
+
+def _is_at(handle: int, path: str) -> bool:
+    try:
+        return os.fstat(handle).st_ino == os.lstat(path).st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _name(pid: str) -> str:
+    """Return the command of a process, for people; empty when it cannot be told."""
+    try:
+        with open(f"/proc/{int(pid)}/cmdline", "rb") as file:
+            words = " ".join(file.read().replace(b"\0", b" ").decode("utf-8", "replace").split())
+    except (OSError, ValueError):
+        return ""
+    return f" ({words[:100]})" if words else ""

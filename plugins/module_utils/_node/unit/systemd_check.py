@@ -1,0 +1,46 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Letting systemd say what it makes of a unit: whether our reading of its files is its own, and what it would start."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+from ..system import command
+from . import unitfile
+from .commandline import CommandLine
+
+
+def disagreement(properties: Mapping[str, str], found: CommandLine) -> str:
+    """Return where our reading of the unit's files is not what systemd has loaded; empty when it is the same."""
+    loaded = properties.get("ExecStart", "")
+    if f" argv[]={found.shown()} ; " not in loaded:
+        return f"{found.setting.file}, line {found.setting.line(0)}: ExecStart= reads `{found.shown()}`, but systemd has `{loaded}`"
+    variables = dict(token.text.partition("=")[::2] for token in unitfile.split(properties.get("Environment", "")))
+    for name in sorted({*variables, *found.unit_environment}):
+        if variables.get(name) != found.unit_environment.get(name):
+            return f"Environment= of its files sets {name} to {found.unit_environment.get(name)!r}, but systemd has {variables.get(name)!r}"
+    return ""
+
+
+def by_systemd(properties: Mapping[str, str], found: CommandLine, run: command.Run) -> list[str] | None:
+    """Return the words systemd would start now, environment files included; None when it cannot tell (no system bus).
+
+    A transient unit is given the same words and the same environment and prints them, so that systemd itself replaces
+    the variables.
+    """
+    options = [
+        f"--property=EnvironmentFile={'-' if 'ignore_errors=yes' in line else ''}{line.rpartition(' (')[0]}"
+        for line in properties.get("EnvironmentFiles", "").splitlines()
+        if line
+    ]
+    options += [
+        f"--property={key}={properties[key]}" for key in ("PassEnvironment", "UnsetEnvironment") if properties.get(key)
+    ]
+    options += [f"--setenv={token.text}" for token in unitfile.split(properties.get("Environment", ""))]
+    words = [token.text.replace("%%", "%") for token in found.tokens]
+    done = run(
+        ["systemd-run", "--quiet", "--wait", "--pipe", "--collect", *options, "/usr/bin/printf", "%s\\0", *words]
+    )
+    return None if done.returncode or not done.stdout.endswith("\0") else done.stdout.split("\0")[:-1]

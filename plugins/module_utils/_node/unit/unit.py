@@ -1,0 +1,328 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kubelet's systemd unit: what it really runs, our drop-in for it, and restarts that are proven."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import Any, Callable, NamedTuple
+
+from ..system import files
+from ..system.command import Run, execute
+from . import systemd_check, unit_override
+from .commandline import CommandLine
+
+PROPERTIES = (
+    "Id",
+    "LoadState",
+    "Type",
+    "User",
+    "RootDirectory",
+    "RootImage",
+    "ExecStart",
+    "Environment",
+    "EnvironmentFiles",
+    "PassEnvironment",
+    "UnsetEnvironment",
+    "FragmentPath",
+    "DropInPaths",
+    "NeedDaemonReload",
+    "MainPID",
+    "InvocationID",
+    "ActiveState",
+    "SubState",
+    "NRestarts",
+    "Result",
+)
+DROPIN = "zzz-livenodes-kubelet.conf"
+"""Drop-ins are read in the order of their names, whatever folder they are in, and the last one wins."""
+
+# Who runs a kubelet without a unit of its own, by the units they bring.
+_OTHERS = {"k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "snap.": "a snap", "microk8s": "MicroK8s"}
+
+
+class UnitError(Exception):
+    """The unit is not there, is not understood, or did not do what it was told. The text names the cause and the remedy."""
+
+
+class Command(NamedTuple):
+    """A command line and who says so."""
+
+    argv: list[str]
+    source: str
+    """`process`: the kubelet that runs; `systemd`: what systemd would start now; `files`: the unit's files read by us,
+    since systemd could not tell.
+    """
+
+
+class Unit:
+    """A kubelet's unit. `root` is where its files are looked for, `run` runs a command."""
+
+    def __init__(self, name: str = "kubelet.service", root: str = "/", run: Run = execute) -> None:
+        self.name = name if "." in name else f"{name}.service"
+        self.root = root
+        self.run = run
+        self._known: dict[str, str] = {}
+
+    # -- reading
+    # ---------------------------------------------------------------------------------------------------------
+
+    def show(self, fresh: bool = False) -> dict[str, str]:
+        """Return the unit's properties as `systemctl show` prints them; asked once unless `fresh`. Several values are
+        joined by newlines.
+        """
+        if fresh or not self._known:
+            done = self.run(["systemctl", "show", f"--property={','.join(PROPERTIES)}", self.name])
+            if done.returncode:
+                raise UnitError(
+                    f"systemctl show {self.name} failed: {_last(done)}. The kubelet has to be run by systemd."
+                )
+            found: dict[str, str] = {}
+            for line in done.stdout.splitlines():
+                key, _equals, value = line.partition("=")
+                found[key] = f"{found[key]}\n{value}" if key in found else value
+            self._known = found
+        return self._known
+
+    def pid(self) -> int:
+        """Return the kubelet's process id, 0 when it does not run."""
+        return int(self.show().get("MainPID") or 0)
+
+    def command_line(self, ours: bool = True) -> CommandLine:
+        """Return the command line of the unit's files, with or without our drop-in.
+
+        Raises UnitError when the files do not say what systemd has loaded.
+        """
+        shown = self.show()
+        if shown.get("LoadState") != "loaded":
+            raise UnitError(self._not_loaded(shown.get("LoadState", "")))
+        paths = [shown.get("FragmentPath", ""), *shown.get("DropInPaths", "").split()]
+        try:
+            texts = [(path, self._read(path)) for path in paths if path and path != self.dropin_path]
+            if self.dropin_path in paths:
+                whole = CommandLine([*texts, (self.dropin_path, self._read(self.dropin_path))], self.root)
+            else:
+                whole = CommandLine(texts, self.root)
+            problem = systemd_check.disagreement(shown, whole)
+            if problem:
+                raise ValueError(problem)
+            return whole if ours else CommandLine(texts, self.root)
+        except (OSError, ValueError) as error:
+            raise UnitError(f"{self.name}: {error}.{self._reload_hint()}") from error
+
+    def _read(self, path: str) -> str:
+        with open(self._at(path), encoding="utf-8", errors="surrogateescape") as stream:
+            return stream.read()
+
+    def _at(self, path: str) -> str:
+        return os.path.join(self.root, path.lstrip("/"))
+
+    def _reload_hint(self) -> str:
+        if self.show().get("NeedDaemonReload") == "yes":
+            return " Its files have changed since systemd read them: look at the change, then run `systemctl daemon-reload`."
+        return " Write the unit without specifiers and special forms."
+
+    def _not_loaded(self, state: str) -> str:
+        if state == "not-found":
+            listed = self.run(
+                ["systemctl", "list-unit-files", "--no-legend", "--plain", *(f"{start}*" for start in _OTHERS)]
+            ).stdout.split()
+            for start, owner in _OTHERS.items():
+                if any(unit.startswith(start) for unit in listed):
+                    return f"{self.name}: there is no such unit; the kubelet of this node is run by {owner}, which is not supported."
+            return f"{self.name}: there is no such unit. The kubelet has to be run by systemd as {self.name}."
+        return f"{self.name}: systemd says {state or 'nothing'} of it. Mend or unmask the unit first."
+
+    def argv(self) -> list[str]:
+        """Return the effective command line: the running kubelet's, else what systemd would start now. Raises UnitError."""
+        return self.command().argv
+
+    def command(self) -> Command:
+        """Return the effective command line and its source. Raises UnitError."""
+        running = self._process()
+        return Command(running, "process") if running else self.next_command()
+
+    def _process(self) -> list[str]:
+        if self.pid():
+            with contextlib.suppress(OSError), open(self._at(f"/proc/{self.pid()}/cmdline"), "rb") as stream:
+                return [os.fsdecode(word) for word in stream.read().split(b"\0")[:-1]]
+        return []
+
+    def next_command(self) -> Command:
+        """Return what systemd would start now, with the environment files as they are at this moment. Raises UnitError."""
+        found = self.command_line()
+        words = None if ":" in found.prefix else systemd_check.by_systemd(self.show(), found, self.run)
+        return Command([word.text for word in found.words()], "files") if words is None else Command(words, "systemd")
+
+    def shadowed(self, argv: list[str] | None = None) -> dict[str, dict[str, Any]]:
+        """Return the fields that a flag hides: path -> {flag, file, line}, of the strongest use; file and line are None
+        where no file gives it any more.
+
+        Raises UnitError.
+        """
+        # Its table of all fields is the largest module there is, and a restart does not need it.
+        from ..._config.fields import shadow
+
+        running = self.argv() if argv is None else argv
+        words = [word for word in self.command_line().words() if word.text in running]
+        result = {}
+        for path, flag in shadow.shadows(running).items():
+            givers = [word for word in words if path in shadow.shadows([word.text])]
+            result[path] = {
+                "flag": flag,
+                "file": givers[-1].file if givers else None,
+                "line": givers[-1].line if givers else None,
+            }
+        return result
+
+    def form(self) -> unit_override.Form:
+        """Return what this unit is, seen without our drop-in: see `form.Form`. It never raises for a unit it cannot
+        use: that one is `refused`.
+        """
+        try:
+            shown = self.show()
+            found = unit_override.judge(shown, self.command_line(ours=False), self.root)
+            later = [path for path in shown.get("DropInPaths", "").split() if os.path.basename(path) > DROPIN]
+            if later and found.kind != unit_override.REFUSED:
+                return unit_override.refused(
+                    f"{later[-1]}: a drop-in of this name is read after ours ({DROPIN}) and could undo it. Give it another name."
+                )
+            return found
+        except UnitError as error:
+            return unit_override.refused(str(error))
+
+    # -- changing
+    # --------------------------------------------------------------------------------------------------------
+
+    @property
+    def dropin_path(self) -> str:
+        """Where our drop-in is, below `root`."""
+        return f"/etc/systemd/system/{self.name}.d/{DROPIN}"
+
+    def dropin(self, path: str, extra: tuple[str, ...] = ()) -> str:
+        """Return the text of our drop-in that makes the kubelet read `path`; `extra` are more lines for [Service].
+        Raises UnitError if refused.
+        """
+        found = self.form()
+        if found.kind == unit_override.REFUSED:
+            raise UnitError(found.reason)
+        try:
+            return unit_override.dropin(found, self.command_line(ours=False), path, extra)
+        except ValueError as error:
+            raise UnitError(f"{self.name}: {error}") from error
+
+    def installed(self) -> str | None:
+        """Return the text of our drop-in as `dropin` made it, None when there is none."""
+        try:
+            text = self._read(self.dropin_path)
+        except FileNotFoundError:
+            return None
+        return text[len(unit_override.FOLDER_MARK) + 1 :] if text.startswith(unit_override.FOLDER_MARK) else text
+
+    def install(self, path: str, extra: tuple[str, ...] = (), fs: files.OS | None = None) -> bool:
+        """Write our drop-in, durably and in one step, and have systemd read it; return whether anything changed.
+
+        Raises UnitError, with the drop-in removed again, when systemd does not take it as it is meant; FileError when
+        it cannot be written.
+        """
+        # A run that was cut off may have left systemd with another drop-in than the disk has.
+        self._reload(False)
+        text = self.dropin(path, extra)
+        changed = self.installed() != text
+        if changed:
+            place = self._at(self.dropin_path)
+            folder = os.path.dirname(place)
+            if not os.path.isdir(folder) or self._folder_is_ours():
+                text = f"{unit_override.FOLDER_MARK}\n{text}"
+            files.make_folder(folder, fs, 0o755)
+            files.write(place, text.encode("utf-8", "surrogateescape"), 0o644, fs)
+        self._reload(changed)
+        try:
+            takes = unit_override.config_of([word.text for word in self.command_line().words()])
+            problem = "" if takes == path else f"the kubelet would read {takes}, not {path}"
+        except UnitError as error:
+            problem = str(error)
+        if problem:
+            self.remove(fs)
+            raise UnitError(
+                f"{self.name}: our drop-in has no effect and was removed: {problem}. See `systemctl cat {self.name}`."
+            )
+        return changed
+
+    def _folder_is_ours(self) -> bool:
+        try:
+            return self._read(self.dropin_path).startswith(unit_override.FOLDER_MARK)
+        except FileNotFoundError:
+            return False
+
+    def remove(self, fs: files.OS | None = None) -> bool:
+        """Remove our drop-in, and its folder if that was made for it; return whether anything changed. Raises
+        UnitError, FileError.
+        """
+        ours = self._folder_is_ours()
+        changed = files.remove(self._at(self.dropin_path), fs)
+        if ours:
+            with contextlib.suppress(OSError):
+                os.rmdir(os.path.dirname(self._at(self.dropin_path)))
+        self._reload(changed)
+        return changed
+
+    def _reload(self, changed: bool) -> None:
+        """Have systemd read our drop-in anew if it has another than the disk.
+
+        A reload that is not needed costs time on every node, and takes over what others were in the middle of writing.
+        """
+        shown = self.show(fresh=True)
+        present, listed = (
+            os.path.exists(self._at(self.dropin_path)),
+            self.dropin_path in shown.get("DropInPaths", "").split(),
+        )
+        if changed or present != listed or (present and shown.get("NeedDaemonReload") == "yes"):
+            done = self.run(["systemctl", "daemon-reload"])
+            if done.returncode:
+                raise UnitError(f"systemctl daemon-reload failed: {_last(done)}. Mend that, then run again.")
+            self.show(fresh=True)
+
+    def restart(self, settle: float = 1.0, sleep: Callable[[float], Any] = time.sleep) -> str:
+        """Restart the kubelet and return its new InvocationID, proven to stay for `settle` seconds. Raises UnitError."""
+        before = self.show(fresh=True).get("InvocationID", "")
+        # A unit that hit its start limit refuses to start until it is forgotten.
+        self.run(["systemctl", "reset-failed", self.name])
+        done = self.run(["systemctl", "restart", self.name])
+        after = self.show(fresh=True)
+        identity = after.get("InvocationID", "")
+        if done.returncode or not identity or identity == before:
+            said = _last(done) or "exit 0"
+            raise UnitError(
+                f"{self.name}: systemctl restart gave no new invocation ({said}; {_state(after)}). See `journalctl -u {self.name}`."
+            )
+        self.holds(identity, settle, sleep)
+        return identity
+
+    def holds(self, identity: str, seconds: float, sleep: Callable[[float], Any] = time.sleep) -> None:
+        """See for `seconds` (0: once) that this invocation of the kubelet is the one that runs; UnitError as soon as it
+        is not.
+        """
+        steps = max(1, int(seconds / 0.25)) if seconds else 0
+        for step in range(steps + 1):
+            now = self.show(fresh=True)
+            if (
+                now.get("InvocationID") != identity
+                or now.get("ActiveState") != "active"
+                or now.get("MainPID") in ("0", "", None)
+            ):
+                raise UnitError(f"{self.name} did not stay up: {_state(now)}. See `journalctl -u {self.name}`.")
+            if step < steps:
+                sleep(seconds / steps)
+
+
+def _last(done: Any) -> str:
+    text = (done.stderr or done.stdout or "").strip()
+    return text.splitlines()[-1] if text else ""
+
+
+def _state(shown: dict[str, str]) -> str:
+    return f"{shown.get('ActiveState')}/{shown.get('SubState')}, result {shown.get('Result')}, {shown.get('NRestarts')} restarts by systemd"

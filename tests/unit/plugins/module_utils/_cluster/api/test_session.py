@@ -1,0 +1,268 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Requests over real connections to a server on the loopback interface."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import ipaddress
+import json
+import socket
+import ssl
+import typing as t
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
+from tests.support.calls import NODES
+from tests.support.cluster import Clock
+from tests.support.server import Answer, Server
+
+pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
+STATUS = {"kind": "Status", "message": "words of the server", "reason": "SomeReason"}
+
+
+def test_request_and_answer() -> None:
+    """Method, path, query, body and content type arrive as given; the answer is decoded."""
+    with Server(Answer(body={"items": [1]})) as server:
+        api = session.Session({"host": server.url})
+        assert api.request("GET", NODES, [("labelSelector", "a=b,c"), ("limit", 250)]) == {"items": [1]}
+        assert api.request(
+            "PATCH", f"{NODES}/n1", [("dryRun", "All")], {"spec": None}, "application/merge-patch+json"
+        ) == {"items": [1]}
+        assert api.request("DELETE", f"{NODES}/n1", (), {"kind": "DeleteOptions"}) == {"items": [1]}
+    get, patch, delete = server.seen
+    assert (get.method, get.path) == ("GET", f"{NODES}?labelSelector=a%3Db%2Cc&limit=250")
+    assert (patch.method, patch.path, json.loads(patch.body)) == ("PATCH", f"{NODES}/n1?dryRun=All", {"spec": None})
+    assert patch.headers["content-type"] == "application/merge-patch+json"
+    assert (delete.method, json.loads(delete.body)) == ("DELETE", {"kind": "DeleteOptions"})
+    assert api.sent == 3
+    assert not {"authorization", "impersonate-user"} & set(get.headers)
+
+
+def test_text() -> None:
+    """What is not JSON, compressed on its way."""
+    said = b"# HELP process_start_time_seconds\n" * 100
+    with Server(Answer(body=gzip.compress(said), headers=[("Content-Encoding", "gzip")])) as server:
+        assert session.Session({"host": server.url}).text(f"{NODES}/n1/proxy/metrics") == said.decode()
+    (seen,) = server.seen
+    assert (seen.method, seen.path, seen.headers["accept-encoding"]) == ("GET", f"{NODES}/n1/proxy/metrics", "gzip")
+
+
+def test_text_that_is_refused(clock: Clock) -> None:
+    """As with any other request, and not repeated where that is asked for."""
+    with (
+        Server(Answer(503, b"error trying to reach service")) as server,
+        pytest.raises(ApiError, match="error trying to reach") as caught,
+    ):
+        session.Session({"host": server.url}).text(f"{NODES}/n1/proxy/healthz", 0.0)
+    assert (caught.value.status, caught.value.transient, len(server.seen), clock.slept) == (503, True, 1, [])
+
+
+def test_causes_are_kept() -> None:
+    """By reason, as the Eviction API names a disruption budget."""
+    causes = [{"reason": "DisruptionBudget", "message": "The disruption budget web needs 1 healthy pods"}]
+    with Server(Answer(429, {**STATUS, "details": {"causes": causes}})) as server, pytest.raises(ApiError) as caught:
+        session.Session({"host": server.url}).request("POST", NODES, budget=0.0)
+    assert caught.value.causes == {"DisruptionBudget": "The disruption budget web needs 1 healthy pods"}
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_passing_failures_are_repeated(status: int, clock: Clock) -> None:
+    with Server(Answer(status, STATUS), Answer(status, STATUS), Answer(body={"ok": 1})) as server:
+        api = session.Session({"host": server.url})
+        assert api.request("GET", NODES) == {"ok": 1}
+    assert api.sent == len(server.seen) == 3
+    assert len(clock.slept) == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422])
+def test_lasting_failures_are_not_repeated(status: int) -> None:
+    with Server(Answer(status, STATUS)) as server, pytest.raises(ApiError, match="words of the server") as caught:
+        session.Session({"host": server.url}).request("GET", NODES)
+    assert (caught.value.status, caught.value.reason, caught.value.transient) == (status, "SomeReason", False)
+    assert len(server.seen) == 1
+
+
+def test_words_for_401_and_403() -> None:
+    with Server(Answer(401, STATUS), Answer(403, STATUS)) as server:
+        api = session.Session({"host": server.url})
+        with pytest.raises(
+            ApiError,
+            match=rf"{server.url} does not accept these credentials \(401 words of the server\).*renew it and run again",
+        ):
+            api.request("GET", NODES)
+        with pytest.raises(ApiError, match=r"words of the server .*rbac.yaml"):
+            api.request("GET", NODES)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [(b"plain words", "plain words"), (b"", "Not Found"), (b"[1]", "1"), ({"message": None}, "message")],
+)
+def test_refusals_that_are_no_status_objects(body: t.Any, text: str) -> None:
+    with Server(Answer(404, body)) as server, pytest.raises(ApiError) as caught:
+        session.Session({"host": server.url}).request("GET", NODES)
+    assert text in caught.value.message
+
+
+def test_retry_after_is_waited_for(clock: Clock) -> None:
+    with Server(Answer(429, STATUS, [("Retry-After", "3")]), Answer()) as server:
+        session.Session({"host": server.url}).request("GET", NODES)
+    assert clock.slept == [3.0]
+
+
+def test_retry_after_beyond_the_budget_fails_at_once(clock: Clock) -> None:
+    with Server(Answer(429, STATUS, [("Retry-After", "300")])) as server, pytest.raises(ApiError) as caught:
+        session.Session({"host": server.url}).request("GET", NODES)
+    assert caught.value.retry_after == 300.0
+    assert clock.slept == []
+
+
+def test_retry_after_as_a_date_is_no_reason_to_fail(clock: Clock) -> None:
+    with Server(Answer(503, STATUS, [("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT")]), Answer()) as server:
+        assert session.Session({"host": server.url}).request("GET", NODES) == {}
+    assert len(clock.slept) == 1
+
+
+@pytest.mark.parametrize("cut", [-1, 5])
+def test_lost_connections_are_repeated(cut: int) -> None:
+    """Before the first word of the answer, and in the midst of it."""
+    with Server(Answer(body={"items": list(range(100))}, cut=cut), Answer(body={"ok": 1})) as server:
+        api = session.Session({"host": server.url})
+        assert api.request("GET", NODES) == {"ok": 1}
+    assert api.sent == 2
+
+
+def test_nobody_answers(clock: Clock) -> None:
+    """Little patience with an address that has never answered, none for the requests after one that waited in vain."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    api = session.Session({"host": url}, first_contact=10)
+    with pytest.raises(ApiError, match=f"no usable answer from the API server {url}") as caught:
+        api.request("GET", NODES)
+    assert (caught.value.status, caught.value.transient) == (0, True)
+    assert 5 <= clock.now - 1000 <= 10
+    tries, waited = api.sent, clock.now
+    assert tries > 3
+    with pytest.raises(ApiError):
+        api.request("GET", NODES)
+    assert (api.sent, clock.now) == (tries + 1, waited)
+
+
+def test_patience_with_a_server_that_has_answered(clock: Clock) -> None:
+    """The long budget counts after the first answer, whatever the answer, and again after an outage is over."""
+    lost = Answer(cut=-1)
+    with Server(Answer(404, STATUS), lost) as server:
+        api = session.Session({"host": server.url}, outage=60, first_contact=1)
+        for _time in range(2):
+            with pytest.raises(ApiError) as caught:
+                api.request("GET", NODES)
+        assert caught.value.status == 0
+        assert 50 <= clock.now - 1000 <= 60
+        server.say(Answer(), Answer(503, STATUS))
+        assert api.request("GET", NODES) == {}
+        before = clock.now
+        with pytest.raises(ApiError):
+            api.request("GET", NODES)
+        assert 50 <= clock.now - before <= 60
+
+
+def test_budget_of_one_request(clock: Clock) -> None:
+    with Server(Answer(), Answer(503, STATUS)) as server:
+        api = session.Session({"host": server.url}, outage=60)
+        api.request("GET", NODES)
+        with pytest.raises(ApiError, match="words of the server"):
+            api.request("GET", NODES, budget=4)
+    assert 1 <= clock.now - 1000 <= 4
+
+
+def test_timeout_of_one_request(clock: Clock) -> None:
+    """An API server that accepts connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        # The oldest release takes a fraction of a second only in a pair (to connect, to read).
+        api = session.Session(
+            {"host": f"http://127.0.0.1:{mute.getsockname()[1]}", "request_timeout": (0.05, 0.05)}, first_contact=0
+        )
+        with pytest.raises(ApiError, match="no usable answer") as caught:
+            api.request("GET", NODES)
+    assert caught.value.transient
+
+
+@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"", b"\xff"])
+def test_an_answer_that_is_not_json(body: bytes) -> None:
+    with (
+        Server(Answer(body=body)) as server,
+        pytest.raises(ApiError, match="not JSON; is it a Kubernetes API server") as caught,
+    ):
+        session.Session({"host": server.url}).request("GET", NODES)
+    assert not caught.value.transient
+    assert len(server.seen) == 1
+
+
+def test_warnings_of_the_server() -> None:
+    warnings = [("Warning", '299 - "first"'), ("Warning", '299 - "with \\"quotes\\" and, comma"')]
+    with Server(Answer(headers=warnings), Answer(headers=warnings[:1]), Answer()) as server:
+        api = session.Session({"host": server.url})
+        for _time in range(3):
+            api.request("GET", NODES)
+    assert api.warnings == ["first", 'with "quotes" and, comma']
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that is its own authority, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .sign(key, hashes.SHA256())
+    )
+    place = tmp_path_factory.mktemp("tls")
+    (place / "crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (place / "key").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return place / "crt", place / "key"
+
+
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
+def test_untrusted_certificate_is_not_retried(clock: Clock, certificate: tuple[Path, Path]) -> None:
+    """It is trusted when it is given as its own authority, or when nobody asks."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    with Server(Answer(), tls=context) as server:
+        assert session.Session({"host": server.url, "ca_cert": str(certificate[0])}).request("GET", NODES) == {}
+        assert session.Session({"host": server.url, "validate_certs": False}).request("GET", NODES) == {}
+        api = session.Session({"host": server.url})
+        with pytest.raises(ApiError, match=r"(?i)certificate.verify.failed") as caught:
+            api.request("GET", NODES)
+    assert not caught.value.transient
+    assert (api.sent, clock.slept) == (1, [])
+
+
+def test_unknown_host_is_not_retried(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    def resolve(*_args: t.Any, **_options: t.Any) -> t.NoReturn:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    api = session.Session({"host": "http://nowhere.invalid"})
+    with pytest.raises(ApiError) as caught:
+        api.request("GET", NODES)
+    assert (caught.value.transient, api.sent, clock.slept) == (False, 1, [])

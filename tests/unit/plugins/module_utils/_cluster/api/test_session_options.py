@@ -1,0 +1,214 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a session is made of: options, kubeconfig, the library. Shown by requests to a server on the loopback interface."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
+from tests.support.calls import NODES
+from tests.support.server import Server
+
+pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
+
+
+def kubeconfig(server: str, **user: t.Any) -> dict[str, t.Any]:
+    """A kubeconfig with one context called here."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "here",
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+    }
+
+
+def test_bearer_token_is_really_sent() -> None:
+    """Some releases of the library leave it out (kubernetes-client/python issue 2591)."""
+    with Server() as server:
+        session.Session({"host": server.url, "api_key": "secret"}).request("GET", NODES)
+    assert server.seen[0].headers["authorization"] == "Bearer secret"
+
+
+def test_username_and_password_are_really_sent() -> None:
+    with Server() as server:
+        session.Session({"host": server.url, "username": "Aladdin", "password": "open sesame"}).request("GET", NODES)
+    assert server.seen[0].headers["authorization"] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+
+
+def test_impersonation() -> None:
+    with Server() as server:
+        session.Session({"host": server.url, "impersonate_user": "jane", "impersonate_groups": ["ops"]}).request(
+            "GET", NODES
+        )
+    assert (server.seen[0].headers["impersonate-user"], server.seen[0].headers["impersonate-group"]) == ("jane", "ops")
+    with pytest.raises(ClusterError, match="one group only, 2 were given"):
+        session.Session({"host": server.url, "impersonate_groups": ["ops", "dev"]})
+
+
+def test_slash_at_the_end_of_host() -> None:
+    with Server() as server:
+        session.Session({"host": f"{server.url}/"}).request("GET", NODES)
+    assert server.seen[0].path == NODES
+
+
+@pytest.mark.parametrize("shape", ["mapping", "path", "KUBECONFIG", "home"])
+def test_kubeconfig(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Server() as server:
+        config = kubeconfig(server.url, token="of the file")
+        path = tmp_path / (".kube/config" if shape == "home" else "some.conf")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(config))
+        if shape == "KUBECONFIG":
+            monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'absent'}:{path}")
+        given = {"mapping": config, "path": str(path)}.get(shape)
+        api = session.Session({"kubeconfig": given})
+        api.request("GET", NODES)
+    assert api.host == server.url
+    assert server.seen[0].headers["authorization"] == "Bearer of the file"
+
+
+def test_context() -> None:
+    with Server() as server:
+        config = kubeconfig("http://127.0.0.1:1")
+        config["clusters"].append({"name": "other", "cluster": {"server": server.url}})
+        config["contexts"].append({"name": "there", "context": {"cluster": "other", "user": "u"}})
+        assert session.Session({"kubeconfig": config, "context": "there"}).request("GET", NODES) == {}
+        with pytest.raises(ClusterError, match=r"cannot be used: .*nowhere"):
+            session.Session({"kubeconfig": config, "context": "nowhere"})
+
+
+def test_options_win_over_the_kubeconfig() -> None:
+    """Not only before the first request: the library loads the kubeconfig again with each."""
+    with Server() as server:
+        config = kubeconfig("http://127.0.0.1:1", token="of the file")
+        api = session.Session({"kubeconfig": config, "host": server.url, "api_key": "given"})
+        assert [api.request("GET", NODES) for _try in range(2)] == [{}, {}]
+    assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer given"}
+
+
+def test_a_host_with_the_kubeconfigs_token() -> None:
+    with Server() as server:
+        api = session.Session({"kubeconfig": kubeconfig("http://127.0.0.1:1", token="of the file"), "host": server.url})
+        assert [api.request("GET", NODES) for _try in range(2)] == [{}, {}]
+    assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer of the file"}
+
+
+def test_expired_token_of_an_exec_plugin_is_renewed(tmp_path: Path) -> None:
+    """Also where an option overrides a part of the kubeconfig."""
+    count = tmp_path / "count"
+    plugin = tmp_path / "plugin"
+    plugin.write_text(f"""#!/bin/sh
+echo x >> {count}
+echo '{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+"status": {{"token": "'$(wc -l < {count})'", "expirationTimestamp": "2020-01-01T00:00:00Z"}}}}'
+""")
+    plugin.chmod(0o755)
+    with Server() as server:
+        config = kubeconfig("http://127.0.0.1:1")
+        config["users"][0]["user"] = {
+            "exec": {
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "command": str(plugin),
+                "interactiveMode": "Never",
+            }
+        }
+        api = session.Session({"kubeconfig": config, "host": server.url})
+        api.request("GET", NODES)
+        api.request("GET", NODES)
+    tokens = [int(seen.headers["authorization"].split()[1]) for seen in server.seen]
+    assert tokens[0] < tokens[1]
+
+
+def test_no_kubeconfig(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match=r"no kubeconfig at .*/absent: .*K8S_AUTH_KUBECONFIG"):
+        session.Session({"kubeconfig": str(tmp_path / "absent")})
+    with pytest.raises(ClusterError, match=rf"no kubeconfig at {tmp_path}/.kube/config"):
+        session.Session({})
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"\x00\x80 not yaml: [", b"", b"[]", b"just words", b"users: text\nclusters: 5\ncontexts: {}"]
+)
+def test_garbage_in_a_kubeconfig(garbage: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "garbage"
+    path.write_bytes(garbage)
+    with pytest.raises(ClusterError, match=f"kubeconfig {path} cannot be used: "):
+        session.Session({"kubeconfig": str(path)})
+
+
+@pytest.mark.parametrize("garbage", [{}, {"users": "text"}, {"clusters": [1], "contexts": None}])
+def test_garbage_as_a_kubeconfig(garbage: dict[str, t.Any]) -> None:
+    with pytest.raises(ClusterError, match=r"^kubeconfig \(given as a mapping\)|^no kubeconfig at"):
+        session.Session({"kubeconfig": garbage})
+
+
+@pytest.mark.parametrize("garbage", [5, ["a"], True])
+def test_kubeconfig_of_another_type(garbage: t.Any) -> None:
+    with pytest.raises(ClusterError, match=r"kubeconfig: .*path.*mapping"):
+        session.Session({"kubeconfig": garbage})
+
+
+def test_in_cluster_outside_of_one() -> None:
+    with pytest.raises(ClusterError, match="in-cluster credentials cannot be used"):
+        session.Session({"in_cluster": True})
+
+
+@pytest.mark.parametrize("option", ["ca_cert", "client_cert", "client_key"])
+def test_files_that_are_not_there(option: str) -> None:
+    with pytest.raises(ClusterError, match=f"{option}: there is no file /nowhere"):
+        session.Session({"host": "https://127.0.0.1:1", option: "/nowhere"})
+
+
+def test_connection_settings_reach_the_library(tmp_path: Path) -> None:
+    some = tmp_path / "proxy"
+    some.write_text("")
+    api = session.Session(
+        {
+            "host": "http://h",
+            "validate_certs": False,
+            "proxy": "http://p:3128",
+            "no_proxy": "other",
+            "proxy_headers": {"proxy_basic_auth": "a:b", "basic_auth": None, "user_agent": None},
+        }
+    )
+    configuration = api._configuration
+    assert configuration.verify_ssl is False
+    assert configuration.proxy == "http://p:3128"
+    assert configuration.no_proxy == "other"
+    assert configuration.proxy_headers == {"proxy-authorization": "Basic YTpi"}
+
+
+@pytest.mark.parametrize("version", ["27.2.0", "36.0.0", "36.0.1", "1.0"])
+def test_releases_that_cannot_be_used(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session.kubernetes, "__version__", version)
+    with pytest.raises(
+        MissingLibrary, match=rf"kubernetes {version} at .*install kubernetes>=28.1.0,!=36.0.0,!=36.0.1"
+    ):
+        session.Session({"host": "http://h"})
+
+
+@pytest.mark.parametrize("version", ["28.1.0", "35.9.0", "36.0.2", "37.1.0b1", "40.0"])
+def test_releases_that_can(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session.kubernetes, "__version__", version)
+    session.check_library()
+
+
+def test_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "IMPORT_ERROR", "Traceback: no module")
+    with pytest.raises(MissingLibrary, match="could not be imported") as caught:
+        session.Session({"host": "http://h"})
+    assert caught.value.result == {"exception": "Traceback: no module"}
+
+
+def test_defaults() -> None:
+    assert session.Session({"host": "http://h"}).concurrency == 8
+    assert session.Session({"host": "http://h", "concurrency": 3}).concurrency == 3

@@ -1,0 +1,41 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Moments."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1970-01-01T00:01:00Z", 60.0),
+        ("1970-01-01T00:01:00.250000Z", 60.25),
+        ("1970-01-01T01:01:00+01:00", 60.0),
+        (None, None),
+        ("", None),
+        ("soon", None),
+        (7, None),
+    ],
+)
+def test_parse(text: t.Any, seconds: float | None) -> None:
+    assert timestamps.parse(text) == seconds
+
+
+def test_text() -> None:
+    assert timestamps.text(60.25) == "1970-01-01T00:01:00.250000Z"
+    assert timestamps.parse(timestamps.text(1_800_000_000.5)) == 1_800_000_000.5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-3, "0 s"), (0.4, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "120 min"), (7200, "2 h"), (86400, "24 h")],
+)
+def test_span(seconds: float, words: str) -> None:
+    assert timestamps.span(seconds) == words

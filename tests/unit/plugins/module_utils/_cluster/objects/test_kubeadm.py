@@ -1,0 +1,319 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kubeadm's own ConfigMap: which one it is, what is laid over it, and that nobody else's change is lost."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubeadm
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from tests.support.calls import CONFIGMAPS, DRY, MERGE, Call, Calls
+from tests.support.objects import configmap, reference
+
+NAME = "kubelet-config-1.20"
+# As kubeadm writes it: YAML, zero durations included.
+TEXT = """apiVersion: kubelet.config.k8s.io/v1beta1
+clusterDNS:
+- 10.96.0.10
+kind: KubeletConfiguration
+logging: {}
+staticPodPath: /etc/kubernetes/manifests
+syncFrequency: 0s
+"""
+CONFIG = document.parse(TEXT, "test")
+GONE = ApiError(404, "not found", "NotFound")
+CONFLICT = ApiError(409, "the object has been modified", "Conflict")
+EVENTS = {"n1": {"eventBurst": 31}, "n2": {"eventBurst": 31, "maxPods": 50}}
+WANTED = document.render({**CONFIG, "eventBurst": 31})
+
+
+def options(node_configs: t.Any = None, **given: t.Any) -> dict[str, t.Any]:
+    return {"state": "kubeadm", "node_configs": EVENTS if node_configs is None else node_configs, **given}
+
+
+def cluster(version: str = "v1.20.2", **data: str) -> Call:
+    text = f"apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nkubernetesVersion: {version}\n"
+    return Call(
+        "GET", f"{CONFIGMAPS}/kubeadm-config", configmap("kubeadm-config", data=data or {"ClusterConfiguration": text})
+    )
+
+
+def get(content: t.Any = TEXT, name: str = NAME, revision: str = "7") -> Call:
+    return Call(
+        "GET", f"{CONFIGMAPS}/{name}", configmap(name, content, revision) if isinstance(content, str) else content
+    )
+
+
+def patch(
+    answer: t.Any = None, content: str = WANTED, name: str = NAME, revision: str = "7", dry_run: bool = False
+) -> Call:
+    body = {"metadata": {"resourceVersion": revision}, "data": {"kubelet": content}}
+    return Call(
+        "PATCH",
+        f"{CONFIGMAPS}/{name}",
+        configmap(name, content, "8") if answer is None else answer,
+        DRY if dry_run else (),
+        body,
+        MERGE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("minor", "names"),
+    [
+        (11, ("kubelet-config-1.11",)),
+        (22, ("kubelet-config-1.22",)),
+        (23, ("kubelet-config", "kubelet-config-1.23")),
+        (24, ("kubelet-config",)),
+        (36, ("kubelet-config",)),
+    ],
+)
+def test_names(minor: int, names: tuple[str, ...]) -> None:
+    assert kubeadm.names(minor) == names
+
+
+def test_what_is_common_is_written_and_nothing_else() -> None:
+    """Two GETs and a PATCH of one key, which carries the resourceVersion that was read."""
+    with Calls(cluster(), get(), patch()) as session:
+        result = push.push(session, options(), False)
+    row = {
+        "changed": True,
+        "changes": ["eventBurst"],
+        "variant": identity.variant({**CONFIG, "eventBurst": 31}),
+        **reference(NAME, "8"),
+    }
+    assert (result["changed"], result["configmaps"], result["summary"]) == (
+        True,
+        {NAME: row},
+        {"configmaps": 1, "updated": 1},
+    )
+    (diff,) = result["diff"]
+    assert (diff["before"], diff["after"], diff["after_header"]) == (
+        document.render(CONFIG),
+        WANTED,
+        f"ConfigMap kube-system/{NAME}",
+    )
+    assert result["warnings"] == []
+
+
+def test_check_mode_is_a_dry_run_and_warns() -> None:
+    with Calls(cluster(), get(), patch(configmap(NAME, WANTED), dry_run=True)) as session:
+        result = push.push(session, options(), True)
+    (warning,) = result["warnings"]
+    assert (result["changed"], result["configmaps"][NAME]["changes"]) == (True, ["eventBurst"])
+    assert f"ConfigMap kube-system/{NAME} is not in step with the nodes: eventBurst. " in warning
+    assert "kubelet_config_kubeadm: update" in warning
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+@pytest.mark.parametrize(
+    "node_configs",
+    [
+        {"n1": {"eventBurst": 31}, "n2": None},
+        {"n1": {"resolvConf": "/x"}},
+        {"n1": []},
+        {"n1": "syncFrequency: 60s\nclusterDNS: [10.96.0.10]\n"},
+        {"n1": [{"eventBurst": 31}, {"eventBurst": None}]},
+        {"n1": {"maxPods": 110}},
+    ],
+)
+def test_nothing_is_written_when_it_means_the_same_already(node_configs: dict[str, t.Any], check_mode: bool) -> None:
+    with Calls(cluster(), get()) as session:
+        result = push.push(session, options(node_configs), check_mode)
+    row = {"changed": False, "changes": [], **reference(NAME)}
+    assert {key: value for key, value in result["configmaps"][NAME].items() if key != "variant"} == row
+    assert (result["changed"], result["summary"], result["diff"], result["warnings"]) == (
+        False,
+        {"configmaps": 1, "updated": 0},
+        [],
+        [],
+    )
+
+
+def test_removing_a_field_is_a_change() -> None:
+    wanted = document.render({key: value for key, value in CONFIG.items() if key != "clusterDNS"})
+    with Calls(cluster(), get(), patch(content=wanted)) as session:
+        assert push.push(session, options({"n1": {"clusterDNS": None}}), False)["configmaps"][NAME]["changes"] == [
+            "clusterDNS"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("version", "there", "gone"),
+    [
+        ("v1.24.0", ["kubelet-config"], []),
+        ("v1.23.5", ["kubelet-config-1.23"], ["kubelet-config"]),
+        ("v1.23.5", ["kubelet-config"], ["kubelet-config-1.23"]),
+        ("v1.23.5", ["kubelet-config", "kubelet-config-1.23"], []),
+        ("v1.19.16+vendor.1", ["kubelet-config-1.19"], []),
+    ],
+)
+def test_the_version_of_the_cluster_names_the_configmap(version: str, there: list[str], gone: list[str]) -> None:
+    reads = [get(TEXT if name in there else GONE, name) for name in sorted([*there, *gone])]
+    with Calls(cluster(version), *reads, *(patch(name=name) for name in there)) as session:
+        result = push.push(session, options(), False)
+    assert list(result["configmaps"]) == there
+    assert result["summary"] == {"configmaps": len(there), "updated": len(there)}
+
+
+@pytest.mark.parametrize(
+    ("calls", "texts"),
+    [
+        (
+            (get(GONE, "kubeadm-config"),),
+            ("no ConfigMap kube-system/kubeadm-config", "not made by kubeadm", "kubelet_config_kubeadm to ignore"),
+        ),
+        (
+            (cluster(), get(GONE)),
+            (
+                f"no ConfigMap kube-system/{NAME}",
+                "kubeadm 1.20",
+                "phase upload-config kubelet",
+                "kubelet_config_kubeadm to ignore",
+            ),
+        ),
+        (
+            (cluster("v1.23.0"), get(GONE, "kubelet-config"), get(GONE, "kubelet-config-1.23")),
+            ("kube-system/kubelet-config or kube-system/kubelet-config-1.23",),
+        ),
+        ((cluster("latest"),), ("kube-system/kubeadm-config: kubernetesVersion is 'latest'", "kubectl edit")),
+        ((cluster(other=""),), ("kube-system/kubeadm-config, key ClusterConfiguration: the document is empty",)),
+        ((cluster(ClusterConfiguration="a: [b"),), ("kube-system/kubeadm-config, key ClusterConfiguration, line 1",)),
+        ((cluster(), get("a: [b")), (f"ConfigMap kube-system/{NAME}: key kubelet, line 1",)),
+        ((cluster(), get("eventBurst: 1\n")), (f"ConfigMap kube-system/{NAME}: key kubelet: apiVersion is missing",)),
+        (
+            (cluster(), get(configmap(NAME, data={"other": ""}))),
+            (f"ConfigMap kube-system/{NAME}: it has no key kubelet",),
+        ),
+        ((cluster(), get(), patch(ApiError(403, "forbidden"))), (f"ConfigMap kube-system/{NAME}: forbidden",)),
+        (
+            (cluster(), get(TEXT + "eventBurst: {}\n")),
+            (f"ConfigMap kube-system/{NAME}: eventBurst is a int in the new layer and a mapping below it",),
+        ),
+    ],
+)
+def test_what_is_missing_or_wrong_is_named(calls: tuple[Call, ...], texts: tuple[str, ...]) -> None:
+    with Calls(*calls) as session, pytest.raises(ClusterError) as caught:
+        push.push(session, options(), False)
+    assert [text for text in texts if text not in caught.value.message] == []
+
+
+@pytest.mark.parametrize(
+    ("node_configs", "text"),
+    [
+        ({}, "node_configs is an empty mapping"),
+        ({"n1": {}, "n2": "a: [b"}, "node_configs: the configuration of node n2, line 1"),
+        ({"n1": [{}, 5]}, r"the configuration of node n1 \(layer 2\)"),
+    ],
+)
+def test_overrides_that_cannot_be_read(node_configs: t.Any, text: str) -> None:
+    with Calls() as session, pytest.raises(ClusterError, match=text):
+        push.push(session, options(node_configs), False)
+
+
+@pytest.mark.parametrize(
+    ("layer", "texts"),
+    [
+        ({"maxPods": "7"}, ("maxPods", "the string")),
+        ({"maxPodz": 7}, ("maxPodz", "Did you mean maxPods?")),
+        ({"evictionHard": {"memory.available": "lots"}}, ('evictionHard["memory.available"]',)),
+        # A kubelet that runs goes back by itself; one that has just joined has nothing to go back to.
+        ({"kubeAPIQPS": -1}, ("kubeAPIQPS", "must not be a negative number")),
+        ({"imageGCLowThresholdPercent": 90}, ("imageGCHighThresholdPercent",)),
+    ],
+)
+def test_what_a_new_kubelet_would_not_start_with_is_refused(layer: dict[str, t.Any], texts: tuple[str, ...]) -> None:
+    with Calls(cluster(), get()) as session, pytest.raises(ClusterError) as caught:
+        push.push(session, options({"n1": layer}), False)
+    assert [
+        text for text in (NAME, "nothing was written", "kubelet 1.20", *texts) if text not in caught.value.message
+    ] == []
+
+
+def test_what_was_wrong_before_is_left_alone() -> None:
+    config = {**CONFIG, "oldField": 1, "kubeAPIQPS": -1}
+    wanted = document.render({**config, "eventBurst": 31})
+    with Calls(cluster(), get(document.render(config)), patch(content=wanted)) as session:
+        assert push.push(session, options(), False)["changed"]
+
+
+def test_a_field_of_a_minor_that_is_not_known_here_is_written() -> None:
+    wanted = document.render({**CONFIG, "newField": 1})
+    with Calls(cluster("v1.99.0"), get(name="kubelet-config"), patch(content=wanted, name="kubelet-config")) as session:
+        assert push.push(session, options({"n1": {"newField": 1}}), False)["changed"]
+
+
+def test_a_change_by_somebody_else_is_kept() -> None:
+    """After a conflict the ConfigMap is read and decided anew."""
+    theirs = {**CONFIG, "maxPods": 7}
+    wanted = document.render({**theirs, "eventBurst": 31})
+    calls = get(), patch(CONFLICT), get(document.render(theirs), revision="9"), patch(content=wanted, revision="9")
+    with Calls(cluster(), *calls) as session:
+        result = push.push(session, options(), False)
+    assert (result["diff"][0]["before"], result["diff"][0]["after"]) == (document.render(theirs), wanted)
+
+
+def test_somebody_else_makes_the_same_change_or_our_answer_is_lost() -> None:
+    """A text equal to ours is ours; one that only means the same is theirs."""
+    with Calls(cluster(), get(), patch(CONFLICT), get(WANTED, revision="8")) as session:
+        result = push.push(session, options(), False)
+    assert (result["changed"], len(result["diff"]), result["configmaps"][NAME]["resourceVersion"]) == (True, 1, "8")
+    with Calls(cluster(), get(), patch(CONFLICT), get(TEXT + "eventBurst: 31\n", revision="8")) as session:
+        result = push.push(session, options(), False)
+    assert (result["changed"], result["diff"], result["configmaps"][NAME]["resourceVersion"]) == (False, [], "8")
+
+
+@pytest.mark.parametrize(
+    ("after", "text"),
+    [
+        ([get(GONE)], "somebody removed it meanwhile; run again"),
+        ([get(configmap(NAME, data=None))], "it has no key kubelet"),
+        ([step for _try in range(4) for step in (get(), patch(CONFLICT))] + [get()], "changes faster.*run again"),
+    ],
+)
+def test_conflicts_that_cannot_be_solved(after: list[Call], text: str) -> None:
+    with (
+        Calls(cluster(), get(), patch(CONFLICT), *after) as session,
+        pytest.raises(ClusterError, match=f"kube-system/{NAME}: .*{text}"),
+    ):
+        push.push(session, options(), False)
+
+
+def test_one_refusal_does_not_hide_what_was_written() -> None:
+    calls = (
+        get(name="kubelet-config"),
+        get(name="kubelet-config-1.23"),
+        patch(name="kubelet-config"),
+        patch(ApiError(403, "no"), name="kubelet-config-1.23"),
+    )
+    with (
+        Calls(cluster("v1.23.0"), *calls) as session,
+        pytest.raises(ClusterError, match=r"kubelet-config-1\.23: no") as caught,
+    ):
+        push.push(session, options(), False)
+    assert (caught.value.result["changed"], list(caught.value.result["configmaps"])) == (True, ["kubelet-config"])
+
+
+def test_secrets_are_masked_in_the_diff() -> None:
+    layer = {"staticPodURLHeader": {"Authorization": ["hunter2"]}}
+    with Calls(cluster(), get(), patch(content=document.render({**CONFIG, **layer}))) as session:
+        result = push.push(session, options({"n1": layer}), False)
+    assert result["configmaps"][NAME]["changes"] == ["staticPodURLHeader.Authorization"]
+    assert "Authorization" in result["diff"][0]["after"]
+    assert "hunter2" not in str(result)
+
+
+def test_other_keys_labels_and_annotations_are_not_in_the_patch() -> None:
+    """What a merge patch does not name stays: kubeadm's hash too, so that it counts the configuration as the
+    administrator's.
+    """
+    there = configmap(NAME, data={"kubelet": TEXT, "other": "x"})
+    there["metadata"]["annotations"] = {"kubeadm.kubernetes.io/component-config.hash": "sha256:1"}
+    with Calls(cluster(), get(there), patch()) as session:
+        assert push.push(session, options(), False)["changed"]

@@ -1,0 +1,401 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Lease of a rollout: requests, words, waiting. What happens when several are at it is in test_lease_interleaved."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
+from tests.support.calls import Call, Calls
+from tests.support.lease_api import LeaseApi, stamp
+
+NODES = ["n1", "n2"]
+
+
+class Wall:
+    """The module `time`, `off` seconds from the API server's clock; `ticks` are run at each pause."""
+
+    def __init__(self, api: LeaseApi) -> None:
+        self.api = api
+        self.off = 0.0
+        self.slept: list[float] = []
+        self.tick: t.Callable[[], None] = lambda: None
+
+    def time(self) -> float:
+        return self.api.now + self.off
+
+    monotonic = time
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.api.now += seconds
+        self.tick()
+
+
+@pytest.fixture
+def api() -> LeaseApi:
+    return LeaseApi()
+
+
+@pytest.fixture
+def wall(api: LeaseApi, monkeypatch: pytest.MonkeyPatch) -> Wall:
+    wall = Wall(api)
+    monkeypatch.setattr(lease, "time", wall)
+    monkeypatch.setattr(lease_objects, "time", wall)
+    return wall
+
+
+def hold(api: t.Any, nodes: t.Sequence[str] = tuple(NODES), check: bool = False, **options: t.Any) -> dict[str, t.Any]:
+    given = {
+        "state": "held",
+        "nodes": list(nodes),
+        "group": "batch",
+        "holder": "me",
+        "duration": 60,
+        "wait": None,
+        "namespace": "kube-system",
+        "lease": None,
+    }
+    return lease.lease(api, {**given, **options}, check)
+
+
+def refused(api: t.Any, **options: t.Any) -> ClusterError:
+    with pytest.raises(ClusterError) as caught:
+        hold(api, **options)
+    return caught.value
+
+
+def release(api: t.Any, held: dict[str, t.Any], check: bool = False) -> bool:
+    return bool(lease.lease(api, {"state": "released", "lease": held}, check)["changed"])
+
+
+def methods(api: LeaseApi) -> list[str]:
+    return [method for method, _name in api.requests]
+
+
+def test_hold(api: LeaseApi, wall: Wall) -> None:
+    """Three requests; everything another rollout wants to know stands in the Lease."""
+    found = hold(api, ["n2", "n1"])
+    assert methods(api) == ["POST", "GET", "PATCH"]
+    ((name, item),) = api.items.items()
+    assert found == {
+        "changed": True,
+        "taken_over": [],
+        "obstacles": [],
+        "lease": {
+            "name": name,
+            "namespace": "kube-system",
+            "uid": "uid-8",
+            "holder": "me",
+            "group": "batch",
+            "duration": 60,
+        },
+    }
+    assert name.startswith("livenodes-kubelet-rollout-") and len(name) > len("livenodes-kubelet-rollout-") + 8
+    assert item["metadata"]["labels"] == {
+        "app.kubernetes.io/managed-by": "livenodes.kubelet",
+        "kubelet-config.livenodes.io/lease": "rollout",
+    }
+    assert item["metadata"]["annotations"] == {
+        "kubelet-config.livenodes.io/group": "batch",
+        "kubelet-config.livenodes.io/nodes": '["n1","n2"]',
+        "kubelet-config.livenodes.io/state": "held",
+    }
+    assert item["spec"] == {
+        "holderIdentity": "me",
+        "leaseDurationSeconds": 60,
+        "acquireTime": stamp(api.now),
+        "renewTime": stamp(api.now),
+    }
+
+
+def test_names_are_random(api: LeaseApi, wall: Wall) -> None:
+    assert len({hold(api, [f"n{number}"])["lease"]["name"] for number in range(20)}) == 20
+
+
+def test_three_thousand_nodes(api: LeaseApi, wall: Wall) -> None:
+    names = [f"ip-10-{number // 250}-{number % 250}-7.eu-central-1.compute.internal.example" for number in range(3000)]
+    hold(api, names)
+    assert json.loads(next(iter(api.items.values()))["metadata"]["annotations"][lease_objects.NODES]) == sorted(names)
+    text = refused(api, nodes=names[-1:], wait=0).message
+    assert f"nodes in both: {names[-1]}." in text
+
+
+def test_more_names_than_a_lease_can_keep(api: LeaseApi, wall: Wall) -> None:
+    error = refused(api, nodes=[f"{number:0200}" for number in range(2000)])
+    assert (
+        "the names of 2000 nodes take 406001 bytes and a Lease can keep 256000: roll out to fewer at a time"
+        in error.message
+    )
+    assert not api.requests
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"nodes": []}, "nodes is an empty list"),
+        ({"duration": 0}, "duration is 0: give the seconds"),
+        ({"duration": -5}, "duration is -5"),
+    ],
+)
+def test_options_that_make_no_sense(api: LeaseApi, wall: Wall, options: dict[str, t.Any], text: str) -> None:
+    assert text in refused(api, **options).message
+    assert not api.requests
+
+
+def test_a_live_holder_is_named(api: LeaseApi, wall: Wall) -> None:
+    """At once when it cannot expire within the wait; our claim is gone again."""
+    theirs = hold(api, [f"n{number:02}" for number in range(20)], holder="ops@bastion", group="frontend")["lease"]
+    began = stamp(api.now)
+    api.now += 100
+    lease.renew(t.cast("t.Any", api), theirs)
+    api.now += 12
+    api.requests.clear()
+    error = refused(api, nodes=[f"n{number:02}" for number in range(5, 30)], wait=30)
+    assert methods(api) == ["POST", "GET", "DELETE"] and not wall.slept
+    assert list(api.items) == [theirs["name"]]
+    assert error.result == {
+        "changed": False,
+        "obstacles": [
+            {"name": theirs["name"], "holder": "ops@bastion", "group": "frontend", "renewed": stamp(api.now - 12)}
+        ],
+    }
+    for text in (
+        "another rollout is under way on nodes of batch; nothing was changed.",
+        f"ops@bastion rolls out to frontend since {began}, renewed its Lease kube-system/{theirs['name']} 12 s ago and counts as dead when it has not for 60 s",
+        "nodes in both: n05, n06, n07, n08, n09, n10, n11, n12, n13, n14 and 5 more.",
+        "Wait until it is done and run again",
+        f"kubectl -n kube-system delete lease {theirs['name']}",
+    ):
+        assert text in error.message
+
+
+def test_other_nodes_are_no_obstacle(api: LeaseApi, wall: Wall) -> None:
+    hold(api, ["n3"])
+    assert hold(api, ["n1", "n2"])["taken_over"] == []
+    assert len(api.items) == 2
+
+
+def test_a_dead_holder_is_waited_for_and_taken_over(api: LeaseApi, wall: Wall) -> None:
+    """By default the wait is long enough for any holder of the same duration; only a LIST a look."""
+    dead = hold(api, holder="dead")["lease"]
+    died = api.now
+    api.requests.clear()
+    found = hold(api)
+    assert found["taken_over"] == [{"name": dead["name"], "holder": "dead", "group": "batch", "renewed": stamp(died)}]
+    assert list(api.items) == [found["lease"]["name"]]
+    assert 65 < api.now - died <= 70
+    looks = len(wall.slept)
+    assert methods(api) == ["POST", "GET", "DELETE", *["GET"] * looks, "POST", "GET", "DELETE", "PATCH"]
+
+
+def test_one_that_is_dead_already_is_not_waited_for(api: LeaseApi, wall: Wall) -> None:
+    hold(api, holder="dead")
+    api.now += 65.1
+    assert [row["holder"] for row in hold(api)["taken_over"]] == ["dead"]
+    assert not wall.slept
+
+
+def test_some_seconds_of_skew_kill_nobody(api: LeaseApi, wall: Wall) -> None:
+    hold(api, holder="alive")
+    api.now += 60
+    wall.off = 4.9
+    assert "alive rolls out to" in refused(api, wait=0).message
+
+
+@pytest.mark.parametrize("wait", [None, 1000])
+def test_a_sign_of_life_ends_the_wait(api: LeaseApi, wall: Wall, wait: int | None) -> None:
+    """However long one would wait."""
+    theirs = hold(api, holder="alive")["lease"]
+    began = api.now
+
+    def beat() -> None:
+        if api.now - began >= 20:
+            lease.renew(t.cast("t.Any", api), theirs)
+
+    wall.tick = beat
+    assert "alive rolls out to batch" in refused(api, wait=wait).message
+    assert 20 <= api.now - began <= 22
+
+
+def test_a_claim_is_waited_for_until_it_is_held_or_gone(api: LeaseApi, wall: Wall) -> None:
+    """Whether it cannot expire in time says nothing: a claim lasts a moment."""
+    other = lease_objects.create(t.cast("t.Any", api), "kube-system", "other", "theirs", NODES, 60)
+    assert "other is about to roll out to theirs" in refused(api, wait=0).message
+    wall.tick = lambda: lease_objects.renew(t.cast("t.Any", api), other.lease(), held=True)
+    assert "other rolls out to theirs" in refused(api, wait=10).message
+    wall.tick = api.items.clear
+    lease_objects.delete(t.cast("t.Any", api), "kube-system", other.name, other.uid)
+    lease_objects.create(t.cast("t.Any", api), "kube-system", "other", "theirs", NODES, 60)
+    assert hold(api, wait=10)["taken_over"] == []
+
+
+def test_a_dead_holder_that_comes_back_at_the_last_moment_keeps_its_lease(api: LeaseApi, wall: Wall) -> None:
+    """It renews between our look and our delete."""
+    theirs = hold(api, holder="slow")["lease"]
+    api.now += 70
+    api.requests.clear()
+
+    def back() -> None:
+        if methods(api)[-1] == "GET":
+            api.look = lambda: None
+            lease.renew(t.cast("t.Any", api), theirs)
+
+    api.look = back
+    assert "slow rolls out to batch" in refused(api, wait=0).message
+    assert list(api.items) == [theirs["name"]]
+
+
+def test_a_claim_that_was_taken_for_dead_is_not_held(api: LeaseApi, wall: Wall) -> None:
+    """We were too slow between our look and the last step: somebody else has deleted our claim."""
+    api.look = lambda: api.items.clear() if methods(api)[-1] == "GET" else None
+    assert "this rollout lost its Lease" in refused(api).message
+
+
+def test_nothing_is_left_when_the_look_fails(api: LeaseApi, wall: Wall, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: t.Any) -> t.Any:
+        raise ApiError(403, "leases is forbidden")
+
+    monkeypatch.setattr(api, "_get", fail)
+    assert refused(api).message == "leases is forbidden"
+    assert not api.items
+
+
+def test_an_answer_that_was_lost_on_the_way(api: LeaseApi, wall: Wall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session repeats the request: our own claim is there already."""
+    post = api._post
+
+    def twice(*arguments: t.Any) -> t.Any:
+        post(*arguments)
+        return post(*arguments)
+
+    monkeypatch.setattr(api, "_post", twice)
+    assert hold(api)["lease"]["name"] in api.items
+    assert methods(api) == ["POST", "GET", "GET", "PATCH"]
+
+
+@pytest.mark.parametrize("off", [-40.0, 40.0])
+def test_a_wrong_clock(api: LeaseApi, wall: Wall, off: float) -> None:
+    """It would take the living for dead, or make us look so."""
+    wall.off = off
+    error = refused(api)
+    assert error.message.startswith("this machine's clock and that of https://api.example:6443 differ by ")
+    assert "Set the clocks (NTP)" in error.message
+    assert not api.items
+
+
+@pytest.mark.parametrize("off", [-14.0, 14.0])
+def test_a_clock_that_is_a_little_wrong(api: LeaseApi, wall: Wall, off: float) -> None:
+    wall.off = off
+    assert hold(api)["changed"]
+
+
+def test_leases_that_somebody_broke(api: LeaseApi, wall: Wall) -> None:
+    """Whatever is not readable is in the way, and expires."""
+    name = hold(api, ["other"], holder="x")["lease"]["name"]
+    notes = api.items[name]["metadata"]["annotations"]
+    for text in ("[", '"n1"', ""):
+        notes[lease_objects.NODES] = text
+        assert "nodes in both: n1, n2." in refused(api, wait=0).message
+    notes.clear()
+    assert "x rolls out to an unnamed group" in refused(api, wait=0).message
+    api.items[name]["spec"] = {}
+    api.now += 20
+    assert [row["holder"] for row in hold(api)["taken_over"]] == ["nobody"]
+
+
+def test_check_mode(api: LeaseApi, wall: Wall) -> None:
+    """One LIST; nothing is there afterwards, and what would stand in the way is told."""
+    assert hold(api, check=True) == {"changed": True, "lease": {}, "taken_over": [], "obstacles": [], "warnings": []}
+    assert methods(api) == ["GET"] and not api.items
+    theirs = hold(api, holder="other")["lease"]
+    found = hold(api, check=True)
+    assert [row["holder"] for row in found["obstacles"]] == ["other"]
+    assert "other rolls out to batch" in found["warnings"][0]
+    assert list(api.items) == [theirs["name"]] and not wall.slept
+
+
+def test_renew(api: LeaseApi, wall: Wall) -> None:
+    """One request; the acquireTime stays."""
+    held = hold(api)["lease"]
+    began = api.now
+    api.now += 30
+    api.requests.clear()
+    lease.renew(t.cast("t.Any", api), held)
+    assert methods(api) == ["PATCH"]
+    assert api.items[held["name"]]["spec"] == {
+        "holderIdentity": "me",
+        "leaseDurationSeconds": 60,
+        "acquireTime": stamp(began),
+        "renewTime": stamp(began + 30),
+    }
+
+
+@pytest.mark.parametrize("held", [None, {}, {"name": ""}])
+def test_without_a_lease_nothing_is_renewed_or_released(held: dict[str, t.Any] | None) -> None:
+    with Calls() as session:
+        lease.renew(t.cast("t.Any", session), held)
+        assert release(session, held or {}) is False
+
+
+@pytest.mark.parametrize("text", ["is gone", "other uid", "other holder"])
+def test_a_lease_that_was_lost(api: LeaseApi, wall: Wall, text: str) -> None:
+    held = hold(api)["lease"]
+    if text == "is gone":
+        api.items.clear()
+    elif text == "other uid":
+        api.items[held["name"]]["metadata"]["uid"] = "other"
+    else:
+        api.items[held["name"]]["spec"]["holderIdentity"] = "other"
+    with pytest.raises(
+        ClusterError,
+        match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was not renewed for 60 s and another",
+    ):
+        lease.renew(t.cast("t.Any", api), held)
+
+
+def test_a_renewal_that_fails_for_another_reason() -> None:
+    call = Call("PATCH", lease_objects.path("kube-system", "a"), ApiError(403, "forbidden"))
+    held = {"name": "a", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": 60}
+
+    class Forbidding(Calls):
+        def request(self, method: str, path: str, *_arguments: t.Any, **_named: t.Any) -> t.Any:
+            assert (method, path) == (call.method, call.path)
+            raise call.answer
+
+    with pytest.raises(ApiError, match="forbidden"):
+        lease.renew(t.cast("t.Any", Forbidding()), held)
+
+
+def test_a_lease_of_somebody_elses_making() -> None:
+    with Calls() as session:
+        with pytest.raises(
+            ClusterError,
+            match="lease has no duration, holder, namespace, uid: give what kubelet_rollout_lease returned",
+        ):
+            lease.renew(t.cast("t.Any", session), {"name": "a"})
+        with pytest.raises(
+            ClusterError,
+            match="lease has no duration, holder, namespace, uid: give what kubelet_rollout_lease returned",
+        ):
+            release(session, {"name": "a"})
+
+
+def test_release(api: LeaseApi, wall: Wall) -> None:
+    """Forecast, done, and again; one request each. That of another rollout stays."""
+    held = hold(api)["lease"]
+    other = hold(api, ["n9"])["lease"]
+    api.requests.clear()
+    assert release(api, held, check=True) and held["name"] in api.items
+    assert release(api, held)
+    assert not release(api, held, check=True)
+    assert not release(api, held)
+    assert not release(api, {**other, "uid": "not ours"}) and not release(api, {**other, "uid": "not ours"}, check=True)
+    assert methods(api) == ["GET", "DELETE", "GET", "DELETE", "DELETE", "GET"]
+    assert list(api.items) == [other["name"]]

@@ -1,0 +1,180 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Several rollouts at once, their requests in every order, some of them killed on the way: never two on one node."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import types
+import typing as t
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
+from tests.support.lease_api import Client, LeaseApi
+
+DURATION = 60
+SETS = (("n1",), ("n2",), ("n1", "n2"), ("n2", "n3"), ("n3",), ("n1", "n2", "n3"))
+PLAN = st.lists(
+    st.tuples(st.sampled_from(("step", "step", "step", "step", "step", "kill", "late", "renew")), st.integers(0, 3)),
+    max_size=60,
+)
+
+
+class Clocks:
+    """The module `time` as the client in the calling thread has it."""
+
+    def __init__(self) -> None:
+        self.mine = threading.local()
+
+    def __getattr__(self, name: str) -> t.Any:
+        return getattr(self.mine.client, name)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clocks() -> t.Iterator[Clocks]:
+    made = Clocks()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lease, "time", made)
+        patch.setattr(lease_objects, "time", made)
+        numbers = itertools.count()
+        patch.setattr(lease_objects, "secrets", types.SimpleNamespace(token_hex=lambda _size: str(next(numbers))))
+        yield made
+
+
+def overlap(one: t.Collection[str], other: t.Collection[str]) -> bool:
+    return bool(set(one) & set(other))
+
+
+class Race:
+    """Claimants on one API server, and the rule, looked at after every single request."""
+
+    def __init__(self, clocks: Clocks, sets: t.Sequence[tuple[str, ...]], offs: t.Sequence[float], wait: int) -> None:
+        self.api = LeaseApi()
+        self.api.look = self._never_two
+        self.problems: list[str] = []
+        self.sets = sets
+        self.clients = [
+            Client(self.api, self._work(clocks, names, index, wait), off)
+            for index, (names, off) in enumerate(zip(sets, offs, strict=True))
+        ]
+
+    @staticmethod
+    def _work(clocks: Clocks, names: tuple[str, ...], index: int, wait: int) -> t.Callable[[Client], t.Any]:
+        options = {
+            "state": "held",
+            "nodes": list(names),
+            "holder": f"h{index}",
+            "group": f"g{index}",
+            "duration": DURATION,
+            "wait": wait,
+            "namespace": "kube-system",
+            "lease": None,
+        }
+
+        def work(client: Client) -> t.Any:
+            clocks.mine.client = client
+            held = lease.lease(client, options, False)  # type: ignore[arg-type]  # a session by its shape
+            while True:
+                lease.renew(client, held["lease"])  # type: ignore[arg-type]
+
+        return work
+
+    def _never_two(self) -> None:
+        held = [item for item in map(lease_objects.trim, self.api.items.values()) if item.held]
+        for one, other in itertools.combinations(held, 2):
+            assert one.nodes is not None and other.nodes is not None
+            if one.nodes & other.nodes:
+                self.problems.append(f"{one.holder} and {other.holder} both hold {sorted(one.nodes & other.nodes)}")
+
+    def holders(self) -> set[int]:
+        return {int(item.holder[1:]) for item in map(lease_objects.trim, self.api.items.values()) if item.held}
+
+    def follow(self, plan: t.Sequence[tuple[str, int]]) -> None:
+        for what, number in plan:
+            client = self.clients[number % len(self.clients)]
+            if what == "late":
+                self.api.now += DURATION * (number + 1) / 3
+            elif what == "kill":
+                client.kill()
+            else:
+                client.step()
+
+    def end(self) -> None:
+        for client in self.clients:
+            client.kill()
+        assert not self.problems, self.problems[0]
+
+
+@given(
+    st.lists(st.sampled_from(SETS), min_size=2, max_size=4),
+    st.lists(st.floats(-4, 4), min_size=4, max_size=4),
+    st.sampled_from((0, 70)),
+    PLAN,
+)
+@settings(max_examples=150)
+def test_never_two_on_one_node(
+    clocks: Clocks, sets: list[tuple[str, ...]], offs: list[float], wait: int, plan: list[tuple[str, int]]
+) -> None:
+    """Killed holders, holders that are late to renew, clocks some seconds apart, waiting and not."""
+    race = Race(clocks, sets, offs[: len(sets)], wait)
+    try:
+        race.follow(plan)
+    finally:
+        race.end()
+
+
+@given(
+    st.sampled_from([pair for pair in itertools.product(SETS, SETS) if overlap(*pair)]),
+    st.lists(st.integers(0, 1), max_size=14),
+)
+@settings(max_examples=100)
+def test_of_two_exactly_one_begins(
+    clocks: Clocks, pair: tuple[tuple[str, ...], tuple[str, ...]], order: list[int]
+) -> None:
+    race = Race(clocks, pair, (0.0, 0.0), wait=0)
+    try:
+        race.follow([("step", number) for number in [*order, *[0, 1] * 8]])
+        assert len(race.holders()) == 1
+        lost = race.clients[1 - race.holders().pop()]
+        assert lost.error and "another rollout is under way" in lost.error.message
+        # The one that gave way left nothing behind.
+        assert len(race.api.items) == 1
+    finally:
+        race.end()
+
+
+@given(st.lists(st.integers(0, 1), max_size=14))
+@settings(max_examples=50)
+def test_two_on_other_nodes_do_not_know_of_each_other(clocks: Clocks, order: list[int]) -> None:
+    race = Race(clocks, (("n1", "n2"), ("n3",)), (0.0, 0.0), wait=0)
+    try:
+        race.follow([("step", number) for number in [*order, *[0, 1] * 4]])
+        assert race.holders() == {0, 1}
+    finally:
+        race.end()
+
+
+@given(st.integers(0, 6), st.lists(st.integers(0, 1), max_size=20))
+@settings(max_examples=60)
+def test_after_a_kill_at_any_request_one_of_two_that_wait_begins(
+    clocks: Clocks, requests: int, order: list[int]
+) -> None:
+    """A dead rollout, killed wherever it was, is outlived by those that come after it, without anybody's help."""
+    race = Race(clocks, (("n1",),), (0.0,), wait=0)
+    second: list[Client] = []
+    try:
+        race.follow([("step", 0)] * requests + [("kill", 0)])
+        second += [Client(race.api, Race._work(clocks, ("n1", f"n{number}"), number, 70)) for number in (1, 2)]
+        for number in [*order, *[0, 1] * 60]:
+            second[number].step()
+        alive = [item for item in map(lease_objects.trim, race.api.items.values()) if item.held]
+        assert [item.holder for item in alive] in (["h1"], ["h2"])
+    finally:
+        race.end()
+        for client in second:
+            client.kill()

@@ -1,0 +1,146 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rows and counts of node_config_info."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_status, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.support.calls import NODES, PAGE, Call, Calls
+from tests.support.objects import items, node, place, reference, status
+
+
+def row(**fields: t.Any) -> dict[str, t.Any]:
+    return node_status.row(nodes.trim(node(**fields)))
+
+
+def test_row() -> None:
+    config = status(reference("b"), reference("a"), reference("a"), "some error")
+    assert row(source=place("b"), config=config, unschedulable=True) == {
+        "delivery": "native",
+        "listening": True,
+        "kubelet_version": "v1.20.2",
+        "source": place("b"),
+        "config_source": place("b"),
+        "assigned": reference("b"),
+        "active": reference("a"),
+        "lastKnownGood": reference("a"),
+        "error": "some error",
+        "reason": "",
+        "settled": False,
+        "ready": True,
+        "ready_reason": "KubeletReady: posting",
+        "heartbeat": "2026-01-01T00:00:00Z",
+        "schedulable": False,
+        "previous": None,
+        "control_plane": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("labels", "control_plane"),
+    [
+        ({"node-role.kubernetes.io/control-plane": ""}, True),
+        ({"node-role.kubernetes.io/master": ""}, True),
+        ({"node-role.kubernetes.io/worker": ""}, False),
+    ],
+)
+def test_control_plane(labels: dict[str, str], control_plane: bool) -> None:
+    assert row(labels=labels)["control_plane"] is control_plane
+
+
+@pytest.mark.parametrize(
+    ("version", "config", "delivery"),
+    [
+        ("v1.10.13", {}, "none"),
+        ("v1.11.0", {}, "native"),
+        ("v1.23.17", {}, "native"),
+        ("v1.24.0", {}, "none"),
+        ("v1.20.2", None, "none"),
+        ("", {}, "native"),
+    ],
+)
+def test_delivery(version: str, config: dict[str, t.Any] | None, delivery: str) -> None:
+    assert row(version=version, config=config)["delivery"] == delivery
+
+
+@pytest.mark.parametrize(
+    ("source", "config", "settled"),
+    [
+        (place(), status(reference(), reference()), True),
+        (None, status(), True),
+        (None, None, True),
+        (place(), None, False),
+        (place(), status(), False),
+        (place(), status(reference("b"), reference("b")), False),
+        (place(), status(reference(), None), False),
+        (place(), status(reference(revision="8"), reference(revision="7")), False),
+        (place(), status(reference(), reference(), error="some"), False),
+        (None, status(reference(), reference()), False),
+    ],
+)
+def test_settled(source: dict[str, str] | None, config: dict[str, t.Any] | None, settled: bool) -> None:
+    assert row(source=source, config=config)["settled"] is settled
+
+
+def test_counts() -> None:
+    """A node that is both cordoned and not Ready is unavailable once."""
+    listed = items(
+        node("n1", config={}),
+        node("n2", ready="False", unschedulable=True, config=status(error="bad")),
+        node("n3", ready="Unknown"),
+        node("n4", unschedulable=True),
+        node("a5", place(), status(error="bad")),
+    )
+    with Calls(Call("GET", NODES, listed, PAGE)) as session:
+        result = node_status.info(session, {"nodes": None, "label_selectors": None}, True)
+    assert (result["changed"], list(result["nodes"])) == (False, ["n1", "n2", "n3", "n4", "a5"])
+    assert result["summary"] == {
+        "nodes": 5,
+        "ready": 3,
+        "unschedulable": 2,
+        "unavailable": 3,
+        "native": 3,
+        "checkpoint": 0,
+        "settled": 3,
+        "failed": ["a5", "n2"],
+    }
+
+
+def test_both_deliveries_read_alike() -> None:
+    """Whatever the kubelet itself says of Node.spec.configSource, once this collection wrote a checkpoint."""
+    config = {
+        **status(reference(), reference(), error="some error"),
+        "reason": "went back",
+        "started": "2026-01-01T00:00:00Z",
+    }
+    for kubelet in (None, {}):
+        native = row(source=place(), config=status(reference(), reference(), error="some error"))
+        mine = row(marked=reference(), told=config, config=kubelet)
+        assert mine == {
+            **native,
+            "delivery": "checkpoint",
+            "listening": kubelet is not None,
+            "source": reference(),
+            "config_source": None,
+            "reason": "went back",
+        }
+    assert row(marked=reference())["delivery"] == row(told={})["delivery"] == "checkpoint"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"a"', '{"configMap": "a"}', '{"configMap": {"name": "a"}}'])
+def test_annotations_that_somebody_broke(text: str) -> None:
+    broken = node()
+    broken["metadata"]["annotations"] = {annotation.SOURCE: text, annotation.STATUS: text}
+    trimmed = nodes.trim(broken)
+    assert (trimmed.delivery, trimmed.source, trimmed.part("active"), trimmed.references) == (
+        "checkpoint",
+        None,
+        None,
+        [],
+    )

@@ -1,0 +1,276 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes: one LIST, and the patch that is never sent over somebody else's."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from tests.support.calls import DRY, MERGE, NODES, PAGE, Call, Calls
+from tests.support.objects import items, node, place, reference, status
+
+CONFLICT = ApiError(409, "the object has been modified", "Conflict")
+EXPIRED = ApiError(410, "too old resource version", "Expired")
+
+
+def one(**fields: t.Any) -> nodes.Node:
+    return nodes.trim(node(**fields))
+
+
+def patch(
+    answer: t.Any, source: dict[str, str] | None, revision: str = "1", query: t.Sequence[tuple[str, t.Any]] = ()
+) -> Call:
+    body = {
+        "metadata": {"resourceVersion": revision},
+        "spec": {"configSource": {"configMap": source} if source else None},
+    }
+    return Call("PATCH", f"{NODES}/n1", answer, query, body, MERGE)
+
+
+def test_trim() -> None:
+    trimmed = one(source=place(), config=status(reference(), error="some error"), unschedulable=True, ready="False")
+    assert trimmed == nodes.Node(
+        name="n1",
+        resource_version="1",
+        kubelet_version="v1.20.2",
+        native=nodes.Side(place(), status(reference(), error="some error")),
+        checkpoint=nodes.Side(),
+        delivery="native",
+        ready="False",
+        ready_reason="KubeletReady: posting",
+        heartbeat="2026-01-01T00:00:00Z",
+        unschedulable=True,
+        previous=None,
+        cordoned=None,
+        capacity={},
+        labels={},
+        taints=[],
+        addresses={},
+        os="",
+        arch="",
+    )
+    assert (trimmed.part("assigned"), trimmed.part("active"), trimmed.error, trimmed.minor) == (
+        reference(),
+        None,
+        "some error",
+        20,
+    )
+
+
+def test_labels_and_our_own_mark_of_a_cordon() -> None:
+    trimmed = one(labels={"a": "b"}, cordoned={"holder": "me"}, unschedulable=True)
+    assert (trimmed.labels, trimmed.cordoned, trimmed.unschedulable) == ({"a": "b"}, {"holder": "me"}, True)
+    assert (one().labels, one(unschedulable=True).cordoned) == ({}, None)
+
+
+def test_trim_a_node_that_has_said_nothing_yet() -> None:
+    trimmed = nodes.trim({"metadata": {"name": "n1"}, "spec": None})
+    assert (trimmed.source, trimmed.status, trimmed.ready, trimmed.ready_reason, trimmed.error, trimmed.minor) == (
+        None,
+        None,
+        "Unknown",
+        "",
+        "",
+        0,
+    )
+    assert (trimmed.unschedulable, trimmed.capacity) == (False, {})
+
+
+def test_capacity() -> None:
+    assert nodes.trim({"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4"}}}).capacity == {"cpu": "4"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "roles", "control_plane"),
+    [
+        ({}, [], False),
+        ({"node-role.kubernetes.io/worker": "", "kubernetes.io/role": "edge"}, ["edge", "worker"], False),
+        ({"node-role.kubernetes.io/control-plane": ""}, ["control-plane"], True),
+        ({"node-role.kubernetes.io/master": ""}, ["master"], True),
+        ({"node-role.kubernetes.io/": "", "kubernetes.io/role": ""}, [], False),
+        ({"control-plane": "yes"}, [], False),
+    ],
+)
+def test_roles(labels: dict[str, str], roles: list[str], control_plane: bool) -> None:
+    trimmed = nodes.trim({"metadata": {"name": "n1", "labels": labels}})
+    assert (trimmed.labels, trimmed.roles, trimmed.control_plane) == (labels, roles, control_plane)
+
+
+def test_the_first_address_of_each_type() -> None:
+    addresses = [
+        {"type": "InternalIP", "address": "10.0.0.1"},
+        {"type": "InternalIP", "address": "fd00::1"},
+        {"type": "Hostname", "address": "a"},
+    ]
+    assert nodes.trim({"metadata": {"name": "n1"}, "status": {"addresses": addresses}}).addresses == {
+        "InternalIP": "10.0.0.1",
+        "Hostname": "a",
+    }
+
+
+def test_read_all() -> None:
+    with Calls(Call("GET", NODES, items(node("n2"), node("n1")), PAGE)) as session:
+        assert list(nodes.read(session)) == ["n2", "n1"]
+
+
+def test_read_by_label() -> None:
+    with Calls(Call("GET", NODES, items(node("n1")), (("labelSelector", "a=b,c notin (d)"), *PAGE))) as session:
+        assert list(nodes.read(session, selectors=["a=b", "c notin (d)"])) == ["n1"]
+
+
+def test_read_by_name_in_the_order_of_the_names() -> None:
+    with Calls(Call("GET", NODES, items(*(node(f"n{number}") for number in range(9))), PAGE)) as session:
+        assert list(nodes.read(session, ["n7", "n2"])) == ["n7", "n2"]
+
+
+def test_read_one_by_name() -> None:
+    """Does not ask for the rest of a large cluster."""
+    with Calls(Call("GET", NODES, items(node("n1")), (("fieldSelector", "metadata.name=n1"), *PAGE))) as session:
+        assert list(nodes.read(session, {"n1": None})) == ["n1"]
+
+
+def test_all_unknown_names_are_listed() -> None:
+    with Calls(Call("GET", NODES, items(node("n1")), PAGE)) as session, pytest.raises(ClusterError) as caught:
+        nodes.read(session, ["n9", "n1", "n8"])
+    assert "the cluster at https://api.example:6443 has no node named n9, n8: check the names" in caught.value.message
+    assert "kubelet_config_node_name" in caught.value.message
+
+
+MANY = [node(f"n{number}") for number in range(12)]
+
+
+def test_few_of_many_are_read_again_one_by_one() -> None:
+    with Calls(
+        Call("GET", NODES, items(*MANY), PAGE),
+        *(Call("GET", f"{NODES}/{name}", node(name)) for name in ("n7", "n1", "n2")),
+    ) as session:
+        nodes.read(session, ["n1", "n2", "n7"])
+        assert list(nodes.again(session, ["n7", "n1", "n2"])) == ["n7", "n1", "n2"]
+
+
+def test_many_of_many_are_listed_again() -> None:
+    with Calls(*[Call("GET", NODES, items(*MANY), PAGE)] * 2) as session:
+        names = list(nodes.read(session, ["n1", "n2", "n3", "n4"]))
+        assert list(nodes.again(session, names)) == names
+
+
+def test_one_of_few_that_is_gone_is_named() -> None:
+    gone = Call("GET", f"{NODES}/n2", ApiError(404, "nodes n2 not found", "NotFound"))
+    with Calls(Call("GET", NODES, items(*MANY), PAGE), Call("GET", f"{NODES}/n1", node("n1")), gone) as session:
+        nodes.read(session, ["n1", "n2"])
+        with pytest.raises(ClusterError, match="has no node named n2: check"):
+            nodes.again(session, ["n1", "n2"])
+
+
+def test_an_api_server_that_goes_away_is_no_node_that_is_gone() -> None:
+    with Calls(
+        Call("GET", NODES, items(*MANY), PAGE), Call("GET", f"{NODES}/n1", ApiError(503, "away", transient=True))
+    ) as session:
+        nodes.read(session, ["n1", "n2"])
+        with pytest.raises(ApiError, match="away"):
+            nodes.again(session, ["n1"])
+
+
+def test_no_names_is_a_mistake_and_not_all_nodes() -> None:
+    with Calls() as session, pytest.raises(ClusterError, match="nodes is an empty list"):
+        nodes.read(session, [])
+
+
+def test_pages() -> None:
+    with Calls(
+        Call("GET", NODES, items(node("n1"), more="token 1"), PAGE),
+        Call("GET", NODES, items(node("n2"), more="token 2"), (*PAGE, ("continue", "token 1"))),
+        Call("GET", NODES, items(node("n3")), (*PAGE, ("continue", "token 2"))),
+    ) as session:
+        assert list(nodes.read(session)) == ["n1", "n2", "n3"]
+
+
+def test_expired_pages_are_read_again_from_the_first() -> None:
+    """A node that went away between the two LISTs is not kept from the first."""
+    with Calls(
+        Call("GET", NODES, items(node("gone"), more="token 1"), PAGE),
+        Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "token 1"))),
+        Call("GET", NODES, items(node("n1"), more="token 2"), PAGE),
+        Call("GET", NODES, items(node("n2")), (*PAGE, ("continue", "token 2"))),
+    ) as session:
+        assert list(nodes.read(session)) == ["n1", "n2"]
+
+
+def test_pages_that_expire_twice() -> None:
+    once = [
+        Call("GET", NODES, items(node("n1"), more="x"), PAGE),
+        Call("GET", NODES, EXPIRED, (*PAGE, ("continue", "x"))),
+    ]
+    with Calls(*once, *once) as session, pytest.raises(ApiError) as caught:
+        nodes.read(session)
+    assert caught.value is EXPIRED
+
+
+def test_other_errors_of_a_list_are_not_repeated() -> None:
+    with (
+        Calls(Call("GET", NODES, ApiError(403, "forbidden"), PAGE)) as session,
+        pytest.raises(ApiError, match="forbidden"),
+    ):
+        nodes.read(session)
+
+
+@pytest.mark.parametrize("source", [place("b"), None])
+def test_write_source(source: dict[str, str] | None) -> None:
+    with Calls(patch(node(source=source, revision="2"), source)) as session:
+        stored = nodes.write_source(session, one(source=place("a")), source, dry_run=False)
+    assert (stored.source, stored.resource_version) == (source, "2")
+
+
+def test_dry_run_is_the_servers() -> None:
+    with Calls(patch(node(source=place()), place(), query=DRY)) as session:
+        nodes.write_source(session, one(), place(), dry_run=True)
+
+
+def test_conflict_about_something_else() -> None:
+    """A heartbeat came in between: the source is still what we decided upon."""
+    with Calls(
+        patch(CONFLICT, place("b")),
+        Call("GET", f"{NODES}/n1", node(source=place("a"), revision="2")),
+        patch(node(source=place("b"), revision="3"), place("b"), revision="2"),
+    ) as session:
+        assert nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False).source == place("b")
+
+
+def test_conflict_with_our_own_lost_answer() -> None:
+    with Calls(
+        patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=place("b"), revision="2"))
+    ) as session:
+        assert nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False).resource_version == "2"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "named"), [(place("theirs"), "kube-system/theirs key kubelet"), (None, "the local config")]
+)
+def test_conflict_with_somebody_else(theirs: dict[str, str] | None, named: str) -> None:
+    calls = patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=theirs, revision="2"))
+    with (
+        Calls(*calls) as session,
+        pytest.raises(
+            ApiError, match=f"somebody else changed spec.configSource to {named} meanwhile; run again"
+        ) as caught,
+    ):
+        nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False)
+    assert caught.value.status == 409
+
+
+def test_conflicts_without_end() -> None:
+    calls = []
+    for revision in range(1, 6):
+        calls += [patch(CONFLICT, place(), str(revision)), Call("GET", f"{NODES}/n1", node(revision=str(revision + 1)))]
+    with Calls(*calls) as session, pytest.raises(ApiError, match="changes faster than it can be patched"):
+        nodes.write_source(session, one(), place(), dry_run=False)
+
+
+def test_other_refusals_are_passed_on() -> None:
+    with Calls(patch(ApiError(403, "forbidden"), place())) as session, pytest.raises(ApiError, match="forbidden"):
+        nodes.write_source(session, one(), place(), dry_run=False)

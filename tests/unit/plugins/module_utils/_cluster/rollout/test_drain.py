@@ -1,0 +1,486 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drain and its undoing, on a cluster in memory whose budgets change while nobody really waits."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects.pods import PODS
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import cordon, drain, evict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.support.calls import NODES
+from tests.support.cluster import Clock
+from tests.support.objects import node, pod
+from tests.support.pod_cluster import PodCluster
+
+OWNED = {"owner": ("ReplicaSet", "web")}
+BUDGET = "The disruption budget web needs 1 healthy pods and has 1 currently"
+BLOCKED = ApiError(
+    429,
+    "Cannot evict pod as it would violate the pod's disruption budget.",
+    "TooManyRequests",
+    None,
+    True,
+    {"DisruptionBudget": BUDGET},
+)
+AWAY = ApiError(0, "no usable answer from the API server", transient=True)
+OURS = {"holder": "somebody", "time": "2026-01-01T00:00:00.000000Z"}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for used in (drain, lease):
+        monkeypatch.setattr(used, "time", clock)
+    return clock
+
+
+def run(api: PodCluster, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:
+    given = {
+        "state": "drained",
+        "nodes": list(api.nodes),
+        "timeout": 60,
+        "grace_period": None,
+        "delete_emptydir_data": False,
+        "force": False,
+        "lease": None,
+    }
+    return drain.drain(api, {**given, **options}, check_mode)
+
+
+def fail(api: PodCluster, check_mode: bool = False, **options: t.Any) -> NodesFailed:
+    with pytest.raises(NodesFailed) as caught:
+        run(api, check_mode, **options)
+    return caught.value
+
+
+def cordoned(api: PodCluster, name: str = "n1") -> tuple[bool, bool]:
+    """Whether a node is cordoned, and whether our mark is on it."""
+    found = api.nodes[name]
+    return bool(found["spec"].get("unschedulable")), annotation.CORDONED in (found["metadata"].get("annotations") or {})
+
+
+def names(found: list[dict[str, str]]) -> list[str]:
+    return [item["name"] for item in found]
+
+
+def test_drain(clock: Clock) -> None:
+    """Three LISTs a node and one POST a pod; static pods and those of a DaemonSet stay."""
+    api = PodCluster(
+        node("n1"),
+        node("n2"),
+        pods=[
+            pod("a", **OWNED),
+            pod("b", "n2", **OWNED),
+            pod("c", "n2", **OWNED),
+            pod("etcd-n1", static=True, owner=("Node", "n1")),
+            pod("proxy", owner=("DaemonSet", "p")),
+        ],
+    )
+    result = run(api)
+    assert {name: (names(row["evicted"]), names(row["skipped"])) for name, row in result["nodes"].items()} == {
+        "n1": (["a"], ["etcd-n1", "proxy"]),
+        "n2": (["b", "c"], []),
+    }
+    assert result["summary"] == {"nodes": 2, "changed": 2, "failed": 0, "evicted": 3}
+    assert (cordoned(api, "n1"), cordoned(api, "n2"), sorted(api.pods)) == (
+        (True, True),
+        (True, True),
+        ["etcd-n1", "proxy"],
+    )
+    assert [api.count("GET", NODES), api.count("GET", "/api/v1"), api.count("GET", PODS), len(api.evictions)] == [
+        1,
+        1,
+        2 * 3,
+        3,
+    ]
+    assert {name: names(rows.values()) for name, rows in result["pods"].items()} == {
+        "n1": ["etcd-n1", "proxy"],
+        "n2": [],
+    }
+    assert len(api.requests) == 1 + 1 + 2 * 3 + 2 + 3
+    assert {"n1", "n2"} == {line["after_header"][5:] for line in result["diff"]}
+
+
+def test_drain_again(clock: Clock) -> None:
+    """Nothing is left to do, and nothing is done."""
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    run(api)
+    mark = api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED]
+    api.requests.clear()
+    again = run(api)
+    assert (again["changed"], again["nodes"]["n1"]["cordoned"], again["diff"]) == (False, True, [])
+    assert api.requests == [("GET", NODES), ("GET", PODS), ("GET", PODS)]
+    assert api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED] == mark
+
+
+def test_the_mark_says_who(clock: Clock) -> None:
+    api = PodCluster(node("n1"))
+    run(api, lease={"holder": "awx-17"})
+    mark = json.loads(api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED])
+    assert mark.keys() == {"holder", "time"} and mark["holder"] == "awx-17"
+
+
+def test_cordoned_by_somebody_else(clock: Clock) -> None:
+    """Drained, not marked, and left cordoned afterwards."""
+    api = PodCluster(node("n1", unschedulable=True), pods=[pod("a", **OWNED)])
+    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
+    assert cordoned(api) == (True, False)
+    restored = run(api, state="restored")
+    assert (restored["changed"], restored["nodes"]["n1"]["cordoned"], restored["nodes"]["n1"]["message"]) == (
+        False,
+        True,
+        "cordoned by somebody else: it stays so",
+    )
+    assert cordoned(api) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        (
+            {},
+            [
+                "default/alone has no controller",
+                "(force ",
+                "default/both has no controller",
+                "default/data has an emptyDir volume",
+                "(delete_emptydir_data ",
+            ],
+        ),
+        ({"force": True}, ["default/data has an emptyDir volume", "default/both has an emptyDir volume"]),
+        ({"delete_emptydir_data": True}, ["default/alone has no controller", "default/both has no controller"]),
+    ],
+)
+def test_refused_before_anything_is_done(clock: Clock, options: dict[str, t.Any], texts: list[str]) -> None:
+    """Also on the other nodes; each pod is named with the option that allows it."""
+    data, both = pod("data", **OWNED), pod("both")
+    for item in (data, both):
+        item["spec"]["volumes"] = [{"name": "tmp", "emptyDir": {}}]
+    api = PodCluster(node("n1"), node("n2"), pods=[pod("alone"), data, both, pod("fine", "n2", **OWNED)])
+    failed = fail(api, **options)
+    assert failed.message.startswith("draining (no node was cordoned, no pod evicted): 1 node failed.\nn1: ")
+    for text in texts:
+        assert text in failed.failures["n1"]
+    assert "fine" not in failed.message and failed.failures["n1"].count("default/") == len(
+        [text for text in texts if "default/" in text]
+    )
+    assert {method for method, _path in api.requests} == {"GET"}
+    assert failed.result["nodes"]["n1"]["message"] == failed.failures["n1"]
+    assert run(api, force=True, delete_emptydir_data=True)["summary"]["evicted"] == 4
+
+
+def test_finished_pods_go_without_leave(clock: Clock) -> None:
+    done = pod("done", ready=False)
+    done["status"]["phase"] = "Succeeded"
+    done["spec"]["volumes"] = [{"name": "tmp", "emptyDir": {}}]
+    api = PodCluster(node("n1"), pods=[done])
+    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["done"]
+    assert api.pods == {}
+
+
+def test_a_budget_that_blocks_until_the_end(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others go on; what is left is named with its budget, and the cordon stays."""
+    monkeypatch.setattr("random.uniform", lambda _least, most: most)
+    api = PodCluster(node("n1"), node("n2"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", "n2", **OWNED)])
+    api.budgets["a"] = BLOCKED
+    failed = fail(api)
+    assert failed.failures == {
+        "n1": f"60 s are over, and these pods are left: default/a: {BUDGET}. It stays cordoned; state restored undoes that"
+    }
+    assert (sorted(api.pods), clock.now, cordoned(api)) == (["a"], 1060, (True, True))
+    rows = failed.result["nodes"]
+    assert (names(rows["n1"]["evicted"]), names(rows["n2"]["evicted"]), rows["n2"]["message"]) == (
+        ["b"],
+        ["c"],
+        "1 pods evicted",
+    )
+    # At once, after 1, 2 and 4 s more, then every 5 s and at the end; the node that is done is not listed any more.
+    asked = len([body for body in api.evictions if body["metadata"]["name"] == "a"])
+    assert asked == 15
+    assert api.count("GET", PODS) == 2 + asked
+
+
+def test_a_budget_that_is_freed(clock: Clock) -> None:
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.budgets["a"] = BLOCKED
+    clock.at(20, api.budgets.clear)
+    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
+    assert 1020 <= clock.now <= 1030
+
+
+def test_retry_after(clock: Clock) -> None:
+    """The API server says when to ask again at the earliest."""
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.budgets["a"] = ApiError(429, "busy", retry_after=25.0, transient=True)
+    fail(api)
+    assert len(api.evictions) <= 3
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ApiError(
+            500,
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+            transient=True,
+        ),
+        ApiError(403, "pods is forbidden: cannot create resource pods/eviction", "Forbidden"),
+    ],
+)
+def test_an_eviction_that_will_never_be(clock: Clock, error: ApiError) -> None:
+    """Nobody waits for it, but the other pods go."""
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED)])
+    api.budgets["a"] = error
+    failed = fail(api)
+    assert failed.failures["n1"] == f"default/a: {error.message}. It stays cordoned; state restored undoes that"
+    assert (sorted(api.pods), len(api.evictions)) == (["a"], 2)
+    assert clock.now < 1003
+
+
+def test_a_namespace_that_goes(clock: Clock) -> None:
+    """The pod goes with it."""
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.budgets["a"] = ApiError(
+        403,
+        "unable to create new content in namespace x",
+        "Forbidden",
+        causes={"NamespaceTerminating": "namespace x is being terminated"},
+    )
+    clock.at(8, api.pods.clear)
+    assert run(api)["nodes"]["n1"]["evicted"] == []
+
+
+def test_pods_take_time_to_go(clock: Clock) -> None:
+    """One that is being deleted is waited for, whoever did that, and not evicted again."""
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED), pod("b")])
+    api.lingering = {"a"}
+    api.pods["b"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    clock.at(20, api.pods.clear)
+    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
+    assert len(api.evictions) == 1 and clock.now >= 1020
+
+
+def test_a_pod_that_does_not_go(clock: Clock) -> None:
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.lingering = {"a"}
+    assert (
+        "default/a: it is being deleted and not gone yet (a long grace period, a finalizer" in fail(api).failures["n1"]
+    )
+
+
+def test_only_this_pod(clock: Clock) -> None:
+    """Its successor of the same name is left alone where it runs elsewhere, and evicted here."""
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    listing = api.request
+
+    def replace(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
+        if method == "POST":
+            api.pods["a"]["metadata"]["uid"] = "another"
+            api.pods["a"]["spec"]["nodeName"] = "n9"
+        return listing(method, path, *given, **named)
+
+    api.request = replace  # type: ignore[method-assign]
+    assert run(api)["nodes"]["n1"]["evicted"] == []
+    assert (list(api.pods), api.evictions) == (["a"], [])
+
+
+def test_bound_in_the_moment_of_the_cordon(clock: Clock) -> None:
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.meddle = lambda _name: api.pods.update(late=pod("late", **OWNED))
+    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a", "late"]
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.meddle = lambda _name: api.pods.update(late=pod("late"))
+    assert "default/late has no controller" in fail(api).failures["n1"]
+
+
+def test_options_of_the_eviction(clock: Clock) -> None:
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.eviction_version = "v1"
+    run(api, grace_period=0)
+    assert api.evictions == [
+        {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": "default", "name": "a"},
+            "deleteOptions": {"preconditions": {"uid": "uid-a"}, "gracePeriodSeconds": 0},
+        }
+    ]
+
+
+def test_check_mode(clock: Clock) -> None:
+    """Nothing changes and nothing waits; budgets are asked, and what would wait is said."""
+    api = PodCluster(node("n1"), node("n2"), pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
+    api.budgets["b"] = BLOCKED
+    result = run(api, check_mode=True)
+    assert {name: names(row["evicted"]) for name, row in result["nodes"].items()} == {"n1": ["a"], "n2": []}
+    assert result["warnings"] == [f"n2: would wait for default/b: {BUDGET}"]
+    assert (result["changed"], clock.slept, sorted(api.pods), cordoned(api), cordoned(api, "n2")) == (
+        True,
+        [],
+        ["a", "b"],
+        (False, False),
+        (False, False),
+    )
+    assert all(body["deleteOptions"]["dryRun"] == ["All"] for body in api.evictions)
+    api.budgets["b"] = ApiError(403, "forbidden")
+    assert fail(api, check_mode=True).failures == {"n2": "default/b: forbidden"}
+
+
+def test_an_answer_that_was_lost(clock: Clock) -> None:
+    """The pod went: that was us."""
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.budgets["a"] = AWAY
+    clock.at(0.1, api.pods.clear)
+    result = run(api)
+    assert (names(result["nodes"]["n1"]["evicted"]), result["changed"]) == (["a"], True)
+
+
+def test_api_server_away_for_a_while(clock: Clock) -> None:
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.budgets["a"] = BLOCKED
+    clock.at(4, lambda: setattr(api, "outage", AWAY))
+    clock.at(30, lambda: (setattr(api, "outage", None), api.budgets.clear()))
+    assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
+
+
+def test_pods_that_cannot_be_listed(clock: Clock) -> None:
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    asking = api.request
+    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
+        (dummy for dummy in ()).throw(ApiError(403, "cannot list pods"))
+        if path == PODS
+        else asking(method, path, *given, **named)
+    )
+    failed = fail(api)
+    assert failed.message == "draining (no node was cordoned, no pod evicted): 1 node failed.\nn1: cannot list pods"
+    assert cordoned(api) == (False, False)
+
+
+def test_somebody_cordons_at_the_same_moment(clock: Clock) -> None:
+    """Our patch is refused, and the cordon is theirs."""
+    api = PodCluster(node("n1"))
+    api.meddle = lambda name: api.nodes.update({name: node(name, revision="9", unschedulable=True)})
+    assert run(api)["nodes"]["n1"] == {
+        "changed": False,
+        "cordoned": True,
+        "evicted": [],
+        "skipped": [],
+        "message": "no pod to evict",
+    }
+    assert cordoned(api) == (True, False)
+
+
+def test_something_else_changes_at_the_same_moment(clock: Clock) -> None:
+    api = PodCluster(node("n1"))
+    first = [lambda: api.nodes.update(n1=node("n1", revision="9", labels={"a": "b"}))]
+    api.meddle = lambda _name: first.pop()() if first else None
+    assert run(api)["changed"]
+    assert (cordoned(api), api.nodes["n1"]["metadata"]["labels"]) == ((True, True), {"a": "b"})
+
+
+def test_a_node_that_never_holds_still(clock: Clock) -> None:
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    revisions = iter(range(10, 99))
+    api.meddle = lambda name: api.nodes.update({name: node(name, revision=str(next(revisions)))})
+    assert "it was not cordoned, and no pod of it evicted: the Node object changes faster" in fail(api).failures["n1"]
+    assert (api.count("PATCH", f"{NODES}/n1"), api.evictions) == (cordon.TRIES, [])
+
+
+def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    asking = api.request
+    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
+        node("n1") if method == "PATCH" else asking(method, path, *given, **named)
+    )
+    assert "did not store that: does an admission webhook" in fail(api).failures["n1"]
+    assert api.evictions == []
+
+
+@pytest.mark.parametrize(
+    ("before", "changed", "after", "message"),
+    [
+        ({"cordoned": OURS, "unschedulable": True}, True, (False, False), "uncordoned"),
+        ({"cordoned": OURS}, True, (False, False), "uncordoned by somebody else already; our mark was taken away"),
+        ({"unschedulable": True}, False, (True, False), "cordoned by somebody else: it stays so"),
+        ({}, False, (False, False), "not cordoned"),
+    ],
+)
+def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: tuple[bool, bool], message: str) -> None:
+    """Whichever run has cordoned it; in check mode the same is said and nothing done; a second time changes nothing."""
+    api = PodCluster(node("n1", **before))
+    was = cordoned(api)
+    assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {
+        "changed": changed,
+        "cordoned": after[0],
+        "evicted": [],
+        "skipped": [],
+        "message": message,
+    }
+    assert cordoned(api) == was
+    result = run(api, state="restored")
+    assert (result["changed"], result["nodes"]["n1"]["message"], cordoned(api)) == (changed, message, after)
+    assert run(api, state="restored")["changed"] is False
+    assert cordoned(api) == after
+
+
+def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
+    api = PodCluster(node("n1", cordoned=OURS, unschedulable=True))
+    asking = api.request
+    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
+        api.nodes["n1"] if method == "PATCH" else asking(method, path, *given, **named)
+    )
+    failed = fail(api, state="restored")
+    assert (
+        "did not store that: does an admission webhook" in failed.failures["n1"]
+        and failed.result["nodes"]["n1"]["cordoned"]
+    )
+
+
+def test_no_nodes(clock: Clock) -> None:
+    with pytest.raises(ClusterError, match="nodes is an empty list"):
+        run(PodCluster(node("n1")), nodes=[])
+
+
+def test_a_server_without_evictions(clock: Clock) -> None:
+    """Found out before anything is cordoned."""
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    asking = api.request
+    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
+        {"resources": []} if path == evict.DISCOVERY else asking(method, path, *given, **named)
+    )
+    with pytest.raises(ApiError, match="has no resource pods/eviction"):
+        run(api)
+    assert cordoned(api) == (False, False)
+
+
+def test_the_lease_is_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once and whenever a third of its duration is over; when it is lost nothing more is evicted."""
+    renewed: list[float] = []
+
+    def renew(_session: t.Any, lease: dict[str, t.Any]) -> None:
+        renewed.append(clock.now - 1000)
+        if clock.now > 1030:
+            raise ClusterError(f"the lease {lease['name']} is not ours any more")
+
+    monkeypatch.setattr(lease_objects, "renew", renew)
+    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
+    api.budgets["a"] = BLOCKED
+    failed = fail(api, lease={"name": "rollout", "holder": "me", "duration": "30"})
+    assert failed.failures["n1"].startswith(
+        "the lease rollout is not ours any more, and these pods are left: default/a: "
+    )
+    assert renewed[0] == 0 and max(later - sooner for sooner, later in itertools.pairwise(renewed)) <= 10.01
+    assert clock.now < 1045

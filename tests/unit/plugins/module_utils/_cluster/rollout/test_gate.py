@@ -1,0 +1,380 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The gate before a batch, on a cluster in memory whose state changes while nobody really waits."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.cluster import LEASES, Clock, Cluster
+from tests.support.objects import configmap, node, pod, status
+
+GROUP = [f"n{number}" for number in range(10)]
+LEASE = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "group": "batch", "duration": 60}
+MASTER = {"node-role.kubernetes.io/control-plane": ""}
+Node = dict[str, t.Any]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(gate, "time", clock)
+    monkeypatch.setattr(lease_objects, "time", clock)
+    monkeypatch.setattr(
+        "ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.diagnose.time", clock
+    )
+    return clock
+
+
+def group(**others: Node) -> Cluster:
+    """Ten nodes that are Ready, but for those given."""
+    return Cluster(*(others.get(name) or node(name) for name in GROUP))
+
+
+def run(api: Cluster, *batch: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
+    given = {
+        "nodes": list(batch),
+        "group_nodes": GROUP,
+        "max_unavailable": "1",
+        "allow_unready": False,
+        "pause_configmap": "livenodes-kubelet-rollout",
+        "namespace": "kube-system",
+        "pause": False,
+        "started": False,
+        "timeout": 0,
+        "lease": None,
+        "pods": False,
+    }
+    return gate.gate(t.cast("t.Any", api), {**given, **options}, check)
+
+
+def refused(api: Cluster, *batch: str, **options: t.Any) -> ClusterError:
+    with pytest.raises(ClusterError) as caught:
+        run(api, *batch, **options)
+    return caught.value
+
+
+def test_a_batch_that_may_begin(clock: Clock) -> None:
+    """Three requests, whatever the number of nodes."""
+    api = group()
+    assert run(api, "n1", "n2", max_unavailable="20%", lease=LEASE) == {
+        "changed": False,
+        "budget": {"nodes": 10, "limit": 2, "unavailable": {}, "left": 2},
+        "paused": None,
+        "pods": {},
+    }
+    assert api.requests == [
+        ("PATCH", lease_objects.path("kube-system", "mine")),
+        ("GET", f"{CONFIGMAPS}/livenodes-kubelet-rollout"),
+        ("GET", NODES),
+    ]
+
+
+def test_two_of_ten_not_ready_leave_nothing_of_a_fifth(clock: Clock) -> None:
+    api = group(n7=node("n7", ready="False"), n8=node("n8", ready="Unknown"))
+    error = refused(api, "n1", max_unavailable="20%")
+    assert error.message == (
+        "n1: must not begin, also after 0 s; nothing was changed there.\n"
+        "at most 2 of the group may be unavailable at once (max_unavailable: 20% of 10, rounded down, but 1 at least), and 2 outside the batch are, whoever "
+        "caused it: 0 may begin, not 1. Bring them back, or raise max_unavailable, then run again:\n"
+        "n7: not Ready (KubeletReady: posting)\nn8: not Ready (KubeletReady: posting)"
+    )
+    assert error.result["budget"] == {
+        "nodes": 10,
+        "limit": 2,
+        "left": 0,
+        "unavailable": {"n7": "not Ready (KubeletReady: posting)", "n8": "not Ready (KubeletReady: posting)"},
+    }
+    assert run(api, "n1", max_unavailable="30%")["budget"]["left"] == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (node("n7", unschedulable=True), "cordoned"),
+        (
+            node("n7", unschedulable=True, cordoned={"holder": "ops", "time": "2026-01-01T00:00:00Z"}),
+            "cordoned by this collection for ops since 2026-01-01T00:00:00Z",
+        ),
+        (node("n7", unschedulable=True, cordoned={}), "cordoned by this collection for nobody known since some time"),
+        (node("n7", config=status(error="bad")), "its configuration failed: bad"),
+        (node("n7", told={"error": "went back"}), "its configuration failed: went back"),
+        (
+            node("n7", ready="False", config=status(error="bad"), unschedulable=True),
+            "not Ready (KubeletReady: posting); cordoned; its configuration failed: bad",
+        ),
+    ],
+)
+def test_whoever_caused_it(clock: Clock, bad: Node, why: str) -> None:
+    error = refused(group(n7=bad), "n1")
+    assert error.result["budget"]["unavailable"] == {"n7": why}
+    assert (
+        f"1 outside the batch is, whoever caused it: 0 may begin, not 1. Bring them back, or raise max_unavailable, then run again:\nn7: {why}"
+        in (error.message)
+    )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        node("n7", unschedulable=True),
+        node("n7", config=status(error="bad")),
+        node("n7", config=status(error="bad"), unschedulable=True, cordoned={}),
+    ],
+)
+def test_a_node_of_the_batch_counts_once(clock: Clock, bad: Node) -> None:
+    """Nothing more is down with it than was before."""
+    assert run(group(n7=bad), "n7")["budget"]["left"] == 1
+
+
+def test_our_own_cordon_of_a_node_of_the_batch_is_not_shown(clock: Clock) -> None:
+    ours = node("n7", unschedulable=True, cordoned={"holder": "me"})
+    assert run(group(n7=ours), "n7")["budget"]["unavailable"] == {}
+    assert list(run(group(n7=ours), "n1", max_unavailable="2")["budget"]["unavailable"]) == ["n7"]
+
+
+def test_a_node_that_cannot_be_proven(clock: Clock) -> None:
+    api = group(n7=node("n7", ready="False"))
+    assert (
+        "n7: in the batch and not Ready (KubeletReady: posting), so it could not be proven that it bears the change. Bring it back first, or set "
+        "allow_unready"
+    ) in refused(api, "n7").message
+    assert run(api, "n7", allow_unready=True)["budget"]["unavailable"] == {"n7": "not Ready (KubeletReady: posting)"}
+
+
+def test_the_group_is_larger_than_the_play(clock: Clock) -> None:
+    """Down is down, whether the rollout is about it or not; a smaller group does not see it."""
+    api = group(n9=node("n9", ready="False"))
+    assert "n9: not Ready" in refused(api, "n1").message
+    assert run(api, "n1", group_nodes=["n1", "n2"])["budget"]["nodes"] == 2
+    assert run(api, "n1", group_nodes=None)["budget"]["nodes"] == 1
+
+
+def test_a_batch_that_could_never_begin(clock: Clock) -> None:
+    """Said at once, before anything is asked for."""
+    api = group()
+    error = refused(api, "n1", "n2", "n3", max_unavailable="25%", timeout=600)
+    assert error.message == (
+        "the batch has 3 nodes (n1, n2, n3) and at most 2 of the group may be unavailable at once (max_unavailable: 25% of 10, rounded down, but 1 at least): "
+        "make batches (serial) of 2 at most, or raise max_unavailable"
+    )
+    assert not api.requests
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"max_unavailable": "0%"}, "max_unavailable: 0% would let no node be changed"),
+        ({"max_unavailable": "some"}, "max_unavailable: 'some' is neither a number of nodes nor a percentage"),
+        ({"group_nodes": ["n2"]}, "n1: in nodes, but not in group_nodes, which has to name the whole group"),
+    ],
+)
+def test_nonsense(clock: Clock, options: dict[str, t.Any], text: str) -> None:
+    api = group()
+    assert refused(api, "n1", **options).message.startswith(text)
+    assert not api.requests
+
+
+def test_nodes_that_do_not_exist(clock: Clock) -> None:
+    assert "has no node named gone" in refused(group(), "n1", group_nodes=["n1", "gone"]).message
+
+
+def test_it_waits_for_the_budget(clock: Clock) -> None:
+    """A look every 2 s, the Lease renewed with each; it begins as soon as it may."""
+    api = group(n7=node("n7", ready="False"))
+    clock.at(11, lambda: api.nodes.update(n7=node("n7")))
+    assert run(api, "n1", timeout=60, lease=LEASE)["budget"]["left"] == 1
+    assert clock.slept == [2.0] * 6
+    assert api.count("PATCH", lease_objects.path("kube-system", "mine")) == api.count("GET", NODES) == 7
+
+
+def test_it_gives_up(clock: Clock) -> None:
+    api = group(n7=node("n7", ready="False"))
+    assert "n1: must not begin, also after 7 s; nothing was changed there." in refused(api, "n1", timeout=7).message
+    assert sum(clock.slept) == 7
+    assert clock.slept[-1] == 1
+
+
+def test_check_mode_neither_waits_nor_renews(clock: Clock) -> None:
+    api = group(n7=node("n7", ready="False"))
+    assert "n7: not Ready" in refused(api, "n1", check=True, timeout=60, lease=LEASE).message
+    assert not clock.slept
+    assert {method for method, _path in api.requests} == {"GET"}
+
+
+def test_a_lost_lease_stops_before_anything_is_looked_at(clock: Clock) -> None:
+    api = group()
+    api.lease = ApiError(404, "not found")
+    assert "this rollout lost its Lease kube-system/mine" in refused(api, "n1", lease=LEASE).message
+    assert len(api.requests) == 1
+
+
+def paused(**data: str) -> dict[str, t.Any]:
+    made = configmap("livenodes-kubelet-rollout", data=data)
+    made["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    return made
+
+
+def test_a_pause(clock: Clock) -> None:
+    """Before the nodes are looked at, and not waited for."""
+    api = group()
+    api.configmaps["livenodes-kubelet-rollout"] = paused(paused="true", reason="release day")
+    error = refused(api, "n1", timeout=60)
+    assert error.message == (
+        "rollouts are paused since 2026-01-01T00:00:00Z: release day (key paused of the ConfigMap kube-system/livenodes-kubelet-rollout). Nothing was begun. "
+        'End the pause with `kubectl -n kube-system patch configmap livenodes-kubelet-rollout --type=merge -p \'{"data":{"paused":null}}\'`, then run again: '
+        "the rollout goes on where it stopped"
+    )
+    assert error.result["paused"] == {"since": "2026-01-01T00:00:00Z", "by": "", "reason": "release day"}
+    assert not clock.slept and api.count("GET", NODES) == 0
+    assert run(api, "n1", pause_configmap="other") and run(api, "n1", pause_configmap="")
+    api.configmaps["livenodes-kubelet-rollout"]["data"] = {"paused": "yes"}
+    api.configmaps["livenodes-kubelet-rollout"]["metadata"]["managedFields"] = [
+        {"manager": "kubectl-edit", "time": "2026-01-02T00:00:00Z", "fieldsV1": {"f:data": {"f:paused": {}}}}
+    ]
+    assert (
+        "rollouts are paused since 2026-01-02T00:00:00Z by kubectl-edit, without a reason given (key paused"
+        in refused(api, "n1").message
+    )
+
+
+def test_a_pause_while_it_waits(clock: Clock) -> None:
+    api = group(n7=node("n7", ready="False"))
+    clock.at(5, lambda: api.configmaps.update({"livenodes-kubelet-rollout": paused(paused="true")}))
+    assert refused(api, "n1", timeout=60).message.startswith("rollouts are paused since")
+
+
+def test_the_option_pause_stops_after_the_batch_that_is_under_way(clock: Clock) -> None:
+    api = group()
+    assert run(api, "n1", pause=True)["paused"] is None
+    assert run(api, "n1", started=True)["paused"] is None
+    error = refused(api, "n1", pause=True, started=True)
+    assert error.message.startswith(
+        "paused by the option pause after the batch before; nothing was changed on the nodes after it. Run again without it"
+    )
+    assert error.result["paused"] == {"since": "2026-01-01T00:00:00.000000Z", "by": "the option pause", "reason": ""}
+
+
+def test_an_empty_batch_asks_for_the_pause_alone(clock: Clock) -> None:
+    api = group(n7=node("n7", ready="False"), n8=node("n8", ready="False"))
+    assert run(api)["budget"]["left"] == 0
+    api.configmaps["livenodes-kubelet-rollout"] = paused(paused="true")
+    assert "rollouts are paused" in refused(api).message
+
+
+def beating(name: str, seconds: float, clock: Clock, **fields: t.Any) -> Node:
+    """A node whose condition was written so many seconds ago."""
+    made = node(name, **fields)
+    made["status"]["conditions"][1]["lastHeartbeatTime"] = timestamps.text(clock.time() - seconds)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("written", "renewed", "silent", "lists"),
+    [(30, 500, False, 0), (250, 5, False, 1), (250, 59, False, 1), (250, 61, True, 1), (250, None, False, 1)],
+)
+def test_silence(clock: Clock, written: float, renewed: float | None, silent: bool, lists: int) -> None:
+    """Both have to be old; one more LIST, only where a Node was not written for long."""
+    api = Cluster(*(beating(name, written if name == "n7" else 0, clock) for name in GROUP))
+    api.renewed = {} if renewed is None else {"n7": timestamps.text(clock.time() - renewed)}
+    if silent:
+        text = (
+            "n7: silent: its kubelet has sent no heartbeat for 61 s, by this machine's clock, while its Node says Ready"
+        )
+        assert text in refused(api, "n1").message
+        assert "n7: in the batch and silent: its kubelet" in refused(api, "n7").message
+        api.requests.clear()
+    assert run(api, "n1", max_unavailable=2)["budget"]["limit"] == 2
+    assert api.count("GET", LEASES) == lists
+
+
+def test_nodes_without_a_heartbeat_are_not_judged_by_it(clock: Clock) -> None:
+    api = group()
+    for item in api.nodes.values():
+        del item["status"]["conditions"][1]["lastHeartbeatTime"]
+    clock.now += 3600
+    assert run(api, "n1") and api.count("GET", LEASES) == 0
+
+
+def plane(*unready: str) -> Cluster:
+    """Three nodes of the control plane with their static pods, and a worker."""
+    api = Cluster(*(node(name, labels=MASTER) for name in ("m1", "m2", "m3")), node("n1"))
+    api.pods = [
+        pod(
+            f"{component}-{name}",
+            name,
+            "kube-system",
+            ready=f"{component}-{name}" not in unready,
+            static=True,
+            owner=("Node", name),
+            component=component,
+            tier="control-plane",
+        )
+        for name in ("m1", "m2", "m3")
+        for component in ("kube-apiserver", "etcd", "kube-scheduler")
+    ]
+    return api
+
+
+MASTERS: dict[str, t.Any] = {"group_nodes": ["m1", "m2", "m3"]}
+
+
+def test_control_plane_nodes_one_at_a_time(clock: Clock) -> None:
+    for batch in (("m1", "m2"), ("m1", "n1")):
+        text = refused(plane(), *batch, group_nodes=["m1", "m2", "n1"], max_unavailable="100%", timeout=600).message
+        assert text == (
+            f"{'m1, m2' if 'm2' in batch else 'm1'}: of the control plane, whose nodes are changed one at a time, and the batch is "
+            f"{', '.join(batch)}. Give each of them a batch of its own (serial 1)"
+        )
+    assert not clock.slept
+    assert run(plane(), "m1", **MASTERS)["budget"]["left"] == 1
+
+
+@pytest.mark.parametrize("unready", ["kube-apiserver-m2", "etcd-m3"])
+def test_the_others_of_the_control_plane_have_to_be_whole(clock: Clock, unready: str) -> None:
+    """Also those of other groups; waited for with the same time. One more LIST."""
+    api = plane(unready)
+    error = refused(api, "m1", group_nodes=["m1"], timeout=4)
+    assert (
+        f"kube-system/{unready} on {unready[-2:]} is not Ready (Running): m1 of the control plane waits until the others are whole."
+        in error.message
+    )
+    assert clock.slept == [2.0, 2.0]
+    api.pods[[item["metadata"]["name"] for item in api.pods].index(unready)]["status"]["conditions"][1]["status"] = (
+        "True"
+    )
+    api.requests.clear()
+    assert run(api, "m1", group_nodes=["m1"])
+    assert [path for _method, path in api.requests].count("/api/v1/namespaces/kube-system/pods") == 1
+    assert len(api.requests) == 3
+
+
+def test_what_the_control_plane_does_not_wait_for(clock: Clock) -> None:
+    """Its own pods, those of other components, pods that are not there, and a worker for none at all."""
+    for unready in ("kube-apiserver-m1", "kube-scheduler-m2"):
+        assert run(plane(unready), "m1", **MASTERS)
+    external = plane()
+    external.pods = []
+    assert run(external, "m1", **MASTERS)
+    worker = plane("etcd-m2")
+    assert run(worker, "n1", group_nodes=["n1"])
+    assert ("GET", "/api/v1/namespaces/kube-system/pods") not in worker.requests
+
+
+def test_pods(clock: Clock) -> None:
+    """Those of the batch, and only once it may begin."""
+    api = group(n7=node("n7", ready="False"))
+    api.pods = [pod("a", "n1"), pod("b", "n1"), pod("c", "n3")]
+    found = run(api, "n1", "n2", max_unavailable=3, pods=True)["pods"]
+    assert {name: sorted(rows) for name, rows in found.items()} == {"n1": ["uid-a", "uid-b"], "n2": []}
+    api.requests.clear()
+    assert refused(api, "n1", pods=True).result["pods"] == {}
+    assert api.count("GET", "/api/v1/pods") == 0

@@ -1,0 +1,239 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The way back from an assignment that failed."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, identity
+from tests.support.calls import NODES
+from tests.support.cluster import Clock, Cluster
+from tests.support.objects import live, node, place, reference, status
+
+BEFORE = identity.variant(complete_config.restore(live(maxPods=110)))
+TABLE = {"variants": {}, "nodes": {"n1": {"variant": BEFORE}}}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(revert, "time", made)
+    return made
+
+
+def row(
+    previous: dict[str, str] | None = None, delivery: str = "native", source: dict[str, str] | None = None
+) -> dict[str, t.Any]:
+    """An assignment as node_config_source returns it."""
+    return {"changed": True, "delivery": delivery, "source": source or place("bad"), "previous": previous}
+
+
+def go(cluster: Cluster, check_mode: bool = False, **rows: t.Any) -> dict[str, t.Any]:
+    return revert.back(
+        t.cast(t.Any, cluster), {"nodes": rows, "current": TABLE, "wait_timeout": 30, "wait_sleep": 2}, check_mode
+    )
+
+
+def test_a_kubelet_that_differs_is_pointed_back(clock: Clock) -> None:
+    """And is back only when it says so itself and runs what it ran."""
+    cluster = Cluster(
+        node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)}
+    )
+    clock.at(10, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
+    clock.at(14, lambda: cluster.live.update(n1=live(maxPods=110)))
+    result = go(cluster, n1=row(place("good")))
+    assert result["nodes"]["n1"] == {
+        "changed": True,
+        "ok": True,
+        "state": "back",
+        "message": "runs again what it ran before",
+        "source": place("good"),
+    }
+    assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
+    assert clock.now == 1014
+    assert len([path for method, path in cluster.requests if method == "PATCH"]) == 1
+
+
+def test_back_to_local(clock: Clock) -> None:
+    cluster = Cluster(node("n1", place("bad"), status()), live={"n1": live(maxPods=110)})
+    assert go(cluster, n1=row())["nodes"]["n1"]["state"] == "back"
+    assert "configSource" not in cluster.nodes["n1"]["spec"]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        node(
+            "n1",
+            place("bad"),
+            status(
+                reference("bad"),
+                reference("good"),
+                reference("good"),
+                "failed to validate config, see Kubelet log for details",
+            ),
+        ),
+        node(
+            "n1",
+            marked=reference("bad"),
+            told={
+                **status(reference("bad"), reference("good"), error="took it back"),
+                "started": "2025-01-01T00:00:00Z",
+            },
+        ),
+    ],
+)
+def test_who_went_back_by_itself_keeps_the_evidence(clock: Clock, found: dict[str, t.Any]) -> None:
+    cluster = Cluster(found, live={"n1": live(maxPods=110)})
+    delivery = "native" if "configSource" in found["spec"] else "checkpoint"
+    result = go(cluster, n1=row(reference("good"), delivery, reference("bad")))
+    assert (result["nodes"]["n1"]["state"], result["changed"]) == ("back", False)
+
+
+def test_a_kubelet_that_went_back_too_far_is_pointed_at_what_it_ran(clock: Clock) -> None:
+    """Its last-known-good is 10 minutes behind."""
+    failed = status(reference("bad"), error="failed to validate config, see Kubelet log for details")
+    cluster = Cluster(node("n1", place("bad"), failed), live={"n1": live(maxPods=110)})
+    clock.at(12, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
+    result = go(cluster, n1=row(reference("good")))
+    assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
+    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["message"], clock.now) == (
+        "back",
+        "runs again what it ran before",
+        1012,
+    )
+
+
+def test_a_guard_that_went_back_further_is_told(clock: Clock) -> None:
+    """What it ran before had not become last-known-good; nothing but another switch would bring that back."""
+    told = status(reference("bad"), reference("older"), reference("older"), "took it back")
+    cluster = Cluster(node("n1", marked=reference("bad"), told=told), live={"n1": live(maxPods=7)})
+    result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
+    assert (
+        result["ok"]
+        and "last-known-good, kube-system/older key kubelet; what it ran before, kube-system/good" in result["message"]
+    )
+
+
+def test_a_guard_that_tells_late(clock: Clock) -> None:
+    """It went back to last-known-good while its status was still the one from before: the annotation is put back, and
+    nothing more is waited for.
+    """
+    told = status(reference("worse"), reference("older"), reference("older"), "took it back")
+    cluster = Cluster(node("n1", marked=reference("bad"), told=told), live={"n1": live(maxPods=7)})
+    result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
+    assert result["ok"] and result["changed"] and "last-known-good, kube-system/older" in result["message"]
+
+
+def test_a_kubelet_that_could_not_get_it_is_pointed_back(clock: Clock) -> None:
+    """It would take it up later."""
+    cluster = Cluster(
+        node(
+            "n1", place("bad"), status(error="failed to sync: failed to download config, see Kubelet log for details")
+        ),
+        live={"n1": live(maxPods=110)},
+    )
+    clock.at(4, lambda: cluster.nodes["n1"]["status"].update(config={}))
+    assert go(cluster, n1=row())["nodes"]["n1"]["ok"]
+    assert clock.now == 1004
+
+
+def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
+    """The node was refused or out of reach: only the annotation goes back."""
+    cluster = Cluster(
+        node("n1", marked=reference("bad"), told=status(reference("good"), reference("good"))),
+        live={"n1": live(maxPods=110)},
+    )
+    assert go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["changed"]
+    assert cluster.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE] == annotation.text(
+        {"configMap": reference("good")}
+    )
+
+
+def test_a_guard_that_has_not_acted(clock: Clock) -> None:
+    told = {**status(reference("bad"), reference("bad")), "error": "the node is full"}
+    cluster = Cluster(node("n1", marked=reference("bad"), told=told), live={"n1": live(maxPods=110)})
+    with pytest.raises(
+        NodesFailed, match="n1: not back within 30 s: its guard has not taken the configuration back yet"
+    ):
+        go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))
+
+
+def test_what_keeps_a_node_from_being_back(clock: Clock) -> None:
+    """Each is told; the rows are kept."""
+    settled = status(reference("good"), reference("good"))
+    not_ready = node("n1", place("good"), settled, ready="False")
+    for found, lived, said in (
+        (not_ready, live(maxPods=110), "the Node is not Ready"),
+        (node("n1", place("good"), settled), live(maxPods=7), "not the one from before the rollout"),
+        (node("n1", place("good"), settled), ApiError(503, "kubelet away", transient=True), "kubelet away"),
+    ):
+        cluster = Cluster(found, live={"n1": lived})
+        with pytest.raises(NodesFailed, match=said) as caught:
+            go(cluster, n1=row(place("good")))
+        assert caught.value.result["nodes"]["n1"]["state"] == "not_back"
+        assert caught.value.result["summary"] == {"nodes": 1, "back": 0, "failed": 1}
+
+
+def test_a_dead_kubelet_is_told_as_such(clock: Clock) -> None:
+    cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad")), ready="Unknown"))
+    cluster.renewed = {"n1": "2026-01-01T00:00:00.000000Z"}
+    with pytest.raises(NodesFailed, match=r"has sent no heartbeat for .* empty store/meta/assigned"):
+        go(cluster, n1=row(place("good")))
+
+
+def test_somebody_elses_assignment_is_theirs(clock: Clock) -> None:
+    cluster = Cluster(node("n1", place("theirs"), status(reference("bad"), reference("bad"))))
+    with pytest.raises(NodesFailed, match="somebody else assigned kube-system/theirs") as caught:
+        go(cluster, n1=row(place("good")))
+    assert caught.value.result["nodes"]["n1"]["state"] == "reassigned"
+    assert cluster.count("PATCH", f"{NODES}/n1") == 0
+
+
+def test_an_api_server_that_is_away_is_sat_out(clock: Clock) -> None:
+    cluster = Cluster(
+        node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=110)}
+    )
+    clock.at(2, lambda: setattr(cluster, "outage", ApiError(0, "no answer", transient=True)))
+    clock.at(6, lambda: setattr(cluster, "outage", None))
+    clock.at(8, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
+    assert go(cluster, n1=row(place("good")))["nodes"]["n1"]["ok"]
+
+
+def test_what_an_earlier_run_had_switched_is_not_held_against_what_was_live_then(clock: Clock) -> None:
+    cluster = Cluster(
+        node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)}
+    )
+    clock.at(2, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
+    assert go(cluster, n1={**row(place("good")), "changed": False})["nodes"]["n1"]["ok"]
+
+
+def test_an_api_server_that_is_away_from_the_beginning(clock: Clock) -> None:
+    """Every node is named all the same."""
+    cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
+    cluster.outage = ApiError(0, "no answer", transient=True)
+    with pytest.raises(NodesFailed, match=r"n1: not brought back: no answer. .* run again") as caught:
+        go(cluster, n1=row(place("good")))
+    assert caught.value.result["nodes"]["n1"]["state"] == "not_back"
+
+
+def test_check_mode_waits_for_nothing(clock: Clock) -> None:
+    cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
+    assert go(cluster, check_mode=True, n1=row(place("good")))["changed"]
+    assert clock.slept == []
+
+
+def test_rows_that_are_none() -> None:
+    with pytest.raises(ClusterError, match="the row of n1 is no row of node_config_source"):
+        go(Cluster(), n1={"source": None})

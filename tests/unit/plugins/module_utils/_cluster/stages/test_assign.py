@@ -1,0 +1,464 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage assign."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
+from tests.support.objects import configmap, items, node, place, reference, status, text
+
+GONE = ApiError(404, "not found", "NotFound")
+LISTENS = status()
+
+
+def options(**given: t.Any) -> dict[str, t.Any]:
+    return {
+        "state": "present",
+        "nodes": None,
+        "source": None,
+        "sources": None,
+        "delivery": "auto",
+        "check_source": True,
+        **given,
+    }
+
+
+def listed(*found: dict[str, t.Any]) -> Call:
+    one = (("fieldSelector", f"metadata.name={found[0]['metadata']['name']}"),) if len(found) == 1 else ()
+    return Call("GET", NODES, items(*found), (*one, *PAGE))
+
+
+def previous(ran: dict[str, str] | None) -> dict[str, str]:
+    """The annotation that remembers what a node ran."""
+    return {annotation.PREVIOUS: annotation.text({"configMap": ran} if ran else {})}
+
+
+FROM_LOCAL = previous(None)
+
+
+def patch(
+    name: str, source: dict[str, str] | None, answer: t.Any = None, dry_run: bool = False, notes: t.Any = None
+) -> Call:
+    """The patch of spec.configSource; a node that had none and listens comes from its local config, unless `notes` says
+    otherwise.
+    """
+    notes = (FROM_LOCAL if source else {}) if notes is None else notes
+    whole = {"configMap": source} if source else None
+    body = {
+        "metadata": {"resourceVersion": "1", **({"annotations": notes} if notes else {})},
+        "spec": {"configSource": whole},
+    }
+    return Call(
+        "PATCH",
+        f"{NODES}/{name}",
+        node(name, source, LISTENS) if answer is None else answer,
+        DRY if dry_run else (),
+        body,
+        MERGE,
+    )
+
+
+def get(name: str = "config-a", answer: t.Any = None) -> Call:
+    return Call("GET", f"{CONFIGMAPS}/{name}", configmap(name) if answer is None else answer)
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_assign(check_mode: bool) -> None:
+    """One LIST, one GET a distinct ConfigMap, one PATCH a node that changes; dry in check mode."""
+    calls = (
+        listed(node("n1", config=LISTENS), node("n2", place("old"), LISTENS), node("n3", place("config-b"), LISTENS)),
+        get("config-a"),
+        patch("n1", place("config-a"), dry_run=check_mode),
+        patch("n2", place("config-a"), dry_run=check_mode, notes={}),
+    )
+    with Calls(*calls) as session:
+        result = assign.assign(
+            session,
+            options(sources={"n1": place("config-a"), "n2": place("config-a"), "n3": place("config-b")}),
+            check_mode,
+        )
+    assert result["changed"]
+    assert result["nodes"] == {
+        "n1": {
+            "changed": True,
+            "delivery": "native",
+            "source": place("config-a"),
+            "previous": None,
+            "state": "assigned",
+        },
+        "n2": {
+            "changed": True,
+            "delivery": "native",
+            "source": place("config-a"),
+            "previous": place("old"),
+            "state": "assigned",
+        },
+        "n3": {
+            "changed": False,
+            "delivery": "native",
+            "source": place("config-b"),
+            "previous": place("config-b"),
+            "state": "unchanged",
+        },
+    }
+    assert result["summary"] == {"nodes": 3, "changed": 2, "failed": 0, "unchanged": 1}
+    assert [(diff["before_header"], diff["before"], diff["after"]) for diff in result["diff"]] == [
+        ("Node n1", "spec.configSource: the local config\n", "spec.configSource: kube-system/config-a key kubelet\n"),
+        (
+            "Node n2",
+            "spec.configSource: kube-system/old key kubelet\n",
+            "spec.configSource: kube-system/config-a key kubelet\n",
+        ),
+    ]
+
+
+def test_reset() -> None:
+    """Also a node whose kubelet does not listen any more: its spec is tidied."""
+    with Calls(
+        listed(node("n1", place(), LISTENS), node("n2", place()), node("n3")), patch("n1", None), patch("n2", None)
+    ) as session:
+        result = assign.assign(session, options(state="absent", nodes=["n1", "n2", "n3"]), False)
+    assert {name: row["state"] for name, row in result["nodes"].items()} == {
+        "n1": "reset",
+        "n2": "reset",
+        "n3": "unchanged",
+    }
+
+
+def test_unchanged_nodes_cost_one_list() -> None:
+    """Not even their ConfigMap is looked at."""
+    with Calls(listed(node("n1", place(), LISTENS))) as session:
+        result = assign.assign(session, options(sources={"n1": place()}), False)
+    assert (result["changed"], result["diff"]) == (False, [])
+
+
+def test_no_sources_is_nothing_to_do() -> None:
+    with Calls() as session:
+        assert assign.assign(session, options(sources={}), False)["nodes"] == {}
+
+
+UNFIT = [
+    pytest.param(
+        node("n2", version="v1.24.0", config=LISTENS), r"n2: its kubelet v1\.24\.0 does not follow", id="too new"
+    ),
+    pytest.param(
+        node("n2", version="v1.10.0", config=LISTENS), r"n2: its kubelet v1\.10\.0 does not follow", id="too old"
+    ),
+    pytest.param(node("n2"), "n2: nobody is listening: its kubelet reports no status.config", id="not listening"),
+]
+
+
+@pytest.mark.parametrize(("unfit", "message"), UNFIT)
+def test_nothing_is_written_when_any_node_is_unfit(unfit: dict[str, t.Any], message: str) -> None:
+    calls = listed(node("n1", config=LISTENS), unfit, node("n3")), get()
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match=message) as caught:
+        assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place(), delivery="native"), False)
+    assert caught.value.message.startswith("assigning (nothing was written to any node): 2 nodes failed.")
+    assert set(caught.value.failures) == {"n2", "n3"}
+    assert caught.value.result["summary"] == {"nodes": 3, "changed": 0, "failed": 2, "unchanged": 1}
+
+
+def test_a_new_node_that_has_not_said_its_version_is_judged_by_its_status() -> None:
+    with Calls(listed(node("n1", version="", config=LISTENS)), get(), patch("n1", place())) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), False)["changed"]
+
+
+BAD = [
+    pytest.param(GONE, "there is no such ConfigMap; push it first", id="absent"),
+    pytest.param(configmap(data={"other": text()}), r"it has no key kubelet \(it has: other\)", id="other key"),
+    pytest.param(configmap(data=None), r"it has no key kubelet \(it has: none\)", id="no data"),
+    pytest.param(
+        configmap(data={}, binaryData={"kubelet": "AAAA"}), "holds binary data, which kubelets ignore", id="binary"
+    ),
+    pytest.param(configmap(content="maxPods: 1"), "apiVersion is missing", id="no header"),
+    pytest.param(configmap(content="a: [b"), "key kubelet, line 1", id="unparsable"),
+    pytest.param(ApiError(403, "forbidden"), "the ConfigMap could not be read: forbidden", id="forbidden"),
+]
+
+
+@pytest.mark.parametrize(("answer", "message"), BAD)
+def test_sources_that_no_kubelet_could_use(answer: t.Any, message: str) -> None:
+    """Each is looked at once and named for each of its nodes; nothing is written, to no node."""
+    calls = (
+        listed(node("n1", config=LISTENS), node("n2", config=LISTENS), node("n3", config=LISTENS)),
+        get(answer=answer),
+        get("config-b"),
+    )
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match=f"n1: .*{message}") as caught:
+        assign.assign(session, options(sources={"n1": place(), "n2": place(), "n3": place("config-b")}), False)
+    assert set(caught.value.failures) == {"n1", "n2"}
+    assert "kube-system/config-a key kubelet" in caught.value.failures["n2"]
+
+
+def test_check_mode_allows_for_a_configmap_that_push_would_make() -> None:
+    with Calls(listed(node("n1", config=LISTENS)), get(answer=GONE), patch("n1", place(), dry_run=True)) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), True)["changed"]
+
+
+def test_check_mode_allows_for_nothing_else() -> None:
+    calls = listed(node("n1", config=LISTENS)), get(answer=configmap(content="maxPods: 1"))
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match="apiVersion is missing"):
+        assign.assign(session, options(sources={"n1": place()}), True)
+
+
+def test_sources_need_not_be_checked() -> None:
+    with Calls(listed(node("n1", config=LISTENS)), patch("n1", place())) as session:
+        assert assign.assign(session, options(sources={"n1": place()}, check_source=False), False)["changed"]
+
+
+def test_unknown_nodes() -> None:
+    with (
+        Calls(Call("GET", NODES, items(node("n1")), PAGE)) as session,
+        pytest.raises(ClusterError, match="no node named n8, n9"),
+    ):
+        assign.assign(session, options(state="absent", nodes=["n8", "n1", "n9"]), False)
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_field_that_the_api_server_drops(check_mode: bool) -> None:
+    """An API server without the feature gate says 200 and stores nothing: only the answer shows it."""
+    calls = listed(node("n1", config=LISTENS)), get(), patch("n1", place(), node("n1", None, LISTENS), check_mode)
+    with Calls(*calls) as session, pytest.raises(NodesFailed) as caught:
+        assign.assign(session, options(sources={"n1": place()}), check_mode)
+    assert (
+        "n1: the API server accepted the patch but stored the local config: its feature gate DynamicKubeletConfig is off"
+        in caught.value.message
+    )
+    row = caught.value.result["nodes"]["n1"]
+    assert (row["changed"], row["source"], caught.value.result["changed"]) == (False, None, False)
+
+
+def test_some_patches_fail() -> None:
+    """The others are done; what is not known is called unknown."""
+    calls = (
+        listed(node("n1", config=LISTENS), node("n2", config=LISTENS), node("n3", config=LISTENS)),
+        get(),
+        patch("n1", place(), ApiError(422, "invalid")),
+        patch("n2", place()),
+        patch("n3", place(), ApiError(0, "no usable answer", transient=True)),
+    )
+    with Calls(*calls) as session, pytest.raises(NodesFailed) as caught:
+        assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
+    assert caught.value.failures == {"n1": "invalid", "n3": "no usable answer"}
+    rows = caught.value.result["nodes"]
+    assert {name: (row["state"], row["changed"], row.get("error")) for name, row in rows.items()} == {
+        "n1": ("unchanged", False, "invalid"),
+        "n2": ("assigned", True, None),
+        "n3": ("unknown", False, "no usable answer"),
+    }
+    assert caught.value.result["changed"]
+    assert caught.value.result["summary"] == {"nodes": 3, "changed": 1, "failed": 2, "unchanged": 0}
+
+
+def test_somebody_else_at_the_same_time() -> None:
+    """Wrote the same: fine. Wrote another: not overwritten."""
+    conflict = ApiError(409, "modified", "Conflict")
+    calls = (
+        listed(node("n1", config=LISTENS), node("n2", config=LISTENS)),
+        get(),
+        patch("n1", place(), conflict),
+        Call("GET", f"{NODES}/n1", node("n1", place(), LISTENS, revision="2")),
+        patch("n2", place(), conflict),
+        Call("GET", f"{NODES}/n2", node("n2", place("theirs"), LISTENS, revision="2")),
+    )
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match="n2: somebody else changed") as caught:
+        assign.assign(session, options(nodes=["n1", "n2"], source=place()), False)
+    assert set(caught.value.failures) == {"n2"}
+    assert caught.value.result["nodes"]["n1"]["state"] == "assigned"
+
+
+def test_the_first_and_last_kubelets_that_follow() -> None:
+    assert (min(nodes.NATIVE_MINORS), max(nodes.NATIVE_MINORS)) == (11, 23)
+
+
+def mark(
+    name: str,
+    source: dict[str, str] | None,
+    answer: t.Any = None,
+    dry_run: bool = False,
+    notes: t.Any = None,
+    **more: t.Any,
+) -> Call:
+    """The patch of the annotation that stands in for spec.configSource."""
+    value = annotation.text({"configMap": source}) if source else None
+    body = {"metadata": {"resourceVersion": "1", "annotations": {annotation.SOURCE: value, **(notes or {})}}, **more}
+    return Call(
+        "PATCH",
+        f"{NODES}/{name}",
+        node(name, marked=source) if answer is None else answer,
+        DRY if dry_run else (),
+        body,
+        MERGE,
+    )
+
+
+def test_each_node_by_what_it_is() -> None:
+    """Of three nodes without a config source one has a kubelet that follows it, two do not; the ConfigMap they share is
+    read once.
+    """
+    calls = (
+        listed(node("n1", config=LISTENS), node("n2", version="v1.33.1"), node("n3", config=LISTENS, told={})),
+        get(),
+        patch("n1", place()),
+        mark("n2", reference(), notes=FROM_LOCAL),
+        mark("n3", reference(), notes=FROM_LOCAL),
+    )
+    with Calls(*calls) as session:
+        result = assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
+    assert {name: (row["delivery"], row["state"], row["source"]) for name, row in result["nodes"].items()} == {
+        "n1": ("native", "assigned", place()),
+        "n2": ("checkpoint", "assigned", reference()),
+        "n3": ("checkpoint", "assigned", reference()),
+    }
+    assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
+    assert (
+        result["diff"][1]["after"]
+        == "the annotation kubelet-config.livenodes.io/source: kube-system/config-a key kubelet\n"
+    )
+
+
+def test_a_checkpoint_that_is_assigned_is_carried_again_but_not_written_again() -> None:
+    with Calls(listed(node("n1", marked=reference())), get()) as session:
+        result = assign.assign(session, options(sources={"n1": place()}), False)
+    assert (result["changed"], result["nodes"]["n1"]["state"], list(result["configmaps"])) == (
+        False,
+        "unchanged",
+        ["kube-system/config-a"],
+    )
+
+
+def test_a_configmap_of_the_same_name_made_anew_is_another_checkpoint() -> None:
+    with Calls(listed(node("n1", marked=reference(revision="6"))), get(), mark("n1", reference())) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), False)["changed"]
+
+
+def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
+    """It has no uid yet."""
+    with Calls(listed(node("n1")), get(answer=GONE), mark("n1", place(), dry_run=True, notes=FROM_LOCAL)) as session:
+        result = assign.assign(session, options(sources={"n1": place()}), True)
+    assert (result["changed"], result["configmaps"]) == (True, {"kube-system/config-a": {}})
+
+
+@pytest.mark.parametrize(
+    ("found", "delivery", "message"),
+    [
+        (
+            node("n1", place("other"), LISTENS),
+            "checkpoint",
+            "follows spec.configSource, which names kube-system/other .* with the playbook migrate",
+        ),
+        (
+            node("n1", marked=reference("other"), config=LISTENS),
+            "native",
+            "runs a checkpoint, of kube-system/other .* with the playbook migrate",
+        ),
+    ],
+)
+def test_one_delivery_does_not_work_against_the_other(found: dict[str, t.Any], delivery: str, message: str) -> None:
+    with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
+        assign.assign(session, options(sources={"n1": place()}, delivery=delivery), False)
+
+
+def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
+    with Calls(
+        listed(node("n1", place(), LISTENS)),
+        get(),
+        mark("n1", reference(), node("n1", place(), LISTENS, marked=reference())),
+    ) as session:
+        assert assign.assign(session, options(sources={"n1": place()}, delivery="checkpoint"), False)["changed"]
+    with Calls(
+        listed(node("n1", config=LISTENS, marked=reference())), get(), patch("n1", place(), notes={})
+    ) as session:
+        assert assign.assign(session, options(sources={"n1": {**place(), "delivery": "native"}}), False)["changed"]
+
+
+def test_a_source_is_taken_away_wherever_it_stands() -> None:
+    """One side only where one is named."""
+    both = node("n1", place(), LISTENS, marked=reference())
+    with Calls(listed(both), mark("n1", None, node("n1", config=LISTENS), spec={"configSource": None})) as session:
+        row = assign.assign(session, options(state="absent", nodes=["n1"]), False)["nodes"]["n1"]
+    assert (row["state"], row["delivery"]) == ("reset", "checkpoint")
+    with Calls(listed(both), patch("n1", None, node("n1", None, LISTENS, marked=reference()))) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
+    with Calls(listed(both), mark("n1", None, node("n1", place(), LISTENS))) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"], delivery="checkpoint"), False)["changed"]
+
+
+def test_an_annotation_that_is_not_kept() -> None:
+    calls = listed(node("n1")), get(), mark("n1", reference(), node("n1"), notes=FROM_LOCAL)
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match="admission webhook"):
+        assign.assign(session, options(sources={"n1": place()}), False)
+
+
+def test_what_a_node_ran_is_remembered() -> None:
+    """What it ran without an error, not what it was merely assigned, what failed, or what is still on trial."""
+    ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
+    cases: list[tuple[dict[str, t.Any], dict[str, str]]] = [
+        (node("n1", place("old"), ran), previous(reference("old"))),
+        (node("n1", place("old"), {**ran, "error": "failed"}), {}),
+        (node("n1", place("older"), ran), {}),
+    ]
+    for found, notes in cases:
+        with Calls(listed(found), get(), patch("n1", place(), notes=notes)) as session:
+            assign.assign(session, options(sources={"n1": place()}), False)
+    for reason, notes in ((annotation.ON_TRIAL, {}), (annotation.CONFIRMED, previous(reference("old")))):
+        with Calls(
+            listed(node("n1", marked=reference("old"), told={**ran, "reason": reason})),
+            get(),
+            mark("n1", reference(), notes=notes),
+        ) as session:
+            assign.assign(session, options(sources={"n1": place()}), False)
+
+
+def test_a_move_is_nothing_to_come_back_from() -> None:
+    """The node goes on with what it runs."""
+    ran = {"assigned": {"configMap": reference()}, "active": {"configMap": reference()}}
+    with Calls(
+        listed(node("n1", place(), ran)), get(), mark("n1", reference(), node("n1", place(), ran, marked=reference()))
+    ) as session:
+        assign.assign(session, options(sources={"n1": place()}, delivery="checkpoint"), False)
+
+
+def test_a_reset_forgets_it() -> None:
+    """Also on a node that has no source any more; a move from one delivery to the other does not."""
+    forget = {annotation.PREVIOUS: None}
+    left = node("n1", config=LISTENS, previous=reference("old"))
+    with Calls(listed(left), patch("n1", None, notes=forget)) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
+    with Calls(
+        listed(node("n1", place(), LISTENS, previous=reference("old"))), patch("n1", None, notes=forget)
+    ) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
+    with Calls(listed(left)) as session:
+        assert not assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
+
+
+@pytest.mark.parametrize("former", [reference("old"), None])
+def test_a_node_that_has_its_source_from_an_earlier_run_still_knows_what_it_had(former: dict[str, str] | None) -> None:
+    found = node("n1", place(), LISTENS)
+    found["metadata"]["annotations"] = previous(former)
+    with Calls(listed(found)) as session:
+        row = assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]
+    assert (row["changed"], row["previous"]) == (False, former)
+
+
+def test_a_node_that_failed_before_can_go_back_to_what_it_runs() -> None:
+    """Not to what failed."""
+    failed = status(reference("bad"), reference("good"), error="failed to validate config, see Kubelet log for details")
+    with Calls(listed(node("n1", place("bad"), failed)), get(), patch("n1", place(), notes={})) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["previous"] == reference(
+            "good"
+        )

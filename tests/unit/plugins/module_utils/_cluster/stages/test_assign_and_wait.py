@@ -1,0 +1,272 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The states of node_config_source: assign, reset, wait."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.cluster import Clock, Cluster
+from tests.support.objects import configmap, live, node, place, pod, reference, status, text
+from tests.support.pod_cluster import PodCluster
+from tests.support.soaking import OWNED, snapshot, stopped
+
+A = reference()
+Api = t.TypeVar("Api", bound=Cluster)
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return stopped(monkeypatch)
+
+
+@pytest.fixture
+def api() -> Cluster:
+    return made(Cluster)
+
+
+def made(kind: type[Api], **more: t.Any) -> Api:
+    return kind(
+        node("n1", config=status()),
+        node("n2", config=status()),
+        configmaps=[configmap(content=text(maxPods=50))],
+        live={name: live(maxPods=50) for name in ("n1", "n2")},
+        **more,
+    )
+
+
+def run(api: Cluster, check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
+    options = {
+        "state": "present",
+        "nodes": None,
+        "source": None,
+        "sources": None,
+        "delivery": "auto",
+        "check_source": True,
+        "wait": True,
+        "wait_timeout": 60,
+        "wait_sleep": 2,
+        "pods": None,
+    }
+    return assign_and_wait.config_source(api, {**options, **given}, check_mode)
+
+
+def follow(api: Cluster, *names: str) -> t.Callable[[], None]:
+    """Nodes whose kubelets have taken up their source."""
+    return lambda: api.nodes.update({name: node(name, place(), status(A, A)) for name in names})
+
+
+def test_assign_and_wait(api: Cluster, clock: Clock) -> None:
+    clock.at(6, follow(api, "n1", "n2"))
+    result = run(api, nodes=["n1", "n2"], source=place())
+    assert result["changed"]
+    row = result["nodes"]["n1"]
+    assert (row["changed"], row["previous"], row["source"], row["ok"], row["state"], row["active"]) == (
+        True,
+        None,
+        place(),
+        True,
+        "active",
+        A,
+    )
+    assert result["summary"] | {"waited_seconds": 0} == {
+        "nodes": 2,
+        "changed": 2,
+        "failed": 0,
+        "unchanged": 0,
+        "ok": 2,
+        "states": {"active": 2},
+        "waited_seconds": 0,
+    }
+    assert len(result["diff"]) == 2
+
+
+def test_assign_without_waiting(api: Cluster, clock: Clock) -> None:
+    assert run(api, nodes=["n1"], source=place(), wait=False)["nodes"]["n1"]["state"] == "assigned"
+    assert api.requests == [("GET", NODES), ("GET", f"{CONFIGMAPS}/config-a"), ("PATCH", f"{NODES}/n1")]
+
+
+def test_check_mode_waits_for_nothing(api: Cluster, clock: Clock) -> None:
+    assert run(api, True, nodes=["n1"], source=place())["nodes"]["n1"]["state"] == "assigned"
+    assert (len(api.requests), clock.slept) == (3, [])
+
+
+def test_reset_and_wait(api: Cluster, clock: Clock) -> None:
+    follow(api, "n1")()
+    clock.at(4, lambda: api.nodes.update(n1=node("n1", config=status())))
+    result = run(api, state="absent", nodes=["n1"])
+    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["previous"], result["nodes"]["n1"]["source"]) == (
+        "local",
+        place(),
+        None,
+    )
+
+
+def test_failed_wait_keeps_what_was_assigned(api: Cluster, clock: Clock) -> None:
+    clock.at(2, follow(api, "n1"))
+    with pytest.raises(NodesFailed, match="verifying: 1 node failed") as caught:
+        run(api, nodes=["n1", "n2"], source=place())
+    result = caught.value.result
+    assert result["changed"] and len(result["diff"]) == 2
+    assert {name: (row["changed"], row["ok"], row["state"]) for name, row in result["nodes"].items()} == {
+        "n1": (True, True, "active"),
+        "n2": (True, False, "pending"),
+    }
+    assert (result["summary"]["changed"], result["summary"]["failed"]) == (2, 1)
+
+
+def test_wait_that_cannot_begin_keeps_what_was_assigned(api: Cluster) -> None:
+    """The node went away between the assignment and the wait."""
+    plain = api.request
+
+    def request(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
+        answer = plain(method, path, *given, **named)
+        if method == "PATCH":
+            api.nodes.pop("n1")
+        return answer
+
+    api.request = request  # type: ignore[method-assign]
+    with pytest.raises(ClusterError, match="no node named n1") as caught:
+        run(api, nodes=["n1"], source=place())
+    assert caught.value.result["changed"]
+    assert caught.value.result["nodes"]["n1"]["source"] == place()
+
+
+def test_failed_assignment_is_not_waited_for(api: Cluster, clock: Clock) -> None:
+    api.configmaps.clear()
+    with pytest.raises(NodesFailed, match="nothing was written"):
+        run(api, nodes=["n1"], source=place())
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize(
+    "given", [{"sources": {"n1": place()}}, {"nodes": ["n1"], "source": place()}, {"nodes": ["n1"]}]
+)
+def test_verified_writes_nothing(api: Cluster, given: dict[str, t.Any]) -> None:
+    follow(api, "n1")()
+    result = run(api, state="verified", **given)
+    assert (result["changed"], result["nodes"]["n1"]["state"]) == (False, "active")
+    assert {method for method, _path in api.requests} == {"GET"}
+
+
+def test_verified_of_no_nodes(api: Cluster) -> None:
+    with pytest.raises(ClusterError, match="nodes is an empty list"):
+        run(api, state="verified", nodes=[])
+
+
+def test_verified_of_another_source(api: Cluster) -> None:
+    follow(api, "n1")()
+    api.configmaps["config-b"] = configmap("config-b")
+    with pytest.raises(NodesFailed, match="names kube-system/config-a key kubelet, not kube-system/config-b"):
+        run(api, state="verified", nodes=["n1"], source=place("config-b"))
+
+
+def test_credentials_that_end_before_the_wait(api: Cluster) -> None:
+    plain = api.request
+
+    def request(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
+        answer = plain(method, path, *given, **named)
+        if method == "PATCH":
+            api.outage = ApiError(401, "who are you")
+        return answer
+
+    api.request = request  # type: ignore[method-assign]
+    with pytest.raises(ClusterError, match="who are you") as caught:
+        run(api, nodes=["n1"], source=place())
+    assert caught.value.result["nodes"]["n1"]["source"] == place()
+
+
+def with_pods(clock: Clock, **options: t.Any) -> tuple[PodCluster, dict[str, t.Any]]:
+    """Two nodes that follow after 6 s, with a pod each, and how to verify them with their pods."""
+    api = made(PodCluster, pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
+    for name in ("n1", "n2"):
+        api.nodes[name] = node(name, place(), status())
+    clock.at(6, follow(api, "n1", "n2"))
+    return api, {
+        "state": "verified",
+        "nodes": ["n1", "n2"],
+        "pods": snapshot(api),
+        "allow_pod_loss": "0",
+        "pods_timeout": 20,
+        "lease": None,
+        **options,
+    }
+
+
+def test_verified_with_pods(clock: Clock) -> None:
+    """All that was read to verify them serves for the pods as well."""
+    api, options = with_pods(clock)
+    result = run(api, **options)
+    assert result["summary"] | {"waited_seconds": 0} == {
+        "nodes": 2,
+        "ok": 2,
+        "failed": 0,
+        "states": {"active": 2},
+        "waited_seconds": 0,
+    }
+    assert result["nodes"]["n1"]["pods"] == {"lost": [], "restarted": [], "unready": []}
+    assert api.count("GET", NODES) == 1 + len(clock.slept)
+    assert [api.count("GET", f"{NODES}/n1/proxy/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [
+        0,
+        1,
+        1,
+    ]
+    assert api.count("GET", pods.PODS) == 2
+
+
+def test_verified_but_a_pod_is_lost(clock: Clock) -> None:
+    """The other node is verified, and its pods are."""
+    api, options = with_pods(clock)
+    clock.at(6, lambda: api.pods.pop("a"))
+    with pytest.raises(NodesFailed, match="verifying: 1 node failed") as caught:
+        run(api, **options)
+    rows = caught.value.result["nodes"]
+    assert [(rows[name]["ok"], rows[name]["state"]) for name in ("n1", "n2")] == [
+        (False, "pods_lost"),
+        (True, "active"),
+    ]
+    assert "pods were lost or restarted during the batch: default/a" in caught.value.failures["n1"]
+    assert run(api, **{**options, "allow_pod_loss": "1"})["nodes"]["n1"]["pods"]["lost"]
+
+
+def test_pods_of_a_node_that_does_not_follow_are_not_looked_at(clock: Clock) -> None:
+    api, options = with_pods(clock, wait_timeout=10)
+    clock.at(7, lambda: api.nodes.update(n1=node("n1", place(), status())))
+    clock.at(6, lambda: api.nodes.update(n1=node("n1", place(), status())))
+    with pytest.raises(NodesFailed) as caught:
+        run(api, **options)
+    rows = caught.value.result["nodes"]
+    assert [(rows[name]["ok"], rows[name]["state"]) for name in ("n1", "n2")] == [(False, "pending"), (True, "active")]
+    assert "gave up after 10 s" in caught.value.failures["n1"] and api.count("GET", pods.PODS) == 1
+
+
+def test_pods_that_are_ready_again_in_time(clock: Clock) -> None:
+    """And a lease is kept meanwhile, which the gate renewed before."""
+    lease = {"namespace": "kube-system", "name": "a", "holder": "me", "uid": "1", "duration": 12}
+    api, options = with_pods(clock, lease=lease)
+    renewed = []
+    plain = api.request
+
+    def request(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
+        if "/leases/" in path:
+            renewed.append(clock.now)
+            return {"metadata": {"uid": "1"}, "spec": {"holderIdentity": "me"}}
+        return plain(method, path, *given, **named)
+
+    api.request = request  # type: ignore[method-assign]
+    ready = api.pods["a"]["status"]["conditions"]
+    clock.at(6, lambda: api.pods["a"]["status"].update(conditions=[{"type": "Ready", "status": "False"}]))
+    clock.at(15, lambda: api.pods["a"]["status"].update(conditions=ready))
+    assert run(api, **options)["summary"]["ok"] == 2
+    assert 1015 <= clock.now < 1020 and renewed and renewed[0] >= 1004

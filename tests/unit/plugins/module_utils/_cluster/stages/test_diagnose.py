@@ -1,0 +1,120 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Causes and remedies."""
+
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.verdict import Verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from tests.support.calls import Call, Calls
+from tests.support.objects import HEADER, node, place, reference, status
+
+FOUND = Verdict("fell_back", "its kubelet refused it")
+
+
+def test_missing() -> None:
+    found = diagnose.missing(place(), nodes.trim(node(config=status(active=reference("old")))))
+    assert (found.state, found.final) == ("sync_error", True)
+    assert (
+        "config-a key kubelet does not exist; its kubelet runs kube-system/old key kubelet meanwhile. Push it again"
+        in found.message
+    )
+
+
+def test_refusal() -> None:
+    problems = checks.problems({**HEADER, "kubeAPIQPS": -1}, 20)
+    assert diagnose.refusal(FOUND, "no such key", problems).message == (
+        "its kubelet refused it. Cause: no such key. Remedy: correct the configuration and run again"
+    )
+    likely = diagnose.refusal(FOUND, None, problems)
+    assert likely.message.startswith(
+        f"its kubelet refused it. Likely cause: kubeAPIQPS: {problems[0].message} ({problems[0].remedy})"
+    )
+    unknown = diagnose.refusal(FOUND, None, [])
+    assert "journalctl -u kubelet" in unknown.message
+    assert {(found.state, found.final) for found in (likely, unknown)} == {("fell_back", True)}
+
+
+def test_differs() -> None:
+    found = diagnose.differs(
+        [
+            {"path": "maxPods", "live": 110, "expected": 50, "flags": ["max-pods"]},
+            {"path": "tlsCertFile", "live": "a", "expected": None, "flags": ["x", "y"]},
+            {"path": "madeUp", "live": None, "expected": "b", "flags": []},
+        ]
+    )
+    assert (found.state, found.final) == ("differs", True)
+    assert (
+        "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods: remove the flag"
+        in found.message
+    )
+    assert "tlsCertFile is 'a', not None: overridden by the kubelet's command line, flag --x or --y" in found.message
+    assert "madeUp is None, not 'b': this kubelet gives the field another value and no flag sets it" in found.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({"status": {"allowed": True}}, "The ConfigMap exists and the node may read it"),
+        ({"status": {"allowed": False, "reason": "why"}}, "system:node:n1 is forbidden to read it (why)"),
+        ({"status": {"allowed": False}}, "system:node:n1 is forbidden to read it (no reason given)"),
+        ({}, "system:node:n1 is forbidden to read it"),
+        (ApiError(403, "words"), "whether the node may read it could not be asked: words"),
+    ],
+)
+def test_sync_error(answer: t.Any, text: str) -> None:
+    """Asked in the node's own name, for exactly this ConfigMap."""
+    asked = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": "system:node:n1",
+            "groups": ["system:nodes", "system:authenticated"],
+            "resourceAttributes": {
+                "namespace": "kube-system",
+                "verb": "get",
+                "version": "v1",
+                "resource": "configmaps",
+                "name": "config-a",
+            },
+        },
+    }
+    with Calls(Call("POST", diagnose.ACCESS_REVIEWS, answer, body=asked)) as session:
+        found = diagnose.sync_error(session, "n1", place(), Verdict("sync_error", "cannot fetch"))
+    assert (found.state, found.final) == ("sync_error", True)
+    assert found.message.startswith("cannot fetch. ") and text in found.message
+
+
+def test_silence() -> None:
+    """Times with and without fractions of a second, as other kubelets write them; clocks that go before ours."""
+    now = datetime.datetime.now(datetime.UTC)
+    spec = {
+        "n1": {"renewTime": (now - datetime.timedelta(seconds=50)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")},
+        "n2": {"renewTime": (now - datetime.timedelta(seconds=90)).strftime("%Y-%m-%dT%H:%M:%SZ")},
+        "ahead": {"renewTime": (now + datetime.timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")},
+        "never": {},
+        "none": None,
+        "other": {"renewTime": "2026-01-01T00:00:00.000000Z"},
+    }
+    leases = {"items": [{"metadata": {"name": name}, "spec": value} for name, value in spec.items()]}
+    with Calls(Call("GET", diagnose.LEASES, leases)) as session:
+        ages = diagnose.silence(session, ["n1", "n2", "ahead", "never", "none", "absent"])
+    assert set(ages) == {"n1", "n2", "ahead"}
+    assert ages["n1"] == pytest.approx(50, abs=5)
+    assert ages["n2"] == pytest.approx(90, abs=5)
+    assert ages["ahead"] == 0.0
+
+
+@pytest.mark.parametrize("answer", [ApiError(403, "forbidden"), {}, {"items": None}])
+def test_silence_that_cannot_be_known(answer: t.Any) -> None:
+    with Calls(Call("GET", diagnose.LEASES, answer)) as session:
+        assert diagnose.silence(session, ["n1"]) == {}

@@ -1,0 +1,193 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finding drift, on a cluster in memory: what is asked of it, and what is made of the answers."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, dump
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.cluster import Cluster
+from tests.support.objects import Reference, configmap, live, node, place, reference, status, text
+
+TEXT = text(maxPods=50)
+NAME = identity.configmap_name("config", TEXT)
+A, B = reference(NAME), reference("config-b")
+CLUSTER_CONFIG = "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nkubernetesVersion: v1.20.2\n"
+
+
+def runs(name: str = "n1", source: Reference = A, **given: t.Any) -> dict[str, t.Any]:
+    """A node that runs what it should."""
+    return node(name, {key: source[key] for key in place()}, **{"config": status(source, source), **given})
+
+
+def cluster(*nodes: dict[str, t.Any], maps: t.Sequence[dict[str, t.Any]] | None = None, **configz: t.Any) -> Cluster:
+    return Cluster(
+        *nodes,
+        configmaps=[configmap(NAME, TEXT)] if maps is None else maps,
+        live={item["metadata"]["name"]: configz.get(item["metadata"]["name"], live(maxPods=50)) for item in nodes},
+    )
+
+
+def run(api: t.Any, **options: t.Any) -> dict[str, t.Any]:
+    names = ("nodes", "label_selectors", "node_configs", "hosts", "flags", "deliveries", "kubeadm_configs", "current")
+    return drift.look(api, {**dict.fromkeys(names), **options}, False)
+
+
+def causes(api: Cluster, name: str = "n1", **options: t.Any) -> dict[str, str]:
+    return {row["path"]: row["cause"] for row in run(api, **options)["nodes"][name]["drift"]}
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_one_list_one_configz_a_node_one_get_a_distinct_configmap(count: int) -> None:
+    names = [f"n{number}" for number in range(count)]
+    api = cluster(*(runs(name) for name in names))
+    result = run(api, nodes=names, node_configs={name: {"maxPods": 50} for name in names})
+    assert sorted(api.requests) == sorted(
+        [("GET", NODES), ("GET", f"{CONFIGMAPS}/{NAME}"), *(("GET", f"{NODES}/{name}/proxy/configz") for name in names)]
+    )
+    assert result["summary"] == {"nodes": count, "drifted": 0, "differences": 0, "causes": {}, "not_looked_at": []}
+    assert result["changed"] is False and result["text"][-1].startswith("drift: ")
+
+
+def test_what_was_just_dumped_is_not_read_again() -> None:
+    """Nodes that the table does not have are."""
+    api = cluster(runs("n1"), runs("n2"), n2=live(maxPods=40))
+    table = dump.dump(api, {"nodes": ["n1", "n2"], "label_selectors": None, "facts": True}, False)["ansible_facts"][
+        "kubelet_configz"
+    ]
+    read = run(api)
+    api.requests.clear()
+    assert run(api, current=table) == read
+    assert api.count("GET", f"{NODES}/n1/proxy/configz") + api.count("GET", f"{NODES}/n2/proxy/configz") == 0
+    del table["nodes"]["n2"]
+    assert run(api, current=table) == read
+    assert (api.count("GET", f"{NODES}/n1/proxy/configz"), api.count("GET", f"{NODES}/n2/proxy/configz")) == (0, 1)
+    for wrong in ({"nodes": {"n1": {}}}, {"nodes": {"n1": {"variant": "x"}}, "variants": {}}, {"nodes": []}):
+        with pytest.raises(ClusterError, match="current is not what kubelet_configz_facts returns"):
+            run(api, current=wrong)
+
+
+def test_assigned_elsewhere_is_read_once_more() -> None:
+    waiting = node("n1", {key: A[key] for key in place()}, status(B, B))
+    api = cluster(waiting, maps=[configmap(NAME, TEXT), configmap("config-b", text(maxPods=40))], n1=live(maxPods=40))
+    [row] = run(api)["nodes"]["n1"]["drift"]
+    assert (row["pushed"], row["assigned"], row["live"], row["cause"]) == (50, 40, 40, "not restarted")
+    assert len(api.requests) == 4
+
+
+def test_an_assigned_revision_that_the_configmap_no_longer_has_is_not_known() -> None:
+    [row] = run(cluster(runs(), maps=[configmap(NAME, text(maxPods=40), "8")]))["nodes"]["n1"]["drift"]
+    assert (row["pushed"], row["assigned"], row["live"], row["cause"]) == (40, None, 50, "configmap changed")
+
+
+def test_causes_of_the_api() -> None:
+    declared = {"node_configs": {"n1": {"maxPods": 60}}}
+    assert causes(cluster(runs()), **declared) == {"maxPods": "not rolled out"}
+    assert causes(cluster(runs(), maps=[])) == {"(config source)": "configmap gone"}
+    assert causes(cluster(runs(), maps=[]), **declared) == {"maxPods": "configmap gone"}
+    assert causes(
+        cluster(runs(), maps=[configmap(NAME, text(maxPods=50, eventBurst=7), "7")], n1=live(maxPods=50, eventBurst=7))
+    ) == {"(config source)": "configmap changed"}
+    assert causes(cluster(runs(), maps=[configmap(NAME, TEXT, "8")])) == {"(config source)": "configmap changed"}
+    assert causes(cluster(runs(config=status(A, None, error="failed to load")), n1=live(maxPods=110))) == {
+        "maxPods": "fell back"
+    }
+    theirs = configmap("config-b", TEXT)
+    del theirs["metadata"]["labels"]
+    assert causes(cluster(runs(source=B), maps=[theirs]), **declared) == {"maxPods": "somebody else's source"}
+    assert causes(cluster(runs(source=B), maps=[theirs])) == {}
+    assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": ["--max-pods=61"]}) == {"maxPods": "flag"}
+
+
+def test_a_kubelet_that_does_not_answer_is_drift_too() -> None:
+    api = cluster(runs("n1"), runs("n2"), n1=ApiError(503, "no route", transient=True))
+    result = run(api)
+    [row] = result["nodes"]["n1"]["drift"]
+    assert (row["path"], row["cause"]) == ("(config source)", "unknown") and "no route" in row["message"]
+    assert result["nodes"]["n2"]["drift"] == []
+
+
+def test_a_configmap_that_may_not_be_read_is_not_gone() -> None:
+    api = cluster(runs())
+    api.configmaps[NAME] = t.cast("t.Any", ApiError(403, "configmaps is forbidden", "Forbidden"))
+    with pytest.raises(ClusterError, match=r"Grant the verb get on configmaps.*\nkube-system/config-.*forbidden"):
+        run(api)
+
+
+def test_what_was_seen_on_the_hosts() -> None:
+    disk = {
+        "path": "/f",
+        "content": {"maxPods": 50, "eventBurst": 9},
+        "changed": 2.0,
+        "started": 1.0,
+        "checkpoint": None,
+        "dropins": {},
+    }
+    hosts = {
+        "n1": {"kubelet": {}, "disk": disk},
+        "n2": {"unreachable": True, "msg": "no ssh"},
+        "n3": {"msg": "no systemd", "failed": False},
+        "n4": {"skipped": True},
+    }
+    names = ["n1", "n2", "n3", "n4", "n5"]
+    result = run(cluster(*(runs(name) for name in names)), hosts=hosts)
+    assert {name: row["host"] for name, row in result["nodes"].items()} == {
+        "n1": "looked at",
+        "n2": "not looked at on the node: unreachable",
+        "n3": "not looked at on the node: no systemd",
+        "n4": "",
+        "n5": "",
+    }
+    assert result["summary"]["not_looked_at"] == ["n2", "n3"]
+    [row] = result["nodes"]["n1"]["drift"]
+    assert (row["path"], row["disk"], row["live"], row["cause"]) == ("eventBurst", 9, 10, "edited file")
+
+
+def test_the_delivery_that_is_asked_for() -> None:
+    told = node("n1", None, {}, marked=A, told=status(A, A))
+    assert run(cluster(told))["nodes"]["n1"]["delivery"] == "checkpoint"
+    assert run(cluster(told), deliveries={"n1": "native"})["nodes"]["n1"]["delivery"] == "native"
+
+
+def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:
+    maps = [
+        configmap(NAME, TEXT),
+        configmap("kubeadm-config", data={"ClusterConfiguration": CLUSTER_CONFIG}),
+        configmap("kubelet-config-1.20", text(maxPods=40)),
+    ]
+    api = cluster(runs(), maps=maps)
+    [row] = run(api, node_configs={"n1": {"maxPods": 50}}, kubeadm_configs={"n1": {"maxPods": 50}})["nodes"]["n1"][
+        "drift"
+    ]
+    assert (row["path"], row["kubeadm"], row["declared"], row["cause"]) == ("maxPods", 40, 50, "kubeadm")
+    assert len(api.requests) == 5
+    with pytest.raises(ClusterError, match="not made by kubeadm"):
+        run(cluster(runs()), kubeadm_configs={"n1": {"maxPods": 50}})
+    maps[2]["data"]["kubelet"] = "kind: Other\n"
+    with pytest.raises(ClusterError, match=r"kubelet-config-1\.20: .*apiVersion is missing"):
+        run(cluster(runs(), maps=maps), kubeadm_configs={"n1": {"maxPods": 50}})
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ("a: [", "node_configs: the configuration of node n1, line 1"),
+        ({"evictionHard": 1}, "the configuration of node n1: "),
+    ],
+)
+def test_what_cannot_be_declared(given: t.Any, match: str) -> None:
+    with pytest.raises(ClusterError, match=match):
+        run(cluster(runs()), node_configs={"n1": given})
+
+
+def test_another_form_is_told_apart() -> None:
+    result = run(cluster(runs(), maps=[configmap(NAME, TEXT)]), node_configs={"n1": "maxPods: 50\nreadOnlyPort: 0"})
+    assert result["nodes"]["n1"]["drift"] == []
+    assert [row["path"] for row in result["nodes"]["n1"]["rendering"]] == ["readOnlyPort"]

@@ -1,0 +1,285 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage push, and prune."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from tests.support.calls import CONFIGMAPS, DRY, NODES, PAGE, Call, Calls
+from tests.support.objects import HEADER, configmap, items, node, place, reference, status, text
+
+CONFIG = {**HEADER, "maxPods": 50}
+VARIANT = identity.variant(CONFIG)
+TEXT = document.render(CONFIG)
+NAME = identity.configmap_name("base", TEXT)
+GONE = ApiError(404, "not found", "NotFound")
+SUFFIX = "abcdefghkm"
+
+
+def options(**given: t.Any) -> dict[str, t.Any]:
+    return {
+        "state": "present",
+        "variants": None,
+        "src": None,
+        "name": "base",
+        "namespace": "kube-system",
+        "key": "kubelet",
+        "immutable": True,
+        **given,
+    }
+
+
+def body(name: str = NAME, content: str = TEXT, **fields: t.Any) -> dict[str, t.Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "data": {"kubelet": content},
+        "immutable": True,
+        "metadata": {
+            "namespace": "kube-system",
+            "name": name,
+            "labels": {"app.kubernetes.io/managed-by": "livenodes.kubelet"},
+            "annotations": {"kubelet-config.livenodes.io/variant": VARIANT},
+        },
+        **fields,
+    }
+
+
+def get(answer: t.Any, name: str = NAME) -> Call:
+    return Call("GET", f"{CONFIGMAPS}/{name}", answer)
+
+
+def test_creates_what_is_not_there() -> None:
+    with Calls(get(GONE), Call("POST", CONFIGMAPS, configmap(NAME, TEXT), (), body())) as session:
+        result = push.push(session, options(variants={VARIANT: CONFIG}), False)
+    assert result["changed"]
+    assert result["configmaps"] == {VARIANT: {"changed": True, "variant": VARIANT, **reference(NAME)}}
+    assert result["summary"] == {"configmaps": 1, "created": 1}
+    (diff,) = result["diff"]
+    assert (diff["before"], diff["after"]) == ("", TEXT)
+    assert NAME in diff["after_header"]
+
+
+def test_leaves_what_is_there() -> None:
+    with Calls(get(configmap(NAME, TEXT))) as session:
+        result = push.push(session, options(variants={VARIANT: CONFIG}), False)
+    assert (result["changed"], result["diff"], result["configmaps"][VARIANT]["resourceVersion"]) == (False, [], "7")
+
+
+def test_check_mode_is_a_dry_run() -> None:
+    with Calls(get(GONE), Call("POST", CONFIGMAPS, configmap(NAME, TEXT, revision=""), DRY, body())) as session:
+        result = push.push(session, options(variants={VARIANT: CONFIG}), True)
+    assert result["changed"]
+
+
+def test_mutable() -> None:
+    expected = body()
+    del expected["immutable"]
+    with Calls(get(GONE), Call("POST", CONFIGMAPS, configmap(NAME, TEXT), (), expected)) as session:
+        push.push(session, options(variants={VARIANT: CONFIG}, immutable=False), False)
+
+
+def test_nothing_to_push() -> None:
+    """What a plan without changes asks for."""
+    with Calls() as session:
+        assert push.push(session, options(variants={}), False)["changed"] is False
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        configmap(NAME, text(maxPods=51)),
+        configmap(NAME, TEXT, data={}),
+        configmap(NAME, TEXT, data=None),
+        configmap(NAME, TEXT, data={"kubelet": TEXT, "other": ""}),
+        configmap(NAME, TEXT, binaryData={"other": "AAAA"}),
+    ],
+)
+def test_content_that_somebody_edited(there: dict[str, t.Any]) -> None:
+    """It is neither used nor written over."""
+    with (
+        Calls(get(there)) as session,
+        pytest.raises(ClusterError, match=f"kube-system/{NAME}: it exists with other content"),
+    ):
+        push.push(session, options(variants={VARIANT: CONFIG}), False)
+
+
+def test_content_that_somebody_else_created_meanwhile() -> None:
+    theirs = configmap(NAME, text(maxPods=51))
+    calls = get(GONE), Call("POST", CONFIGMAPS, ApiError(409, "exists", "AlreadyExists"), (), body()), get(theirs)
+    with Calls(*calls) as session, pytest.raises(ClusterError, match="other content"):
+        push.push(session, options(variants={VARIANT: CONFIG}), False)
+
+
+def test_hash_that_does_not_match() -> None:
+    """Nothing is written, not even what does match."""
+    with (
+        Calls() as session,
+        pytest.raises(ClusterError, match=f"the configuration under 0123456789 has the hash {VARIANT}"),
+    ):
+        push.push(session, options(variants={identity.variant(HEADER): HEADER, "0123456789": CONFIG}), False)
+
+
+def test_one_refusal_does_not_hide_what_was_made() -> None:
+    other = identity.configmap_name("base", document.render(HEADER))
+    calls = get(ApiError(403, "forbidden"), other), get(configmap(NAME, TEXT))
+    with Calls(*calls) as session, pytest.raises(ClusterError) as caught:
+        push.push(session, options(variants={identity.variant(HEADER): HEADER, VARIANT: CONFIG}), False)
+    assert (
+        caught.value.message
+        == f"pushing variants: 1 of 2 ConfigMaps could not be made.\nkube-system/{other}: forbidden"
+    )
+    assert list(caught.value.result["configmaps"]) == [VARIANT]
+
+
+def test_file_is_pushed_byte_by_byte(tmp_path: Path) -> None:
+    """So that the name is the one that kubectl gives to the same file."""
+    content = "# ours\nkind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 50\n"
+    path = tmp_path / "kubelet.yaml"
+    path.write_text(content)
+    name = identity.configmap_name("base", content)
+    with Calls(get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), body(name, content))) as session:
+        result = push.push(session, options(src=[str(path)]), False)
+        assert [row["variant"] for row in result["configmaps"].values()] == [VARIANT]
+        assert list(result["configmaps"]) == [str(path)]
+
+
+@pytest.mark.parametrize(
+    ("content", "text_"),
+    [(None, "cannot read"), (b"", "empty"), (b"\xff", "not UTF-8"), (b"maxPods: 1\n", "apiVersion is missing")],
+)
+def test_files_that_cannot_be_used(content: bytes | None, text_: str, tmp_path: Path) -> None:
+    path = tmp_path / "kubelet.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with Calls() as session, pytest.raises(ClusterError, match=rf"^src: .*{text_}") as caught:
+        push.push(session, options(src=[str(path)], variants={VARIANT: CONFIG}), False)
+    assert str(path) in caught.value.message
+
+
+def test_more_than_a_configmap_can_hold() -> None:
+    large = {**HEADER, "staticPodPath": "x" * (1 << 20)}
+    with Calls() as session, pytest.raises(ClusterError, match="1 MiB"):
+        push.push(session, options(variants={identity.variant(large): large}), False)
+
+
+def test_secrets_are_masked_in_the_diff() -> None:
+    """The ConfigMap itself has them, of course."""
+    config = {**HEADER, "staticPodURLHeader": {"Authorization": ["hunter2"]}}
+    content = document.render(config)
+    name, variant = identity.configmap_name("base", content), identity.variant(config)
+    expected = body(name, content)
+    expected["metadata"]["annotations"]["kubelet-config.livenodes.io/variant"] = variant
+    with Calls(get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), expected)) as session:
+        result = push.push(session, options(variants={variant: config}), False)
+    (diff,) = result["diff"]
+    assert "Authorization" in diff["after"]
+    assert "hunter2" not in str(result)
+
+
+def managed(*found: dict[str, t.Any]) -> Call:
+    return Call(
+        "GET", CONFIGMAPS, items(*found), (("labelSelector", "app.kubernetes.io/managed-by=livenodes.kubelet"),)
+    )
+
+
+def delete(name: str, answer: t.Any = None, dry_run: bool = False) -> Call:
+    preconditions = {"uid": f"uid-{name}", "resourceVersion": "7"}
+    asked = {
+        "kind": "DeleteOptions",
+        "apiVersion": "v1",
+        "preconditions": preconditions,
+        **({"dryRun": ["All"]} if dry_run else {}),
+    }
+    return Call("DELETE", f"{CONFIGMAPS}/{name}", {} if answer is None else answer, body=asked)
+
+
+def cluster(*found: dict[str, t.Any]) -> Call:
+    return Call("GET", NODES, items(*found), PAGE)
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_prune_removes_what_nobody_uses(check_mode: bool) -> None:
+    idle = f"base-{SUFFIX}"
+    with Calls(managed(configmap(idle, TEXT)), cluster(node("n1")), delete(idle, dry_run=check_mode)) as session:
+        result = push.push(session, options(state="pruned"), check_mode)
+    assert (result["changed"], result["pruned"], result["kept"], result["summary"]) == (
+        True,
+        [idle],
+        [],
+        {"pruned": 1, "kept": 0},
+    )
+    assert (result["diff"][0]["before"], result["diff"][0]["after"]) == (TEXT, "")
+
+
+@pytest.mark.parametrize(
+    "using",
+    [
+        {"source": place(f"base-{SUFFIX}")},
+        {"config": status(assigned=reference(f"base-{SUFFIX}", "1"))},
+        {"config": status(active=reference(f"base-{SUFFIX}", "1"))},
+        {"config": status(good=reference(f"base-{SUFFIX}", "1"))},
+    ],
+)
+def test_prune_keeps_what_any_node_has_anywhere(using: dict[str, t.Any]) -> None:
+    """Also a node that is not Ready and whose kubelet has another version by now."""
+    name = f"base-{SUFFIX}"
+    with Calls(
+        managed(configmap(name, TEXT)), cluster(node("n1"), node("n2", ready="Unknown", version="v1.24.0", **using))
+    ) as session:
+        result = push.push(session, options(state="pruned"), False)
+    assert (result["changed"], result["pruned"], result["kept"]) == (False, [], [name])
+
+
+@pytest.mark.parametrize(
+    "name", ["other-abcdefghkm", "base-gpu-abcdefghkm", "base", "base-short", "base-abcdefghkmn", "mybase-abcdefghkm"]
+)
+def test_prune_keeps_other_names(name: str) -> None:
+    """A name that begins like ours is not ours: ours is the first part and the hash, nothing between them."""
+    with Calls(managed(configmap(name, TEXT)), cluster(node("n1"))) as session:
+        result = push.push(session, options(state="pruned"), False)
+    assert (result["changed"], result["kept"]) == (False, [name])
+
+
+def test_prune_sees_the_same_name_in_another_namespace() -> None:
+    name = f"base-{SUFFIX}"
+    elsewhere = node("n1", {**place(name), "namespace": "other"})
+    with Calls(managed(configmap(name, TEXT)), cluster(elsewhere), delete(name)) as session:
+        assert push.push(session, options(state="pruned"), False)["pruned"] == [name]
+
+
+def test_prune_tells_what_could_not_be_removed() -> None:
+    one, two = f"base-{SUFFIX}", f"base-{SUFFIX[::-1]}"
+    calls = (
+        managed(configmap(one, TEXT), configmap(two, "garbage: [")),
+        cluster(),
+        delete(one, ApiError(403, "forbidden")),
+        delete(two),
+    )
+    with Calls(*calls) as session, pytest.raises(ClusterError, match=f"{one}: forbidden") as caught:
+        push.push(session, options(state="pruned"), False)
+    assert (caught.value.result["changed"], caught.value.result["pruned"]) == (True, [two])
+
+
+def test_files_that_mean_the_same_are_two_objects(tmp_path: Path) -> None:
+    """Equal but for a comment: each has the name kubectl gives it, and a row of its own."""
+    contents = [TEXT, TEXT + "# a comment\n"]
+    paths = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(content)
+    names = [identity.configmap_name("base", content) for content in contents]
+    calls = [
+        (get(GONE, name), Call("POST", CONFIGMAPS, configmap(name, content), (), body(name, content)))
+        for name, content in zip(names, contents, strict=True)
+    ]
+    with Calls(*calls[0], *calls[1]) as session:
+        result = push.push(session, options(src=list(map(str, paths))), False)
+    assert [result["configmaps"][str(path)]["name"] for path in paths] == names

@@ -1,0 +1,296 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage soak, on a cluster in memory to which things happen while nobody really waits."""
+
+from __future__ import annotations
+
+import itertools
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects, pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
+from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.cluster import LEASES, Clock
+from tests.support.objects import live, node, place, pod, status
+from tests.support.pod_cluster import PodCluster
+from tests.support.soaking import OWNED, A, cluster, done, fail, run, snapshot, state, stopped
+
+AWAY = ApiError(0, "no usable answer from the API server", transient=True)
+REFUSED = ApiError(503, "connection refused", transient=True)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return stopped(monkeypatch)
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_requests(clock: Clock, count: int) -> None:
+    """A LIST a poll; a GET for the process at the beginning, each half minute and at the end; the rest at the end alone."""
+    api = cluster(clock, *(done(f"n{number}") for number in range(count)))
+    result = run(api)
+    assert result["summary"] == {
+        "nodes": count,
+        "ok": count,
+        "failed": 0,
+        "states": {"active": count},
+        "waited_seconds": 61.0,
+    }
+    assert result["nodes"]["n0"]["pods"] == {"lost": [], "restarted": [], "unready": []}
+    proxied = f"{NODES}/n0/proxy"
+    assert [api.count("GET", f"{proxied}/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [3, 1, 3]
+    # After 0, 5, ... 60 s, and at the beginning.
+    assert (api.count("GET", NODES), api.count("GET", LEASES), api.count("GET", f"{CONFIGMAPS}/config-a")) == (14, 2, 1)
+    assert len(api.requests) == 14 + 2 + 1 + 7 * count
+
+
+def test_no_time_to_soak(clock: Clock) -> None:
+    """All is looked at once: nothing is waited for, and nothing held against what was a moment ago."""
+    api = cluster(clock, done(), pods=[pod("a", **OWNED)])
+    assert run(api, seconds=0, pods=snapshot(api))["summary"]["ok"] == 1
+    assert (clock.slept, api.count("GET", LEASES)) == ([], 0)
+    assert (api.count("GET", NODES), api.count("GET", pods.PODS)) == (1, 1)
+    assert [api.count("GET", f"{NODES}/n1/proxy/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [
+        0,
+        0,
+        1,
+    ]
+
+
+def test_the_kubelet_restarted(clock: Clock) -> None:
+    """Found within half a minute; the other node goes on."""
+    api = cluster(clock, done("n1"), done("n2"))
+    clock.at(12, lambda: api.births.update(n1=1012.0))
+    failed = fail(api)
+    assert set(failed.failures) == {"n1"} and state(failed) == "restarted"
+    assert "now started 12 s after the one that was verified" in failed.failures["n1"]
+    assert failed.result["nodes"]["n2"]["ok"] and clock.now >= 1060
+
+
+def test_nobody_waits_for_nodes_that_have_failed(clock: Clock) -> None:
+    api = cluster(clock, done())
+    clock.at(12, lambda: api.births.update(n1=1012.0))
+    fail(api, seconds=600)
+    assert clock.now <= 1035
+
+
+def test_a_clock_that_is_slewed_restarts_nothing(clock: Clock) -> None:
+    api = cluster(clock, done())
+    clock.at(12, lambda: api.births.update(n1=1001.0))
+    assert run(api)["summary"]["ok"] == 1
+
+
+def checkpoint(started: str) -> dict[str, t.Any]:
+    return node("n1", marked=A, told={**status(A, A), "reason": "on trial", "started": started})
+
+
+def test_the_guard_tells_of_a_restart(clock: Clock) -> None:
+    """With checkpoint delivery, at the next poll. What it rounds is no restart."""
+    api = cluster(clock, checkpoint("2025-12-31T23:00:00Z"))
+    clock.at(7, lambda: api.nodes.update(n1=checkpoint("2025-12-31T23:00:01Z")))
+    clock.at(12, lambda: api.nodes.update(n1=checkpoint("2025-12-31T23:00:52Z")))
+    failed = fail(api)
+    assert (state(failed), clock.now) == ("restarted", 1015)
+    assert "now started 52 s after" in failed.failures["n1"]
+
+
+def test_somebody_assigns_another_source(clock: Clock) -> None:
+    api = cluster(clock, done())
+    clock.at(12, lambda: api.nodes.update(n1=node("n1", place("theirs"), status(A, A))))
+    failed = fail(api, sources={"n1": place()})
+    assert (state(failed), clock.now) == ("reassigned", 1015)
+    assert "names kube-system/theirs" in failed.failures["n1"]
+
+
+def test_the_kubelet_falls_back(clock: Clock) -> None:
+    api = cluster(clock, done())
+    error = "failed to validate config, see Kubelet log for details"
+    clock.at(12, lambda: api.nodes.update(n1=node("n1", place(), status(A, error=error))))
+    failed = fail(api)
+    assert (state(failed), clock.now) == ("fell_back", 1015)
+
+
+def test_the_live_configuration_changed(clock: Clock) -> None:
+    api = cluster(clock, done())
+    clock.at(12, lambda: api.live.update(n1=live(maxPods=110)))
+    failed = fail(api)
+    assert (state(failed), clock.now) == ("differs", 1060)
+    assert failed.result["nodes"]["n1"]["differences"][0]["path"] == "maxPods"
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        pytest.param(lambda api: api.nodes.update(n1=done(ready="False")), id="not ready"),
+        pytest.param(lambda api: api.births.update(n1=REFUSED), id="kubelet dead"),
+    ],
+)
+def test_unwell_for_long(clock: Clock, look: t.Callable[[PodCluster], None]) -> None:
+    """It is not waited for until the end of a long soak."""
+    api = cluster(clock, done())
+    clock.at(12, lambda: look(api))
+    failed = fail(api, seconds=3600)
+    assert state(failed) == "not_ready" and "by now; look at `journalctl -u kubelet`" in failed.failures["n1"]
+    assert 1012 + soak.UNWELL <= clock.now <= 1012 + soak.UNWELL + 2 * soak.LOOK
+
+
+@pytest.mark.parametrize(("second", "ok"), [(20, 1), (70, 1), (400, 0)])
+def test_unwell_for_a_while(clock: Clock, second: int, ok: int) -> None:
+    """Within the soak, and shortly after its end."""
+    api = cluster(clock, done())
+    clock.at(40, lambda: api.nodes.update(n1=done(ready="False")))
+    clock.at(max(second, 41), lambda: api.nodes.update(n1=done()))
+    if ok:
+        assert run(api)["summary"]["ok"] == 1
+    else:
+        assert state(fail(api)) == "not_ready"
+
+
+def test_a_kubelet_that_is_dead_from_the_beginning(clock: Clock) -> None:
+    api = cluster(clock, done("n1"), done("n2"))
+    api.births["n1"] = REFUSED
+    failed = fail(api)
+    assert failed.failures == {"n1": "its kubelet did not answer when the soak began: connection refused"}
+
+
+def test_not_a_kubelet(clock: Clock) -> None:
+    api = cluster(clock, done())
+    api.births["n1"] = t.cast(float, "some_metric 1\n")
+    assert "its /metrics has no process_start_time_seconds" in fail(api).failures["n1"]
+
+
+def test_healthz_has_to_answer_in_a_row(clock: Clock) -> None:
+    """One answer is none: it fails in the second of three rounds, and all begins again."""
+    api = cluster(clock, done())
+    clock.at(60.5, lambda: api.sick.update(n1="etcd is ill"))
+    clock.at(64, api.sick.clear)
+    assert run(api)["summary"]["ok"] == 1
+    assert clock.now >= 1065
+    api.sick["n1"] = ApiError(500, "healthz check failed", transient=True)
+    assert "its kubelet does not answer the API server (healthz check failed)" in fail(api).failures["n1"]
+
+
+def test_a_heartbeat_since_the_beginning(clock: Clock) -> None:
+    """A Node that is Ready by an old word only."""
+    api = cluster(clock, done())
+    api.renewed = {"n1": "2026-01-01T01:00:00.000000Z"}
+    failed = fail(api)
+    assert (
+        failed.failures["n1"]
+        == "its soak is over, and its kubelet has sent no heartbeat since the soak began: run again when it is settled"
+    )
+    assert clock.now == pytest.approx(1120, abs=5)
+
+
+def test_a_heartbeat_of_the_node_object(clock: Clock) -> None:
+    """Before 1.14 there are no Leases of nodes."""
+    api = cluster(clock, done())
+    api.renewed = {}
+    clock.at(9, lambda: api.nodes["n1"]["status"]["conditions"][1].update(lastHeartbeatTime="2026-01-01T00:00:09Z"))
+    for second in range(10, 600, 10):
+        clock.at(second + 0.1, lambda: setattr(api, "renewed", {}))
+    assert run(api)["summary"]["ok"] == 1
+
+
+def test_heartbeats_that_may_not_be_read(clock: Clock) -> None:
+    """Said at the beginning, not after the soak."""
+    api = cluster(clock, done())
+    api.renewed = ApiError(403, "cannot list leases")
+    assert "not soaked: cannot list leases" in fail(api).failures["n1"]
+    assert clock.slept == []
+
+
+def test_api_server_away_for_a_while(clock: Clock) -> None:
+    """Also for longer than a kubelet may be: nothing is known of them meanwhile."""
+    api = cluster(clock, done("n1"), done("n2"))
+    clock.at(3, lambda: setattr(api, "outage", AWAY))
+    clock.at(50, lambda: setattr(api, "outage", None))
+    assert run(api)["summary"]["ok"] == 2
+    clock.at(clock.now - 1000 + 50, lambda: setattr(api, "outage", AWAY))
+    clock.at(clock.now - 1000 + 110, lambda: setattr(api, "outage", None))
+    assert run(api)["summary"]["ok"] == 2
+
+
+def test_what_was_not_seen_does_not_count(clock: Clock) -> None:
+    """A node that was not Ready before and after the API server was away may have been Ready meanwhile."""
+    api = cluster(clock, done())
+    clock.at(18, lambda: api.nodes.update(n1=done(ready="False")))
+    clock.at(22, lambda: setattr(api, "outage", AWAY))
+    clock.at(100, lambda: setattr(api, "outage", None))
+    clock.at(120, lambda: api.nodes.update(n1=done()))
+    assert run(api, seconds=240)["summary"]["ok"] == 1
+
+
+def test_api_server_away_in_the_midst_of_a_look(clock: Clock) -> None:
+    """Between the LIST and the questions to the kubelets: it is not theirs."""
+    api = cluster(clock, done())
+    clock.at(28, lambda: api.births.update(n1=AWAY))
+    clock.at(200, lambda: api.births.update(n1=1000.0))
+    assert run(api, seconds=240)["summary"]["ok"] == 1
+
+
+def test_api_server_that_never_comes_back(clock: Clock) -> None:
+    """What was last seen of each is said; a node that had failed before has its own cause."""
+    api = cluster(clock, done("n1"), done("n2"))
+    clock.at(12, lambda: api.nodes.update(n2=node("n2", place("theirs"), status(A, A))))
+    clock.at(22, lambda: setattr(api, "outage", AWAY))
+    failed = fail(api, sources={"n1": place(), "n2": place()})
+    assert failed.failures["n1"] == (
+        "no usable answer from the API server; last seen: runs kube-system/config-a key kubelet. Whether it held is not known: "
+        "run again when it is settled"
+    )
+    assert (state(failed), state(failed, "n2")) == ("pending", "reassigned")
+    assert clock.now == pytest.approx(1120, abs=6)
+
+
+def test_api_server_away_from_the_beginning(clock: Clock) -> None:
+    api = cluster(clock, done("n1"), done("n2"))
+    api.outage = AWAY
+    failed = fail(api)
+    assert set(failed.failures) == {"n1", "n2"} and "not soaked: no usable answer" in failed.failures["n1"]
+
+
+def test_permission_lost(clock: Clock) -> None:
+    """It does not come back by itself."""
+    api = cluster(clock, done())
+    clock.at(12, lambda: setattr(api, "outage", ApiError(403, "forbidden")))
+    assert fail(api).failures["n1"].startswith("forbidden; last seen: runs kube-system/config-a")
+    assert clock.now == 1015
+
+
+def test_unknown_nodes(clock: Clock) -> None:
+    with pytest.raises(ClusterError, match="no node named n9"):
+        run(cluster(clock, done()), nodes=["n1", "n9"])
+    with pytest.raises(ClusterError, match="nodes is an empty list"):
+        run(cluster(clock, done()), nodes=[])
+
+
+def test_the_lease_is_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once and whenever a third of its duration is over; when it is lost, the nodes are named with what was seen of
+    them.
+    """
+    renewed: list[float] = []
+
+    def renew(_session: t.Any, lease: dict[str, t.Any]) -> None:
+        renewed.append(clock.now - 1000)
+        if clock.now > 1100:
+            raise ClusterError(f"the lease {lease['name']} is not ours any more")
+
+    monkeypatch.setattr(lease_objects, "renew", renew)
+    failed = fail(cluster(clock, done()), seconds=300, lease={"name": "rollout", "duration": 36})
+    assert failed.failures["n1"].startswith("the lease rollout is not ours any more; last seen: runs ")
+    assert renewed[0] == 0 and max(later - sooner for sooner, later in itertools.pairwise(renewed)) <= 12
+    assert len(renewed) <= 12
+
+
+def test_the_lease_cannot_be_renewed_for_a_moment(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    def renew(_session: t.Any, _lease: dict[str, t.Any]) -> None:
+        if 1020 < clock.now < 1040:
+            raise AWAY
+
+    monkeypatch.setattr(lease_objects, "renew", renew)
+    assert run(cluster(clock, done()), lease={"name": "rollout", "duration": 30})["summary"]["ok"] == 1

@@ -1,0 +1,127 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a soak says of pods: lost, restarted, and those that take their time."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
+from tests.support.cluster import Clock
+from tests.support.objects import pod
+from tests.support.soaking import OWNED, cluster, done, fail, run, snapshot, state, stopped
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return stopped(monkeypatch)
+
+
+def put(pod_object: dict[str, t.Any], **status_fields: t.Any) -> None:
+    pod_object["status"].update(status_fields)
+
+
+def test_requests_for_pods(clock: Clock) -> None:
+    """A LIST a node that had pods, each half minute and at the end; none for the others."""
+    api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED)])
+    run(api, pods=snapshot(api))
+    assert api.count("GET", pods.PODS) == 2
+
+
+def test_pods_that_are_lost(clock: Clock) -> None:
+    """Named with namespace and reason, within half a minute; the other node goes on."""
+    api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
+    before = snapshot(api)
+    clock.at(12, lambda: put(api.pods["a"], phase="Failed", reason="Evicted"))
+    failed = fail(api, pods=before)
+    assert failed.failures == {
+        "n1": "pods were lost or restarted during the batch: default/a: Evicted. Its kubelet runs what it should; "
+        "allow_pod_loss says how many are accepted"
+    }
+    assert failed.result["nodes"]["n1"]["pods"]["lost"] == [{"namespace": "default", "name": "a", "reason": "Evicted"}]
+    assert state(failed) == "pods_lost" and failed.result["nodes"]["n2"]["ok"]
+
+
+@pytest.mark.parametrize(
+    ("given", "ok"),
+    [
+        ("0", False),
+        (0, False),
+        ("false", False),
+        (1, False),
+        ("2", True),
+        ("true", True),
+        (True, True),
+        (False, False),
+        ("no", False),
+        ("", False),
+    ],
+)
+def test_allowed_losses(clock: Clock, given: t.Any, ok: bool) -> None:
+    """A number a node, or any; restarted pods count as well."""
+    api = cluster(clock, done("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", **OWNED)])
+    before = snapshot(api)
+    del api.pods["a"]
+    put(api.pods["b"], containerStatuses=[{"name": "main", "restartCount": 1}])
+    result = run(api, pods=before, allow_pod_loss=given) if ok else fail(api, pods=before, allow_pod_loss=given).result
+    found = result["nodes"]["n1"]["pods"]
+    assert ([item["name"] for item in found["lost"]], [item["name"] for item in found["restarted"]]) == (["a"], ["b"])
+
+
+@pytest.mark.parametrize("given", ["some", "-1", "1.5", "10%"])
+def test_what_is_no_number_of_pods(clock: Clock, given: str) -> None:
+    with pytest.raises(ClusterError, match=r"allow_pod_loss is .*: give a number of pods a node, or true"):
+        run(cluster(clock, done()), allow_pod_loss=given)
+
+
+def test_pods_that_take_time(clock: Clock) -> None:
+    """The soak ends when the last of them is Ready again, and not before."""
+    api = cluster(clock, done(), pods=[pod("a", **OWNED), pod("b", ready=False, **OWNED)])
+    before = snapshot(api)
+    api.pods["a"] = pod("a", ready=False, **OWNED)
+    clock.at(90, lambda: api.pods.update(a=pod("a", **OWNED)))
+    assert run(api, pods=before)["summary"]["ok"] == 1
+    assert 1090 <= clock.now <= 1093
+
+
+@pytest.mark.parametrize(("allowed", "ok"), [("0", False), ("1", True), ("true", True)])
+def test_pods_that_stay_away(clock: Clock, allowed: str, ok: bool) -> None:
+    """They are waited for until pods_timeout, also where their loss is accepted."""
+    api = cluster(clock, done(), pods=[pod("a", **OWNED)])
+    before = snapshot(api)
+    api.pods["a"] = pod("a", ready=False, **OWNED)
+    options = {"pods": before, "seconds": 0, "pods_timeout": 40, "allow_pod_loss": allowed}
+    if ok:
+        assert run(api, **options)["nodes"]["n1"]["pods"]["unready"][0]["name"] == "a"
+    else:
+        failed = fail(api, **options)
+        assert (
+            state(failed) == "pods_unready"
+            and "default/a: not Ready" in failed.failures["n1"]
+            and "pods_timeout" in failed.failures["n1"]
+        )
+    assert 1040 <= clock.now <= 1042
+
+
+def test_a_mirror_that_is_made_again(clock: Clock) -> None:
+    """The static pod itself went on."""
+    api = cluster(clock, done(), pods=[pod("etcd-n1", static=True)])
+    before = snapshot(api)
+    clock.at(29, api.pods.clear)
+    again = pod("etcd-n1", static=True)
+    again["metadata"]["uid"] = "another"
+    clock.at(62, lambda: api.pods.update({"etcd-n1": again}))
+    assert run(api, pods=before)["summary"]["ok"] == 1
+    assert clock.now >= 1062
+
+
+@pytest.mark.parametrize("given", [{"n1": ["a"]}, {"n1": {"uid": {"name": "a"}}}, {"n1": "a"}])
+def test_what_is_no_snapshot(clock: Clock, given: dict[str, t.Any]) -> None:
+    with pytest.raises(
+        ClusterError, match="pods: what there is for node n1 is no snapshot; give what kubelet_rollout_gate returned"
+    ):
+        run(cluster(clock, done()), pods=given)

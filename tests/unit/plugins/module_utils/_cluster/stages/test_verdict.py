@@ -1,0 +1,255 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the status of one node says."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import same_place
+from tests.support.objects import Reference, node, place, reference, status
+
+LOAD, VALIDATE, INTERNAL = verdict.MEANING
+DOWNLOAD = "failed to sync: failed to download config, see Kubelet log for details"
+A, B = reference("config-a"), reference("config-b")
+OLD = reference("config-a", revision="6")
+
+
+def judge(
+    source: Reference | None, config: dict[str, t.Any] | None, expected: Reference | None, **fields: t.Any
+) -> verdict.Verdict:
+    return verdict.judge(nodes.trim(node("n1", source, config, **fields)), expected)
+
+
+@pytest.mark.parametrize(
+    ("config", "state", "text"),
+    [
+        pytest.param(status(A, A), "active", "runs kube-system/config-a key kubelet", id="there"),
+        pytest.param(status(A, A, A), "active", "runs", id="there for long"),
+        pytest.param(status(A, A, B), "active", "runs", id="another to fall back to"),
+        pytest.param(None, "not_listening", "nobody is listening", id="no status"),
+        pytest.param(status(), "pending", "it still reports the local config as assigned", id="nothing yet"),
+        pytest.param(
+            status(B, B), "pending", "it still reports kube-system/config-b key kubelet as assigned", id="still another"
+        ),
+        pytest.param(status(OLD, OLD), "pending", "an earlier revision of it", id="an earlier revision"),
+        pytest.param(status(reference(key="other"), A), "pending", "key other", id="another key"),
+        pytest.param(status(A), "pending", "to become active; active is the local config", id="assigned, not active"),
+        pytest.param(status(A, OLD), "pending", "to become active", id="an earlier revision active"),
+        pytest.param(status(B, None, None, LOAD), "pending", "config-b", id="stale load error of another source"),
+        pytest.param(
+            status(OLD, None, None, VALIDATE), "pending", "earlier revision", id="stale error of an earlier revision"
+        ),
+        pytest.param(
+            status(A, None, None, LOAD),
+            "fell_back",
+            "went back to its local config: .*could not read or decode",
+            id="cannot load",
+        ),
+        pytest.param(
+            status(A, B, B, VALIDATE),
+            "fell_back",
+            "went back to its last-known-good, kube-system/config-b key kubelet: .*a value it does not allow",
+            id="invalid, with a last-known-good",
+        ),
+        pytest.param(status(A, None, None, INTERNAL), "fell_back", "its log has the cause", id="internal"),
+        pytest.param(
+            status(A, None, None, "news"), "fell_back", "a message this collection does not know", id="unknown error"
+        ),
+        pytest.param(
+            status(B, B, None, DOWNLOAD),
+            "sync_error",
+            "and runs kube-system/config-b key kubelet meanwhile",
+            id="cannot fetch",
+        ),
+        pytest.param(
+            status(error=DOWNLOAD), "sync_error", "and runs the local config meanwhile", id="cannot fetch the first"
+        ),
+    ],
+)
+def test_assigned(config: dict[str, t.Any] | None, state: str, text: str) -> None:
+    found = judge(place(), config, A)
+    assert found.state == state
+    assert found.final is (state == "fell_back")
+    assert re.search(text, found.message)
+
+
+@pytest.mark.parametrize(
+    ("config", "state", "text"),
+    [
+        (status(), "local", "runs its local config"),
+        (None, "local", "runs its local config"),
+        (status(error=DOWNLOAD), "local", "is left over and goes away at its next restart"),
+        (status(A, A), "pending", "still has assigned, active"),
+        (status(good=A), "pending", "still has lastKnownGood"),
+        (status(A, None, None, LOAD), "pending", "still has assigned"),
+    ],
+)
+def test_local(config: dict[str, t.Any] | None, state: str, text: str) -> None:
+    found = judge(None, config, None)
+    assert (found.state, found.final) == (state, False)
+    assert text in found.message
+
+
+@pytest.mark.parametrize(
+    ("source", "expected", "text"),
+    [
+        (place("theirs"), A, "names kube-system/theirs key kubelet, not kube-system/config-a key kubelet"),
+        (None, A, "names the local config, not kube-system/config-a"),
+        (place(), None, "names kube-system/config-a key kubelet, not the local config"),
+    ],
+)
+def test_reassigned(source: Reference | None, expected: Reference | None, text: str) -> None:
+    found = judge(source, status(expected, expected), expected)
+    assert (found.state, found.final) == ("reassigned", True)
+    assert text in found.message
+
+
+@pytest.mark.parametrize("ready", ["False", "Unknown"])
+def test_not_ready_may_pass(ready: str) -> None:
+    found = judge(place(), status(A, A), A, ready=ready)
+    assert (found.state, found.final, verdict.ok(found)) == ("not_ready", False, False)
+    assert "KubeletReady: posting" in found.message
+
+
+def test_at_timeout() -> None:
+    pending = verdict.Verdict("pending", "waiting")
+    silent = verdict.at_timeout(pending, "native", 90.4, 180)
+    assert (silent.state, silent.final) == ("silent", True)
+    assert "no heartbeat for 90 s" in silent.message and "Last seen: waiting" in silent.message
+    stuck = verdict.at_timeout(pending, "native", 5.0, 180)
+    assert (stuck.state, stuck.final) == ("not_restarting", True)
+    assert stuck.message.startswith("waiting. After 180 s its kubelet is alive but has not restarted")
+    unknown = verdict.at_timeout(pending, "native", None, 180)
+    assert unknown == verdict.Verdict("pending", "waiting (gave up after 180 s)", True)
+    assert verdict.at_timeout(verdict.Verdict("not_ready", "so"), "native", 5.0, 60) == verdict.Verdict(
+        "not_ready", "so (gave up after 60 s)", True
+    )
+    assert verdict.at_timeout(verdict.Verdict("not_ready", "so"), "native", 41.0, 60).state == "silent"
+
+
+def test_counts() -> None:
+    assert verdict.summarise(["b", "a", "b"]) == {"a": 1, "b": 2}
+    assert verdict.summarise([]) == {}
+
+
+references = st.sampled_from([None, A, B, OLD, reference("config-a", key="other")])
+errors = st.sampled_from(["", LOAD, VALIDATE, INTERNAL, DOWNLOAD, "failed to sync: ", "news"])
+statuses = st.none() | st.builds(status, references, references, references, errors)
+sources = st.sampled_from([None, place(), place("config-b")])
+
+
+@given(
+    source=sources,
+    config=statuses,
+    expected=references,
+    ready=st.sampled_from(["True", "False", "Unknown"]),
+    silent=st.none() | st.floats(0, 1e6),
+)
+def test_any_status_gets_a_sound_verdict(
+    source: Reference | None,
+    config: dict[str, t.Any] | None,
+    expected: Reference | None,
+    ready: str,
+    silent: float | None,
+) -> None:
+    """A node is called good only when nothing speaks against it, and one that is given up is never called good."""
+    found = judge(source, config, expected, ready=ready)
+    assert found.state in verdict.STATES
+    assert found.message
+    assert not (found.final and verdict.ok(found))
+    assert same_place(source, expected) or found.state == "reassigned"
+    if found.state == "active":
+        assert config == {
+            **status(expected, expected),
+            **{name: part for name, part in (config or {}).items() if name == "lastKnownGood"},
+        }
+        assert ready == "True"
+    if found.state == "local":
+        assert expected is None and not set(config or {}) - {"error"}
+    late = verdict.at_timeout(found, "native", silent, 60)
+    assert late.final
+    assert late.state in verdict.STATES
+    assert found.message in late.message
+    assert not verdict.ok(late) or verdict.ok(found)
+
+
+@given(st.lists(statuses, min_size=1, max_size=8))
+def test_flaps_are_judged_by_what_is_now(seen: list[dict[str, t.Any] | None]) -> None:
+    """Nothing is remembered: a status judged after any others gets the verdict it gets alone."""
+    alone = [judge(place(), config, A) for config in seen]
+    assert [judge(place(), config, A) for config in reversed(seen)] == alone[::-1]
+
+
+HEARTBEAT = "2026-01-01T00:00:00Z"
+
+
+def judge_checkpoint(
+    told: dict[str, t.Any] | None, expected: Reference | None = A, marked: Reference | None = A, **fields: t.Any
+) -> verdict.Verdict:
+    return verdict.judge(nodes.trim(node("n1", marked=marked, told=told, **fields)), expected)
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "words"),
+    [
+        (None, "pending", "waiting for the guard on the node to report"),
+        ({}, "pending", "still reports the local config as assigned"),
+        (status(OLD, OLD), "pending", "an earlier revision of it"),
+        (status(A, B), "pending", "waiting for kube-system/config-a key kubelet to become active"),
+        (status(A, A), "active", "runs kube-system/config-a"),
+        ({**status(A, A), "started": HEARTBEAT}, "active", "runs kube-system/config-a"),
+        (
+            {**status(A, A), "started": "2026-01-01T00:00:01Z"},
+            "not_ready",
+            "no heartbeat since its kubelet started at 2026-01-01T00:00:01Z",
+        ),
+        (
+            status(A, B, B, "the kubelet ended 2 times"),
+            "fell_back",
+            "went back to its last-known-good, kube-system/config-b key kubelet: `the kubelet ended 2 times`",
+        ),
+        (
+            status(A, None, None, "the kubelet ended 2 times"),
+            "fell_back",
+            "went back to its local config: `the kubelet ended 2 times`",
+        ),
+        (
+            status(A, A, A, "the kubelet ended 2 times"),
+            "not_ready",
+            "the guard on the node says: `the kubelet ended 2 times`",
+        ),
+    ],
+)
+def test_a_checkpoint(told: dict[str, t.Any] | None, state: str, words: str) -> None:
+    found = judge_checkpoint(told)
+    assert (found.state, words in found.message) == (state, True), found
+
+
+def test_a_checkpoint_of_an_unready_node_and_of_another_source() -> None:
+    assert judge_checkpoint(status(A, A), ready="False").state == "not_ready"
+    found = judge_checkpoint(status(A, A), marked=B)
+    assert found.message.startswith("its annotation kubelet-config.livenodes.io/source names kube-system/config-b")
+    assert judge_checkpoint({}, None, None).state == "local"
+    assert judge_checkpoint(status(A, A), None, None).state == "pending"
+
+
+def test_a_silent_node_with_a_checkpoint_has_a_guard() -> None:
+    late = verdict.at_timeout(verdict.Verdict("pending", "waiting"), "checkpoint", 90.0, 180)
+    assert (
+        late.state == "silent"
+        and "Its guard takes the configuration back" in late.message
+        and "--dynamic-config-dir" not in late.message
+    )
+    assert (
+        verdict.at_timeout(verdict.Verdict("pending", "waiting"), "checkpoint", 5.0, 180).message
+        == "waiting (gave up after 180 s)"
+    )

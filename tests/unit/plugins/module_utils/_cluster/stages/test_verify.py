@@ -1,0 +1,376 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage verify, on a cluster in memory whose state changes while nobody really waits."""
+
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict, verify
+from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.cluster import LEASES, REVIEWS, Clock, Cluster
+from tests.support.objects import configmap, live, node, place, reference, status, text
+from tests.support.verifying import LIVE, PODS, A, cluster, done, fail, noticed, run, stopped, turn, waiting
+
+LOAD, VALIDATE, _internal = verdict.MEANING
+DOWNLOAD = "failed to sync: failed to download config, see Kubelet log for details"
+B = reference("config-b")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return stopped(monkeypatch)
+
+
+def heartbeat(age: float) -> str:
+    return (datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=age)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def test_already_there(clock: Clock) -> None:
+    """One LIST, one ConfigMap, one live configuration: nothing is waited for."""
+    api = cluster(done())
+    result = run(api, {"n1": place()})
+    assert (result["changed"], clock.slept) == (False, [])
+    assert sorted(api.requests) == sorted(
+        [("GET", NODES), ("GET", f"{CONFIGMAPS}/config-a"), ("GET", f"{NODES}/n1/proxy/configz")]
+    )
+    row = result["nodes"]["n1"]
+    assert (row["ok"], row["state"], row["message"], row["differences"], row["active"]) == (
+        True,
+        "active",
+        "runs kube-system/config-a key kubelet",
+        [],
+        A,
+    )
+    assert result["summary"] == {"nodes": 1, "ok": 1, "failed": 0, "states": {"active": 1}, "waited_seconds": 0.0}
+
+
+def test_nodes_that_run_alike_are_compared_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what they run; each has its own verdict."""
+    names = [f"n{number}" for number in range(6)]
+    api = cluster(*(done(name) for name in names))
+    api.live["n3"] = live(maxPods=60)
+    compared = []
+    real = verify.compare.changes
+    monkeypatch.setattr(verify.compare, "changes", lambda *given: compared.append(given) or real(*given))
+    failed = fail(api, dict.fromkeys(names, place()))
+    assert set(failed.failures) == {"n3"}
+    assert len(compared) == 2
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_one_list_a_poll_whatever_the_number_of_nodes(clock: Clock, count: int) -> None:
+    names = [f"n{number}" for number in range(count)]
+    api = cluster(*(waiting(name) for name in names))
+    clock.at(12, turn(api, *(done(name) for name in names)))
+    result = run(api, dict.fromkeys(names, place()))
+    assert result["summary"]["states"] == {"active": count}
+    looks = api.count("GET", NODES)
+    assert looks == 1 + len(clock.slept) == 38
+    assert api.count("GET", f"{CONFIGMAPS}/config-a") == 1
+    assert len(api.requests) == looks + 1 + count
+    # A tenth of the wait before it: what takes a second does not cost two.
+    assert clock.slept[:12] == pytest.approx([*[0.1] * 11, 0.11])
+    assert noticed(clock, 12)
+
+
+def test_what_the_spec_names_now(clock: Clock) -> None:
+    """Without sources: each node by its own spec, a node without one by its local config."""
+    api = cluster(done("n1"), node("n2", config=status()))
+    result = run(api, nodes=["n2", "n1"])
+    assert {name: row["state"] for name, row in result["nodes"].items()} == {"n2": "local", "n1": "active"}
+
+
+def test_local(clock: Clock) -> None:
+    api = cluster(node("n1", config=status(A, A)))
+    clock.at(3, turn(api, node("n1", config=status())))
+    assert run(api, {"n1": None})["nodes"]["n1"]["state"] == "local"
+    assert noticed(clock, 3)
+
+
+def test_no_nodes_to_wait_for(clock: Clock) -> None:
+    """A plan that changes nothing has no sources; a list of nodes that is empty is a mistake."""
+    api = cluster()
+    assert run(api, {})["nodes"] == {}
+    assert api.requests == []
+    with pytest.raises(ClusterError, match="nodes is an empty list"):
+        run(api, nodes=[])
+
+
+def test_final_states_end_the_wait(clock: Clock) -> None:
+    """As soon as the last node is settled, good or bad, and not at the timeout."""
+    api = cluster(waiting("n1"), waiting("n2"), waiting("n3"), content=text(kubeAPIQPS=-1))
+    clock.at(4, turn(api, node("n1", place(), status(A, error=VALIDATE)), node("n2", place("theirs"), status())))
+    clock.at(8, turn(api, node("n3", None, status())))
+    failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    assert noticed(clock, 8)
+    assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {
+        "n1": "fell_back",
+        "n2": "reassigned",
+        "n3": "reassigned",
+    }
+    assert "Likely cause: kubeAPIQPS" in failed.failures["n1"]
+
+
+def test_a_settled_node_is_not_judged_again(clock: Clock) -> None:
+    api = cluster(done("n1"), waiting("n2"))
+    clock.at(2, turn(api, node("n1", place("theirs"), status())))
+    clock.at(4, turn(api, done("n2")))
+    assert run(api, dict.fromkeys(["n1", "n2"], place()))["summary"]["ok"] == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        ("a: [b", "Cause: key kubelet, line 1"),
+        ("maxPods: 1", "Cause: key kubelet: apiVersion is missing"),
+        (text(**PODS), "The cause is in the kubelet's log"),
+    ],
+)
+def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> None:
+    api = cluster(node("n1", place(), status(A, error=LOAD)), content=content)
+    assert cause in fail(api, {"n1": place()}).failures["n1"]
+
+
+def test_configmap_that_does_not_exist(clock: Clock) -> None:
+    api = Cluster(waiting("n1", config=status(B, B)))
+    failed = fail(api, {"n1": place()})
+    assert (
+        "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet runs kube-system/config-b key kubelet meanwhile"
+        in failed.failures["n1"]
+    )
+    assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("sync_error", [])
+
+
+def test_reassigned_while_its_configmap_is_gone(clock: Clock) -> None:
+    """The message names both sources."""
+    failed = fail(Cluster(node("n1", place("theirs"), status())), {"n1": place()})
+    assert failed.failures["n1"].startswith(
+        "its spec.configSource names kube-system/theirs key kubelet, not kube-system/config-a key kubelet"
+    )
+
+
+def test_configmap_in_another_revision(clock: Clock) -> None:
+    """Somebody edits it while we wait: it is read again, and the kubelet is judged by what is in it now."""
+    api = cluster(waiting())
+    moved = reference("config-a", revision="9")
+
+    def edit() -> None:
+        api.configmaps["config-a"] = configmap("config-a", text(maxPods=70), revision="9")
+        api.live["n1"] = live(maxPods=70)
+        api.nodes["n1"] = node("n1", place(), status(moved, moved))
+
+    clock.at(4, edit)
+    assert run(api, {"n1": place()})["nodes"]["n1"]["state"] == "active"
+    assert (noticed(clock, 4), api.count("GET", f"{CONFIGMAPS}/config-a")) == (True, 2)
+
+
+def test_configmap_that_goes_away_while_we_wait(clock: Clock) -> None:
+    api = cluster(waiting())
+
+    def remove() -> None:
+        del api.configmaps["config-a"]
+        api.nodes["n1"] = node("n1", place(), status(reference("config-a", revision="6")))
+
+    clock.at(4, remove)
+    assert "does not exist" in fail(api, {"n1": place()}).failures["n1"]
+    assert noticed(clock, 4)
+
+
+def test_live_configuration_differs(clock: Clock) -> None:
+    api = cluster(done())
+    api.live["n1"] = live(maxPods=110)
+    failed = fail(api, {"n1": place()})
+    row = failed.result["nodes"]["n1"]
+    assert (row["state"], clock.slept) == ("differs", [])
+    (difference,) = row["differences"]
+    assert (difference["path"], difference["expected"], difference["live"], difference["flags"]) == (
+        "maxPods",
+        50,
+        110,
+        ["max-pods"],
+    )
+    assert "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods" in row["message"]
+
+
+def test_an_empty_status_alone_is_not_local(clock: Clock) -> None:
+    """A kubelet in a crash loop never said what it was assigned; taking that away cannot be called a success."""
+    api = cluster(node("n1", None, {}))
+    api.live["n1"] = ApiError(503, "connection refused", transient=True)
+    api.renewed = {"n1": heartbeat(75)}
+    row = fail(api, {"n1": None}).result["nodes"]["n1"]
+    assert row["state"] == "silent" and "crash loop" in row["message"]
+    api.live["n1"] = ApiError(404, "no such page")
+    assert run(api, {"n1": None})["nodes"]["n1"]["state"] == "local"
+
+
+def test_a_secret_that_differs_is_not_shown(clock: Clock) -> None:
+    """staticPodURLHeader may hold credentials."""
+    api = cluster(done())
+    api.live["n1"] = live(staticPodURLHeader={"Authorization": ["hunter2"]})
+    row = fail(api, {"n1": place()}).result["nodes"]["n1"]
+    assert row["state"] == "differs" and "staticPodURLHeader" in row["message"]
+    assert "hunter2" not in repr(row)
+
+
+def test_live_configuration_that_comes_back(clock: Clock) -> None:
+    """A kubelet that is just restarting does not answer for some seconds."""
+    api = cluster(done())
+    api.live["n1"] = ApiError(503, "connection refused", transient=True)
+    clock.at(5, lambda: api.live.update(n1=LIVE))
+    assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
+
+
+def test_live_configuration_that_stays_away(clock: Clock) -> None:
+    """It is not said that the kubelet did not restart: it did."""
+    api = cluster(done())
+    api.renewed = {"n1": heartbeat(1)}
+    api.live["n1"] = ApiError(503, "connection refused", transient=True)
+    failed = fail(api, {"n1": place()})
+    assert failed.failures["n1"].startswith(
+        "its config is active, but its kubelet does not answer the API server (connection refused)"
+    )
+    assert failed.result["nodes"]["n1"]["state"] != "not_restarting"
+    assert "Restart=always" not in failed.failures["n1"]
+    assert clock.now == 1060
+
+
+def test_live_configuration_that_may_not_be_read(clock: Clock) -> None:
+    """Waiting would not help, and the message says what does."""
+    api = cluster(done())
+    api.renewed = {"n1": heartbeat(1)}
+    api.live["n1"] = ApiError(403, "forbidden")
+    failed = fail(api, {"n1": place()})
+    assert (
+        "cannot be compared" in failed.failures["n1"] and "grant the verb get on nodes/proxy" in failed.failures["n1"]
+    )
+    assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("differs", [])
+
+
+def test_active_but_not_a_configuration(clock: Clock) -> None:
+    failed = fail(cluster(done(), content="maxPods: 50"), {"n1": place()})
+    assert "cannot be compared with what is live: key kubelet: apiVersion is missing" in failed.failures["n1"]
+
+
+def test_everything_is_listed_at_the_timeout(clock: Clock) -> None:
+    """With the cause of each, from one LIST of heartbeats and one question for each that cannot fetch."""
+    api = cluster(
+        waiting("alive"),
+        waiting("dead"),
+        waiting("unknown"),
+        waiting("deaf", config=None),
+        node("unready", place(), status(A, A), ready="False"),
+        waiting("forbidden", config=status(error=DOWNLOAD)),
+        done("good"),
+    )
+    api.renewed = {"alive": heartbeat(3), "dead": heartbeat(70), "unready": heartbeat(3), "good": heartbeat(999)}
+    api.review = {"status": {"allowed": False, "reason": "no relationship found"}}
+    failed = fail(api, dict.fromkeys(api.nodes, place()))
+    assert clock.now == 1060
+    assert {name: row["state"] for name, row in failed.result["nodes"].items()} == {
+        "alive": "not_restarting",
+        "dead": "silent",
+        "unknown": "pending",
+        "deaf": "not_listening",
+        "unready": "not_ready",
+        "forbidden": "sync_error",
+        "good": "active",
+    }
+    assert "After 60 s its kubelet is alive but has not restarted" in failed.failures["alive"]
+    assert "no heartbeat for 70 s" in failed.failures["dead"]
+    assert "gave up after 60 s" in failed.failures["unknown"]
+    assert "system:node:forbidden is forbidden to read it (no relationship found)" in failed.failures["forbidden"]
+    assert (api.count("GET", LEASES), api.count("POST", REVIEWS)) == (1, 1)
+    assert failed.result["summary"]["ok"] == 1
+    assert failed.result["summary"]["waited_seconds"] == 60.0
+
+
+def test_sync_error_that_passes(clock: Clock) -> None:
+    api = cluster(waiting(config=status(B, B, error=DOWNLOAD)))
+    clock.at(11, turn(api, done()))
+    assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
+
+
+def test_no_time_to_wait_is_a_look(clock: Clock) -> None:
+    api = cluster(waiting())
+    fail(api, {"n1": place()}, wait_timeout=0)
+    assert (api.count("GET", NODES), clock.slept) == (1, [])
+    assert run(cluster(done()), {"n1": place()}, wait_timeout=0)["summary"]["ok"] == 1
+
+
+def test_the_last_sleep_ends_at_the_timeout(clock: Clock) -> None:
+    fail(cluster(waiting()), {"n1": place()}, wait_timeout=5)
+    assert (sum(clock.slept), clock.now) == pytest.approx((5, 1005))
+
+
+def test_what_comes_up_during_the_last_sleep_is_seen(clock: Clock) -> None:
+    api = cluster(waiting())
+    clock.at(4.5, turn(api, done()))
+    assert run(api, {"n1": place()}, wait_timeout=5)["summary"]["ok"] == 1
+
+
+def test_a_slow_api_server_is_asked_less_often(clock: Clock) -> None:
+    """Half as long as it takes to answer at most is spent asking."""
+    api = cluster(waiting())
+    quick = api.request
+
+    def slow(*given: t.Any, **named: t.Any) -> t.Any:
+        clock.now += 5
+        return quick(*given, **named)
+
+    api.request = slow  # type: ignore[method-assign]
+    fail(api, {"n1": place()}, wait_timeout=60)
+    assert clock.slept == [20, 10, 10]
+
+
+def test_unknown_nodes(clock: Clock) -> None:
+    with pytest.raises(ClusterError, match="no node named n8, n9"):
+        run(cluster(done()), dict.fromkeys(["n1", "n8", "n9"], place()))
+
+
+def switched(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
+    """A node on which config-a, as it was then, was carried and taken up."""
+    return node(name, marked=A, told={**status(A, A), "reason": "on trial", **more})
+
+
+def test_a_checkpoint_and_a_native_node(clock: Clock) -> None:
+    """One LIST a poll and one ConfigMap for both; each is judged by its own delivery."""
+    api = cluster(done("n1"), node("n2", marked=A))
+    clock.at(4, turn(api, switched("n2")))
+    result = run(api, dict.fromkeys(["n1", "n2"], place()))
+    assert {name: (row["delivery"], row["state"], row["reason"]) for name, row in result["nodes"].items()} == {
+        "n1": ("native", "active", ""),
+        "n2": ("checkpoint", "active", "on trial"),
+    }
+    assert (api.count("GET", NODES), api.count("GET", f"{CONFIGMAPS}/config-a")) == (1 + len(clock.slept), 1)
+
+
+def test_a_configmap_edited_after_it_was_carried(clock: Clock) -> None:
+    """Nobody follows the edit; what is live is held against what the cluster shows now."""
+    api = cluster(switched())
+    api.configmaps["config-a"] = configmap("config-a", text(maxPods=70), revision="9")
+    failed = fail(api, {"n1": place()})
+    assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("differs", [])
+
+
+def test_a_configmap_removed_after_it_was_carried(clock: Clock) -> None:
+    """The node needs it no more, and nobody can say any more what it should run."""
+    failed = fail(Cluster(switched(), live={"n1": LIVE}), {"n1": place()})
+    assert (
+        "its config is active but cannot be compared with what is live: there is no such ConfigMap"
+        in failed.failures["n1"]
+    )
+
+
+def test_a_delivery_that_is_named(clock: Clock) -> None:
+    """A node that is being moved has both."""
+    api = cluster(node("n1", place(), status(), marked=A, told=status(A, A)))
+    assert run(api, nodes=["n1"])["nodes"]["n1"]["delivery"] == "checkpoint"
+    clock.at(4, turn(api, node("n1", place(), status(A, A), marked=A, told=status(A, A))))
+    assert run(api, nodes=["n1"], delivery="native")["nodes"]["n1"]["delivery"] == "native"
+    assert noticed(clock, 4)

@@ -1,0 +1,67 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage verify while the API server is away, forbids, or has lost a node."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
+from tests.support.cluster import LEASES, Clock
+from tests.support.objects import place
+from tests.support.verifying import WAIT_SLEEP, cluster, done, fail, noticed, run, stopped, turn, waiting
+
+AWAY = ApiError(0, "no usable answer from the API server", transient=True)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return stopped(monkeypatch)
+
+
+def test_api_server_away_for_a_while(clock: Clock) -> None:
+    api = cluster(waiting())
+    clock.at(4, lambda: setattr(api, "outage", AWAY))
+    clock.at(20, lambda: setattr(api, "outage", None))
+    clock.at(30, turn(api, done()))
+    assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
+    assert noticed(clock, 30) and max(clock.slept) == WAIT_SLEEP
+
+
+def test_api_server_away_until_the_end(clock: Clock) -> None:
+    """Each node is named with what was last seen of it, and nothing more is asked."""
+    api = cluster(waiting("n1"), done("n2"), waiting("n3"))
+    clock.at(4, lambda: setattr(api, "outage", AWAY))
+    failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    assert set(failed.failures) == {"n1", "n3"}
+    assert failed.failures["n1"].startswith(
+        "no usable answer from the API server; last seen: waiting for its kubelet to take up"
+    )
+    assert (clock.now, api.count("GET", LEASES)) == (1060, 0)
+
+
+def test_api_server_away_from_the_beginning(clock: Clock) -> None:
+    api = cluster(waiting("n1"), waiting("n2"))
+    api.outage = AWAY
+    failed = fail(api, dict.fromkeys(["n1", "n2"], place()))
+    assert set(failed.failures) == {"n1", "n2"}
+    assert "not verified: no usable answer" in failed.failures["n1"]
+
+
+def test_permission_lost_while_waiting(clock: Clock) -> None:
+    """It does not come back by itself; what is known is kept."""
+    api = cluster(waiting("n1"), done("n2"))
+    clock.at(4, lambda: setattr(api, "outage", ApiError(403, "forbidden")))
+    with pytest.raises(NodesFailed, match="n1: forbidden; last seen: waiting") as caught:
+        run(api, dict.fromkeys(["n1", "n2"], place()))
+    assert (noticed(clock, 4), caught.value.result["nodes"]["n2"]["ok"]) == (True, True)
+
+
+def test_node_that_goes_away_while_waiting(clock: Clock) -> None:
+    """What is known of the others is kept."""
+    api = cluster(waiting("n1"), waiting("n2"), done("n3"))
+    clock.at(4, lambda: api.nodes.pop("n1"))
+    with pytest.raises(NodesFailed, match="no node named n1") as caught:
+        run(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    assert caught.value.result["nodes"]["n3"]["ok"]

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cause table: what is seen, and what it is called."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import Facts, Host
+from tests.support.objects import place, reference
+
+A, B, LATER = reference("config-a"), reference("config-b"), reference("config-a", "8")
+HOST = Host(file="/store/checkpoints/uid-config-a/7/kubelet", content={}, reference=("uid-config-a", "7"))
+FACTS = Facts(20, source=place(), assigned=A, active=A, pushed=A, host=HOST)
+FLAG = {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 3}}
+D, P, S, F, L = drift_cause.STAGES
+# What differs where: every stage before the one named has 1, that one and those after it have 2.
+ROLLED: dict[str, Any] = {D: 1, P: 2, S: 2, F: 2, L: 2}
+PUSHED: dict[str, Any] = {D: 1, P: 1, S: 2, F: 2, L: 2}
+DISK: dict[str, Any] = {D: 1, P: 1, S: 1, F: 2, L: 2}
+LIVE: dict[str, Any] = {D: 1, P: 1, S: 1, F: 1, L: 2}
+
+
+def host(**given: Any) -> Host:
+    return dataclasses.replace(HOST, **given)
+
+
+TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+    ("flag", LIVE, {"host": host(flags=FLAG)}, "--max-pods=61 (/etc/default/kubelet, line 3)"),
+    ("flag", {P: 1, L: 2}, {"host": None, "flags": {"maxPods": "--max-pods=61"}}, "as the inventory says"),
+    ("flag", {**DISK, L: 3}, {"host": host(flags=FLAG)}, "--max-pods"),
+    ("edited file", {**DISK, L: 1}, {}, HOST.file),
+    ("edited file", DISK, {"host": host(flags=FLAG, damage="does not match its digest")}, "does not match its digest"),
+    (
+        "drop-in",
+        LIVE,
+        {"host": host(dropins={"/d/10.conf": {"eventBurst": 1}, "/d/20.conf": {"maxPods": 2}})},
+        "/d/20.conf",
+    ),
+    ("drop-in", LIVE, {"host": host(dropins={"/d/10.conf": None})}, "/d/10.conf"),
+    (
+        "drop-in",
+        DISK,
+        {"checkpoint": True, "host": host(reference=None, file="/other.yaml", given_by="/etc/x.conf, line 2")},
+        "/other.yaml (/etc/x.conf, line 2)",
+    ),
+    ("not restarted", LIVE, {"host": host(outdated=True)}, "changed after the kubelet was started"),
+    ("not restarted", LIVE, {"active": B}, "config-b key kubelet active"),
+    ("not restarted", PUSHED, {"assigned": B, "active": B}, "config-b key kubelet assigned"),
+    ("unknown", LIVE, {}, "nothing on the node says why"),
+    (
+        "unknown",
+        {D: 1, P: 1, S: 1, L: 2},
+        {"host": None, "host_missing": "not looked at on the node: unreachable"},
+        "--max-pods; not looked at on the node: unreachable",
+    ),
+    ("fell back", DISK, {"error": "failed to validate"}, "failed to validate"),
+    (
+        "fell back",
+        {P: 1, S: 1, L: 2},
+        {"error": "failed to load", "host": None, "active": B},
+        "runs kube-system/config-b",
+    ),
+    ("fell back", PUSHED, {"error": "failed to load"}, "failed to load"),
+    ("fell back", {D: 1, L: 2}, {"error": "failed to load"}, "failed to load"),
+    ("configmap changed", PUSHED, {"pushed": LATER}, "has changed since the node took it"),
+    ("configmap changed", {P: 1, L: 2}, {"pushed": LATER, "host": None}, "has changed since"),
+    ("configmap changed", ROLLED, {"edited": True}, "hash of another content"),
+    (
+        "configmap gone",
+        {D: 1, S: 2, F: 2, L: 2},
+        {"fault": "there is no such ConfigMap", "pushed": None},
+        "there is no such ConfigMap",
+    ),
+    ("somebody else's source", ROLLED, {"ours": False}, "which this collection did not make"),
+    ("not rolled out", ROLLED, {}, "never assigned"),
+    (
+        "not rolled out",
+        {D: 1, F: 2, L: 2},
+        {"source": None, "assigned": None, "active": None, "pushed": None, "host": host(reference=None)},
+        "never assigned",
+    ),
+    (
+        "not restarted",
+        {D: 1, F: 1, L: 2},
+        {"source": None, "assigned": None, "active": None, "pushed": None, "host": host(outdated=True)},
+        "was started",
+    ),
+]
+
+
+@pytest.mark.parametrize(("cause", "values", "facts", "text"), TABLE)
+def test_a_field(cause: str, values: dict[str, Any], facts: dict[str, Any], text: str) -> None:
+    found = drift_cause.of_field("maxPods", values, dataclasses.replace(FACTS, **facts))
+    assert (found.cause, text in found.message) == (cause, True), found
+    assert found.remedy.endswith(".") and not found.message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("path", "minor", "text"),
+    [("seccompDefault", 20, "since 1.22, the node's is 1.20"), ("dynamicKubeletConfigDir", 30, "")],
+)
+def test_a_field_of_another_version(path: str, minor: int, text: str) -> None:
+    facts = dataclasses.replace(FACTS, minor=minor)
+    found = drift_cause.of_field(path, {P: True, S: True, F: True, L: None}, facts)
+    assert (found.cause == "other kubelet version") is bool(text) and text in found.message
+    assert drift_cause.of_field(path, {D: True, P: None, L: None}, facts).cause == (
+        "other kubelet version" if text else "not rolled out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "causes"),
+    [
+        ({}, []),
+        ({"fault": "there is no such ConfigMap", "pushed": None}, ["configmap gone"]),
+        ({"error": "failed to load"}, ["fell back"]),
+        ({"error": "left over", "source": None, "assigned": None, "active": None, "pushed": None}, []),
+        ({"edited": True}, ["configmap changed"]),
+        ({"pushed": LATER}, ["configmap changed"]),
+        ({"host": host(damage="no digest")}, ["edited file"]),
+        ({"checkpoint": True, "host": host(reference=None)}, ["drop-in"]),
+        ({"active": B}, ["not restarted"]),
+        ({"assigned": B, "active": B}, ["not restarted"]),
+        ({"host": host(other_command=True)}, ["not restarted"]),
+        (
+            {
+                "source": None,
+                "assigned": None,
+                "active": None,
+                "pushed": None,
+                "ours": False,
+                "host": host(reference=None),
+            },
+            [],
+        ),
+        ({"ours": False}, []),
+    ],
+)
+def test_a_node_as_a_whole(facts: dict[str, Any], causes: list[str]) -> None:
+    assert [cause.cause for cause in drift_cause.of_node(dataclasses.replace(FACTS, **facts))] == causes
+
+
+def test_what_was_seen_on_a_node() -> None:
+    kubelet = {
+        "shadowed": FLAG,
+        "changes_at_restart": True,
+        "config_given_by": {"file": "/etc/x.conf", "line": 2},
+        "reason": "",
+    }
+    disk = {
+        "path": "/f",
+        "content": {"a": 1},
+        "unreadable": None,
+        "checkpoint": {"uid": "u", "resourceVersion": "7", "damage": "no"},
+        "changed": 20.5,
+        "started": 20.4,
+        "dropins": {"/d": {}},
+    }
+    assert Host.of({"kubelet": kubelet, "disk": disk}) == Host(
+        "/f", {"a": 1}, "", ("u", "7"), "no", True, True, FLAG, {"/d": {}}, "/etc/x.conf, line 2"
+    )
+    assert Host.of({"kubelet": {"reason": "refused"}}) == Host(given_by="refused")
+    assert not Host.of({"kubelet": {}, "disk": {**disk, "changed": 20.3}}).outdated
+    assert not Host.of({"kubelet": {}, "disk": {**disk, "started": None}}).outdated

@@ -1,0 +1,250 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import STAGES, Facts, Host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config, overlay
+from tests.support.objects import place, reference
+
+from .. import kubelet_model as model
+
+A = reference("config-a")
+RUNS: dict[str, Any] = {"source": place(), "assigned": A, "active": A, "pushed": A}
+
+
+def _live(config: dict[str, Any]) -> dict[str, Any]:
+    return complete_config.restore(model.configz(config))
+
+
+def _rows(configs: Configs, minor: int = 20, **facts: Any) -> dict[str, dict[str, Any]]:
+    found = Finder().rows(configs, Facts(minor, **{**RUNS, **facts}))
+    assert len({row["path"] for row in found}) == len(found)
+    return {row["path"]: row for row in found}
+
+
+def _differences(configs: Configs, **facts: Any) -> dict[str, tuple[Any, ...]]:
+    return {path: tuple(row[stage] for stage in STAGES) for path, row in _rows(configs, **facts).items()}
+
+
+@given(model.configs())
+def test_no_drift_where_all_stages_mean_the_same(config: dict[str, Any]) -> None:
+    same = Configs((config,), config, config, _live(config))
+    assert _rows(same, host=Host(content=config)) == {}
+
+
+@given(model.configs(), model.configs())
+def test_of_a_local_config_drift_is_what_a_plan_would_change(config: dict[str, Any], declared: dict[str, Any]) -> None:
+    live = _live(config)
+    found = _rows(Configs((declared,), None, None, live), source=None, assigned=None, active=None, pushed=None)
+    assert set(found) == {change.path for change in compare.changes(live, overlay.merge(live, declared), 20)}
+
+
+@given(model.configs(), model.configs())
+def test_every_difference_of_a_declared_field_is_told_once(base: dict[str, Any], declared: dict[str, Any]) -> None:
+    live = _live(base)
+    wanted = {
+        change.path: (change.after, change.before)
+        for change in compare.changes(live, overlay.merge(base, declared), 20)
+    }
+    # The update frequency moves this one along where nobody gives it, and so nobody declared it.
+    if "nodeStatusReportFrequency" not in declared:
+        wanted.pop("nodeStatusReportFrequency", None)
+    found = _rows(Configs((declared,), base, base, live), host=Host(content=base))
+    assert {path: (row["declared"], row["live"]) for path, row in found.items()} == {
+        path: _masked(path, values) for path, values in wanted.items()
+    }
+    assert {row["cause"] for row in found.values()} <= {"not rolled out"}
+
+
+def _masked(path: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(model_mask(path, value) for value in values)
+
+
+def model_mask(path: str, value: Any) -> Any:
+    """The one secret of the table, written out."""
+    if path.startswith("staticPodURLHeader") and value:
+        return {key: ["********"] for key in value} if isinstance(value, dict) else ["********"] * len(value)
+    return value
+
+
+@given(model.configs(), model.configs())
+def test_every_difference_between_the_file_and_the_kubelet_is_told_once(
+    disk: dict[str, Any], other: dict[str, Any]
+) -> None:
+    """Of fields that nobody declared too, but for secrets, which no node tells."""
+    live = _live(other)
+    wanted = {
+        change.path for change in compare.changes(live, disk, 20) if not change.path.startswith("staticPodURLHeader")
+    }
+    assert set(_rows(Configs((), None, None, live), host=Host(content=disk))) == wanted
+
+
+def test_fields_nobody_declared_are_compared_between_the_other_stages() -> None:
+    configs = Configs(
+        ({"maxPods": 60},),
+        {"maxPods": 60, "eventBurst": 1},
+        {"maxPods": 60, "eventBurst": 1},
+        _live({"maxPods": 60, "eventBurst": 2}),
+    )
+    assert _differences(configs) == {"eventBurst": (None, 1, 1, None, 2)}
+
+
+def test_a_default_that_is_not_known_takes_no_part() -> None:
+    """Of 1.30 the defaults are not in the table: a sparse file says nothing of them, what it has counts."""
+    live = {"kind": "KubeletConfiguration", "maxPods": 110, "eventBurst": 100}
+    assert _rows(Configs(({"maxPods": 110},), {"eventBurst": 100}, None, live), minor=30) == {}
+    found = _rows(Configs(({"maxPods": 50},), {"eventBurst": 100}, None, live), minor=30)
+    assert {path: (row["declared"], row["pushed"], row["live"]) for path, row in found.items()} == {
+        "maxPods": (50, None, 110)
+    }
+
+
+def test_the_local_config_of_a_newer_kubelet_is_no_drift() -> None:
+    """What a kubelet of 1.30 fills in, as kubeadm's file leaves it: zero, or not given at all."""
+    file = {
+        "logging": {"flushFrequency": 0, "verbosity": 0},
+        "memorySwap": {},
+        "cpuManagerReconcilePeriod": "0s",
+        "containerRuntimeEndpoint": "",
+    }
+    live = {
+        "logging": {
+            "format": "text",
+            "flushFrequency": 5000000000,
+            "verbosity": 0,
+            "options": {"json": {"infoBufferSize": "0"}},
+        },
+        "memoryManagerPolicy": "None",
+        "memorySwap": {},
+        "cpuManagerReconcilePeriod": "10s",
+        "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
+        "maxPods": 110,
+    }
+    local: dict[str, Any] = {"source": None, "assigned": None, "active": None, "pushed": None}
+    assert set(_rows(Configs((), None, None, live), minor=30, host=Host(content=file), **local)) == set()
+    assert set(
+        _rows(
+            Configs((), None, None, {**live, "maxPods": 50}),
+            minor=30,
+            host=Host(content={**file, "maxPods": 60}),
+            **local,
+        )
+    ) == {"maxPods"}
+
+
+def test_what_a_field_says_already_is_not_told_of_the_node_again() -> None:
+    error = {"error": "failed to load", "active": None}
+    assert set(_rows(Configs((), {"maxPods": 60}, {"maxPods": 60}, _live({})), **error)) == {"maxPods"}
+    assert set(_rows(Configs((), {}, {}, _live({})), **error)) == {"(config source)"}
+
+
+def test_null_and_maps_that_are_replaced_as_a_whole_are_declared() -> None:
+    base = {
+        "maxPods": 60,
+        "evictionHard": {"memory.available": "1Gi", "nodefs.available": "5%"},
+        "featureGates": {"A": True},
+    }
+    layers = ({"maxPods": None, "evictionHard": {"memory.available": "1Gi"}, "featureGates": {"B": True}},)
+    assert _differences(Configs(layers, base, base, _live(base))) == {
+        "maxPods": (110, 60, 60, None, 60),
+        'evictionHard["nodefs.available"]': (None, "5%", "5%", None, "5%"),
+        "featureGates.B": (True, None, None, None, None),
+    }
+
+
+def test_layers_are_applied_in_order() -> None:
+    assert functools.reduce(overlay.merge, ({"maxPods": 1}, {"maxPods": 2}), {}) == {"maxPods": 2}
+    assert (
+        _differences(Configs(({"maxPods": 1}, {"maxPods": 2}), {"maxPods": 2}, {"maxPods": 2}, _live({"maxPods": 2})))
+        == {}
+    )
+
+
+def test_secrets_are_compared_and_never_shown() -> None:
+    header = {"X": ["hunter2"]}
+    found = _rows(
+        Configs(
+            ({"staticPodURLHeader": {"X": ["other"]}},),
+            {"staticPodURLHeader": header},
+            None,
+            _live({"staticPodURLHeader": header}),
+        )
+    )
+    assert found["staticPodURLHeader.X"]["declared"] == ["********"] == found["staticPodURLHeader.X"]["live"]
+    assert "hunter2" not in str(found) and "other" not in str(found["staticPodURLHeader.X"]["declared"])
+    seen = Host(content={"staticPodURLHeader": {"X": ["********"]}})
+    assert (
+        _rows(Configs((), {"staticPodURLHeader": header}, None, _live({"staticPodURLHeader": header})), host=seen) == {}
+    )
+
+
+def test_what_a_local_config_never_had_from_anybody() -> None:
+    """A flag that nobody's field is hidden by, and the certificate that a kubelet makes itself."""
+    local: dict[str, Any] = {"source": None, "assigned": None, "active": None, "pushed": None}
+    live = {**_live({"maxPods": 61}), "tlsCertFile": "/pki/kubelet.crt"}
+    seen = Host(
+        file="/config.yaml",
+        content={},
+        flags={"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}},
+    )
+    assert _rows(Configs((), None, None, live), host=seen, **local) == {}
+    assert _rows(Configs(({"maxPods": 50},), None, None, live), host=seen, **local)["maxPods"]["cause"] == "flag"
+    assert set(_rows(Configs((), {}, {}, live), host=seen)) == {"maxPods", "tlsCertFile"}
+
+
+@pytest.mark.parametrize(
+    ("path", "same"), [("pki/ca.crt", True), ("ca.crt", True), ("other.crt", False), ("/pki/ca.crt", False)]
+)
+def test_a_relative_path_is_the_one_the_kubelet_resolved(path: str, same: bool) -> None:
+    config = {"authentication": {"x509": {"clientCAFile": path}}}
+    live = _live({"authentication": {"x509": {"clientCAFile": "/var/lib/x/pki/ca.crt"}}})
+    assert (_rows(Configs((config,), config, config, live)) == {}) is same
+
+
+def test_kubeadm_stands_beside_the_others_or_alone() -> None:
+    kubeadm = {"maxPods": (110, 60), "eventBurst": (None, 7)}
+    found = _rows(
+        Configs(
+            ({"maxPods": 60, "eventBurst": 7},),
+            {"maxPods": 50, "eventBurst": 7},
+            None,
+            _live({"maxPods": 50, "eventBurst": 7}),
+            kubeadm,
+        )
+    )
+    assert {path: (row["kubeadm"], row["declared"], row["cause"]) for path, row in found.items()} == {
+        "maxPods": (110, 60, "not rolled out"),
+        "eventBurst": (None, 7, "kubeadm"),
+    }
+
+
+def test_another_form_with_the_same_meaning_is_no_drift() -> None:
+    config = {"syncFrequency": "90s", "readOnlyPort": 0, "maxPods": 60, "podPidsLimit": -5}
+    configs = Configs((config,), config, config, _live(config))
+    assert _rows(configs) == {}
+    found = Finder().rendering(configs, Facts(20))
+    assert {row["path"]: (row["declared"], row["live"]) for row in found} == {
+        "syncFrequency": ("90s", "1m30s"),
+        "readOnlyPort": (0, None),
+        "podPidsLimit": (-5, -1),
+    }
+    assert {row["cause"] for row in found} == {"configz rendering"}
+    drifted = Configs(({"maxPods": 50},), config, config, _live(config))
+    assert Finder().rendering(drifted, Facts(20)) == [] == Finder().rendering(Configs(), Facts(20))
+
+
+def test_a_finder_that_has_seen_others_finds_the_same() -> None:
+    finder = Finder()
+    drifted = Configs(({"maxPods": 50},), {}, {}, _live({}))
+    first = finder.rows(drifted, Facts(20, **RUNS))
+    assert finder.rows(Configs(({"maxPods": 110},), {}, {}, _live({})), Facts(20, **RUNS)) == []
+    assert finder.rows(drifted, Facts(20, **RUNS)) == first != []
+    assert finder.rows(drifted, Facts(20, **{**RUNS, "ours": False}))[0]["cause"] == "somebody else's source"

@@ -1,0 +1,101 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
+
+from .. import kubelet_model as model
+
+
+def _paths(before: dict[str, Any], after: dict[str, Any], minor: int = 20) -> dict[str, tuple[Any, Any]]:
+    return {change.path: (change.before, change.after) for change in compare.changes(before, after, minor)}
+
+
+@given(model.configs())
+def test_nothing_changes_between_a_configuration_and_itself(config: dict[str, Any]) -> None:
+    assert compare.changes(config, config, 20) == compare.changes(config, config, 30) == []
+
+
+@given(model.configs())
+def test_defaults_are_filled_in_once(config: dict[str, Any]) -> None:
+    once = compare.with_defaults(config)
+    assert compare.with_defaults(once) == once
+    assert compare.normalise(once, 20) == compare.normalise(config, 20)
+
+
+@given(model.configs(), model.configs())
+def test_changes_are_found_both_ways(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert {change.path for change in compare.changes(one, other, 20)} == {
+        change.path for change in compare.changes(other, one, 20)
+    }
+
+
+def test_maps_are_compared_key_by_key_and_keys_with_dots_stay_readable() -> None:
+    before = {"evictionHard": {"memory.available": "100Mi", "nodefs.available": "10%"}, "featureGates": {"A": True}}
+    after = {"evictionHard": {"memory.available": "200Mi"}, "featureGates": {"A": True, "B": False}}
+    assert _paths(before, after) == {
+        'evictionHard["memory.available"]': ("100Mi", "200Mi"),
+        'evictionHard["nodefs.available"]': ("10%", None),
+        "featureGates.B": (None, False),
+    }
+
+
+def test_defaults_count_only_where_they_are_known() -> None:
+    assert _paths({"maxPods": 110}, {}) == {}
+    assert _paths({"maxPods": 50}, {}) == {"maxPods": (50, 110)}
+    assert _paths({"maxPods": 50}, {}, minor=25) == {}
+    [change] = compare.changes({}, {"maxParallelImagePulls": 3}, 30)
+    assert not change.known
+
+
+def test_a_field_without_default_that_is_left_out_is_removed_at_any_version() -> None:
+    assert _paths({"kubeReserved": {"cpu": "1"}, "readOnlyPort": 10255}, {}, minor=30) == {
+        "kubeReserved.cpu": ("1", None),
+        "readOnlyPort": (10255, None),
+    }
+
+
+def test_a_key_removed_from_a_map_that_stays_is_a_change_at_any_version() -> None:
+    assert _paths(
+        {"evictionHard": {"memory.available": "1", "pid.available": "2"}},
+        {"evictionHard": {"memory.available": "1"}},
+        30,
+    ) == {'evictionHard["pid.available"]': ("2", None)}
+
+
+def test_the_explicit_empty_map_is_not_the_default() -> None:
+    assert set(_paths({"evictionHard": {}}, {})) == {
+        f'evictionHard["{key}"]'
+        for key in ("imagefs.available", "memory.available", "nodefs.available", "nodefs.inodesFree")
+    }
+    assert _paths({"enforceNodeAllocatable": []}, {}) == {"enforceNodeAllocatable": ([], ["pods"])}
+
+
+def test_equal_meanings_are_equal() -> None:
+    assert _paths({"syncFrequency": "1m30s"}, {"syncFrequency": "90s"}) == {}
+    assert _paths({"podPidsLimit": -1}, {"podPidsLimit": -5}) == {}
+    assert _paths({}, {"readOnlyPort": 0, "clusterDNS": [], "kubeReserved": {}, "runOnce": False}) == {}
+    assert _paths({"nodeStatusReportFrequency": "20s"}, {"nodeStatusUpdateFrequency": "20s"}) == {
+        "nodeStatusUpdateFrequency": ("10s", "20s")
+    }
+
+
+def test_strings_stay_as_written_and_true_is_not_one() -> None:
+    assert _paths({"kubeReserved": {"memory": "1Gi"}}, {"kubeReserved": {"memory": "1024Mi"}}) == {
+        "kubeReserved.memory": ("1Gi", "1024Mi")
+    }
+    assert _paths({"x": True}, {"x": 1}) == {"x": (True, 1)}
+
+
+def test_a_pointer_since_some_version_keeps_its_zero_from_then_on() -> None:
+    assert _paths({}, {"resolvConf": ""}, minor=22) == {}
+    assert _paths({}, {"resolvConf": ""}, minor=23) == {"resolvConf": (None, "")}
+
+
+def test_unknown_fields_are_compared_as_they_are() -> None:
+    assert _paths({"foo": {"a": 1}}, {"foo": {"a": 2, "b": {}}}) == {"foo.a": (1, 2), "foo.b": (None, {})}

@@ -1,0 +1,32 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import difftext
+
+SECRET = {"maxPods": 1, "staticPodURLHeader": {"Authorization": ["hunter2"]}}
+
+
+def test_secrets_are_masked_but_their_shape_is_seen() -> None:
+    assert difftext.masked(SECRET) == {"maxPods": 1, "staticPodURLHeader": {"Authorization": ["********"]}}
+    assert difftext.mask("staticPodURLHeader.Authorization", ["hunter2"]) == ["********"]
+    assert difftext.mask("staticPodURLHeader.Authorization", None) is None
+    assert difftext.mask("maxPods", 5) == 5
+
+
+def test_diff_is_ansibles() -> None:
+    entry = difftext.diff(None, SECRET, "nothing", "node n1")
+    assert (entry["before"], entry["before_header"], entry["after_header"]) == ("", "nothing", "node n1")
+    assert "hunter2" not in entry["after"]
+    assert '"maxPods": 1' in entry["after"]
+
+
+def test_unified_shows_only_what_differs() -> None:
+    assert difftext.unified({"a": 1, "b": 2}, {"a": 1, "b": 3}).splitlines()[-4:] == [
+        '   "a": 1,',
+        '-  "b": 2',
+        '+  "b": 3',
+        " }",
+    ]
+    assert difftext.unified(SECRET, SECRET) == ""

@@ -1,0 +1,152 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import EFFECTS
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import duration
+
+from .. import kubelet_model as model
+
+ROOT = Path(__file__).resolve().parents[6]
+
+
+def test_every_field_of_the_1_20_table_stands_there_with_its_facts() -> None:
+    for row in model.ROWS:
+        field = fields.ALL[row["name"]]
+        assert field.exists_at(20)
+        assert (field.default, field.unset) == (row["default"], row["unset"])
+        assert field.zero_omitted == (row["zero_shown"] == "omitted")
+        assert field.flags == tuple(row.get("flags", ()))
+
+
+def test_only_fields_that_1_20_has_exist_there() -> None:
+    assert {path for path, field in fields.ALL.items() if field.exists_at(20)} == {row["name"] for row in model.ROWS}
+
+
+def test_every_field_has_an_effect_a_reason_and_a_known_type() -> None:
+    scalars = {"bool", "int32", "int64", "float", "string", "duration", "quantity", "any", "object"}
+    for field in fields.ALL.values():
+        assert field.effect in EFFECTS
+        assert field.reason
+        assert field.type.replace("map[string]", "").replace("list[", "").rstrip("]") in scalars
+        if field.type == "duration" and field.default is not None:
+            assert duration.format(duration.parse(field.default)) == field.default
+
+
+def test_classes_become_effects() -> None:
+    effects = {
+        "maxPods": "disrupt",
+        "clusterDNS": "drain",
+        "cgroupDriver": "reboot",
+        "podCIDR": "forbidden",
+        "runOnce": "forbidden",
+        "syncFrequency": "safe",
+        "topologyManagerScope": "reboot",
+        "memoryManagerPolicy": "reboot",
+        "cpuManagerPolicyOptions": "reboot",
+        "maxParallelImagePulls": "disrupt",
+    }
+    assert {path: fields.ALL[path].effect for path in effects} == effects
+
+
+def test_versions() -> None:
+    assert fields.TABLE_MINOR == 20
+    assert fields.NEWEST_MINOR == 36
+    assert fields.ALL["evictionHard"].exists_at(12)
+    assert not fields.ALL["maxParallelImagePulls"].exists_at(26)
+    assert fields.ALL["maxParallelImagePulls"].exists_at(27)
+    assert not fields.ALL["logging.sanitization"].exists_at(24)
+    assert fields.ALL["resolvConf"].unset_at(22) == "zero"
+    assert fields.ALL["resolvConf"].unset_at(23) == "nil"
+
+
+def test_every_flag_sets_a_field_that_names_it() -> None:
+    assert len(fields.FLAGS) == 94
+    for name, flag in fields.FLAGS.items():
+        assert name in fields.ALL[flag.field].flags
+
+
+@pytest.mark.parametrize(
+    ("path", "owner"),
+    [
+        ("maxPods", "maxPods"),
+        ('evictionHard["memory.available"]', "evictionHard"),
+        ("featureGates.A", "featureGates"),
+        ("clusterDNS[0]", "clusterDNS"),
+        ("authentication.webhook.enabled", "authentication.webhook.enabled"),
+        ("authentication.webhok", None),
+        ("maxpods", None),
+        ("logging.verbosity", "logging"),
+        ("reservedMemory[1].limits.memory", "reservedMemory[].limits"),
+        ("maxPods.a", None),
+        ("(top level)", None),
+    ],
+)
+def test_owner(path: str, owner: str | None) -> None:
+    field = fields.owner(path)
+    assert (field.path if field else None) == owner
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("maxpods", "maxPods"),
+        ("maxPod", "maxPods"),
+        ("clusterDns", "clusterDNS"),
+        ("evictionhard", "evictionHard"),
+        ("authentication.webhok", "authentication.webhook"),
+        ("authentication.webhook.cacheTtl", "authentication.webhook.cacheTTL"),
+        ("cacheTTL", "authentication.webhook.cacheTTL"),
+        ("zzz", None),
+    ],
+)
+def test_nearest(wrong: str, right: str | None) -> None:
+    assert fields.nearest(wrong) == right
+
+
+def test_children_are_members_only() -> None:
+    assert fields.children("authentication") == ("anonymous", "webhook", "x509")
+    assert "authentication.webhook" not in fields.children("")
+    assert "reservedMemory[]" not in fields.children("")
+
+
+def test_the_table_is_what_the_generator_writes(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "generate_fields.py"), "--check"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_stale_table_is_shown_as_a_difference(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "data").symlink_to(ROOT / "tools" / "data")
+    (tmp_path / "tools" / "generate_fields.py").write_text(
+        (ROOT / "tools" / "generate_fields.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    table = tmp_path / "plugins" / "module_utils" / "_config" / "fields" / "fields_table.py"
+    table.parent.mkdir(parents=True)
+    table.write_text(
+        (ROOT / "plugins" / "module_utils" / "_config" / "fields" / "fields_table.py")
+        .read_text(encoding="utf-8")
+        .replace("default=110", "default=111"),
+        encoding="utf-8",
+    )
+    command = [sys.executable, str(tmp_path / "tools" / "generate_fields.py")]
+    done = subprocess.run([*command, "--check"], check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert '-    Field("maxPods", "int32", default=111' in done.stdout
+    assert '+    Field("maxPods", "int32", default=110' in done.stdout
+    assert "is stale" in done.stderr
+    subprocess.run(command, check=True)
+    subprocess.run([*command, "--check"], check=True)

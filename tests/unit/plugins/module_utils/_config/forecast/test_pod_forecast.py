@@ -1,0 +1,270 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import Load, Observed, Pod
+
+from .. import kubelet_model as model
+
+GI = 2**30
+
+
+def _pod(name: str, used: int = 1, **fields: Any) -> Pod:
+    fields = {"created": f"2026-01-01T00:00:0{name[-1]}Z", "requests": {"cpu": Fraction(1)}, **fields}
+    return Pod(
+        "default",
+        name,
+        f"uid-{name}",
+        usage={"memory.available": Fraction(used * GI), "allocatableMemory.available": Fraction(used * GI)},
+        **fields,
+    )
+
+
+HALF = Observed(Fraction(50 * GI), Fraction(100 * GI))
+LOAD = Load(
+    {"cpu": Fraction(4), "memory": Fraction(8 * GI), "ephemeral-storage": Fraction(100 * GI)},
+    (_pod("p1"), _pod("p2"), _pod("p3")),
+    {
+        "memory.available": Observed(Fraction(4 * GI), Fraction(8 * GI)),
+        "nodefs.available": HALF,
+        "nodefs.inodesFree": HALF,
+        "imagefs.available": HALF,
+    },
+    Fraction(3 * GI),
+)
+UNREAD = Load(LOAD.capacity, LOAD.pods, unread="its kubelet does not answer")
+
+
+def _forecast(old: dict[str, Any], new: dict[str, Any], load: Load = LOAD, changes: Any = ()) -> dict[str, list[Any]]:
+    return pod_forecast.forecast(pod_forecast.Change(old, new, changes), load)
+
+
+def _names(old: dict[str, Any], new: dict[str, Any], load: Load = LOAD) -> dict[str, list[Any]]:
+    return {
+        kind: [row["pod"] for row in rows]
+        for kind, rows in _forecast(old, new, load).items()
+        if kind != "notes" and rows
+    }
+
+
+def test_each_kind() -> None:
+    assert _names({}, {"maxPods": 2}) == {"refused": ["p3"]}
+    assert _names({}, {"podsPerCore": 1, "kubeReserved": {"cpu": "2"}}) == {"refused": ["p3"]}
+    assert _names({}, {"evictionHard": {"memory.available": "5Gi"}}) == {"evicted": ["p1"]}
+    assert _names({}, {"kubeReserved": {"memory": "5Gi"}}) == {"evicted": ["p1"]}
+    assert _names({}, {"maxPods": 2, "evictionHard": {"memory.available": "5Gi"}, "enforceNodeAllocatable": []}) == {
+        "evicted": ["p1"],
+        "refused": ["p3"],
+    }
+
+
+def test_a_row() -> None:
+    assert _forecast({}, {"maxPods": 2})["refused"] == [
+        {
+            "namespace": "default",
+            "pod": "p3",
+            "uid": "uid-p3",
+            "reason": "OutOfpods: maxPods or podsPerCore allows fewer pods than there are",
+            "detail": "2 allocatable",
+        }
+    ]
+
+
+def test_a_pod_that_goes_for_two_thresholds_stands_once_with_both() -> None:
+    soft = {"evictionSoft": {"memory.available": "5Gi"}, "evictionSoftGracePeriod": {"memory.available": "1m"}}
+    [row] = _forecast({}, {"evictionHard": {"memory.available": "4097Mi"}, **soft, "enforceNodeAllocatable": []})[
+        "evicted"
+    ]
+    assert row["reason"] == (
+        "evictionHard memory.available 4097Mi is more than is available; "
+        "evictionSoft memory.available 5Gi is more than is available; evicted later, if it stays so for 1m"
+    )
+    assert row["detail"] == "4Gi of 8Gi available; 4Gi of 8Gi available"
+
+
+def test_only_what_the_change_causes_counts() -> None:
+    """The node is over its old threshold and its old maxPods already."""
+    over = {"maxPods": 2, "evictionHard": {"memory.available": "5Gi"}, "enforceNodeAllocatable": []}
+    assert _names(over, {**over, "podsPerCore": 9}) == {}
+    assert _names(over, {**over, "maxPods": 1}) == {"refused": ["p2"]}
+    assert _names(over, {**over, "evictionHard": {"memory.available": "6Gi"}}) == {"evicted": ["p2"]}
+    unmet = {**over, "evictionHard": {"memory.available": "8Gi"}}
+    assert _forecast(unmet, {**unmet, "maxPods": 110})["notes"] == []
+
+
+def test_what_cannot_be_satisfied_is_said() -> None:
+    [note] = _forecast({}, {"evictionHard": {"memory.available": "7680Mi"}, "enforceNodeAllocatable": []})["notes"]
+    assert note.startswith("evictionHard memory.available 7680Mi: not enough is freed")
+
+
+def test_a_field_that_a_flag_hides_does_not_change() -> None:
+    change = {"path": "maxPods", "shadowed_by": "--max-pods=110"}
+    assert _forecast({"maxPods": 110}, {"maxPods": 2}, changes=[change])["refused"] == []
+    key = {"path": 'evictionHard["memory.available"]', "shadowed_by": "--eviction-hard=memory.available<100Mi"}
+    hidden = pod_forecast.Change(
+        {"evictionHard": {"memory.available": "100Mi"}}, {"evictionHard": {"memory.available": "5Gi"}}, [key]
+    )
+    assert not hidden.touches()
+    assert pod_forecast.Change({}, {"maxPods": 2}, [{"path": "maxPods", "shadowed_by": None}]).touches()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "touches"),
+    [
+        ({}, {"kubeAPIQPS": 7}, False),
+        ({}, {"maxPods": 110}, False),
+        ({"maxPods": 200}, {}, True),
+        ({}, {"evictionHard": {}}, True),
+        ({}, {"topologyManagerPolicy": "restricted"}, True),
+        ({}, {"reservedSystemCPUs": "0"}, True),
+        ({}, {"memoryManagerPolicy": "Static"}, True),
+    ],
+)
+def test_fields_that_decide_who_runs(old: dict[str, Any], new: dict[str, Any], touches: bool) -> None:
+    assert pod_forecast.Change(old, new).touches() is touches
+
+
+EXCLUSIVE: dict[str, Any] = {"qos": "Guaranteed", "whole_cpus": True}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fields", "word"),
+    [
+        ({}, {"cpuManagerPolicy": "static"}, EXCLUSIVE, "the CPU manager (static)"),
+        (
+            {"cpuManagerPolicy": "static"},
+            {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"},
+            EXCLUSIVE,
+            "the CPU manager (static)",
+        ),
+        (
+            {"cpuManagerPolicy": "static"},
+            {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}},
+            EXCLUSIVE,
+            "the CPU manager (static)",
+        ),
+        ({"cpuManagerPolicy": "static"}, {"cpuManagerPolicy": "none"}, EXCLUSIVE, None),
+        ({"cpuManagerPolicy": "static"}, {"cpuManagerPolicy": "static", "maxPods": 50}, EXCLUSIVE, None),
+        ({}, {"cpuManagerPolicy": "static"}, {"qos": "Burstable", "whole_cpus": True}, None),
+        ({}, {"cpuManagerPolicy": "static"}, {"qos": "Guaranteed"}, None),
+        ({}, {"topologyManagerPolicy": "single-numa-node"}, EXCLUSIVE, "the topology manager (single-numa-node)"),
+        ({}, {"topologyManagerPolicy": "restricted"}, {"devices": True}, "the topology manager (restricted)"),
+        ({}, {"topologyManagerPolicy": "best-effort"}, EXCLUSIVE, None),
+        ({}, {"memoryManagerPolicy": "Static"}, {"qos": "Guaranteed"}, "the memory manager (Static)"),
+        ({}, {"memoryManagerPolicy": "Static"}, {"qos": "Burstable"}, None),
+        (
+            {"memoryManagerPolicy": "Static"},
+            {"memoryManagerPolicy": "Static", "maxPods": 50},
+            {"qos": "Guaranteed"},
+            None,
+        ),
+        (
+            {"topologyManagerPolicy": "restricted"},
+            {"topologyManagerPolicy": "restricted", "maxPods": 50},
+            EXCLUSIVE,
+            None,
+        ),
+    ],
+)
+def test_what_only_the_node_knows(
+    old: dict[str, Any], new: dict[str, Any], fields: dict[str, Any], word: str | None
+) -> None:
+    rows = _forecast(old, new, Load(LOAD.capacity, (_pod("p1", **fields),), LOAD.signals))["unknown"]
+    assert [row["reason"][: len(word or "")] for row in rows] == ([word] if word else [])
+
+
+def test_a_pod_that_is_refused_for_sure_is_not_unknown() -> None:
+    load = Load(LOAD.capacity, (_pod("p1", **EXCLUSIVE),), LOAD.signals)
+    assert _names({}, {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "3500m"}}, load) == {"refused": ["p1"]}
+
+
+def test_without_statistics_evictions_are_not_known_and_room_still_is() -> None:
+    assert _names({}, {"maxPods": 2}, UNREAD) == {"refused": ["p3"]}
+    [row] = _forecast({}, {"evictionHard": {"memory.available": "5Gi"}}, UNREAD)["unknown"]
+    assert (row["namespace"], row["pod"], row["detail"]) == (None, None, "its kubelet does not answer")
+    assert _names({}, {"kubeReserved": {"memory": "1Gi"}}, UNREAD) == {"unknown": [None]}
+
+
+def test_a_new_threshold_on_a_signal_nobody_tells_is_unknown() -> None:
+    [row] = _forecast({"evictionHard": {}}, {"evictionHard": {"pid.available": "5%"}})["unknown"]
+    assert row["reason"].startswith("evictionHard pid.available 5%")
+    assert (
+        _names({"evictionHard": {"pid.available": "5%"}}, {"evictionHard": {"pid.available": "5%"}, "maxPods": 100})
+        == {}
+    )
+
+
+AMOUNT = st.sampled_from(["1Gi", "3Gi", "5Gi", "7Gi", "5%", "60%", "0%", "100%", "lots"])
+CONFIGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "maxPods": st.integers(0, 5),
+        "podsPerCore": st.integers(0, 2),
+        "kubeReserved": st.dictionaries(st.sampled_from(["cpu", "memory"]), AMOUNT),
+        "evictionHard": st.dictionaries(
+            st.sampled_from(["memory.available", "nodefs.available", "pid.available"]), AMOUNT
+        ),
+        "evictionSoft": st.dictionaries(st.just("memory.available"), AMOUNT),
+        "enforceNodeAllocatable": st.sampled_from([[], ["pods"]]),
+        "cpuManagerPolicy": st.sampled_from(["none", "static"]),
+        "topologyManagerPolicy": st.sampled_from(["none", "restricted"]),
+    },
+)
+PODS = st.lists(
+    st.tuples(
+        st.integers(0, 4),
+        st.sampled_from([0, 2_000_000_000]),
+        st.sampled_from(["BestEffort", "Guaranteed"]),
+        st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+def _load(rows: list[Any]) -> Load:
+    pods = tuple(
+        _pod(f"p{number}", used, priority=priority, qos=qos, whole_cpus=whole)
+        for number, (used, priority, qos, whole) in enumerate(rows)
+    )
+    return Load(LOAD.capacity, pods, LOAD.signals, LOAD.pods_memory)
+
+
+@given(CONFIGS, PODS)
+def test_no_change_no_forecast(config: dict[str, Any], rows: list[Any]) -> None:
+    for load in (_load(rows), UNREAD):
+        assert not any(_forecast(config, dict(config), load).values())
+
+
+@given(model.configs(), PODS)
+def test_whatever_else_is_configured_a_config_is_no_change_to_itself(config: dict[str, Any], rows: list[Any]) -> None:
+    assert not pod_forecast.Change(config, dict(config)).touches()
+
+
+@given(CONFIGS, CONFIGS, PODS)
+def test_every_pod_stands_once_a_kind_and_critical_ones_are_never_evicted(
+    old: dict[str, Any], new: dict[str, Any], rows: list[Any]
+) -> None:
+    load = _load(rows)
+    found = _forecast(old, new, load)
+    for kind in pod_forecast.KINDS:
+        names = [row["pod"] for row in found[kind] if row["pod"]]
+        assert len(names) == len(set(names))
+        assert all(row["reason"] for row in found[kind])
+    critical = {pod.name for pod in load.pods if pod.critical}
+    assert not critical & {row["pod"] for row in found["evicted"]}
+    assert not {row["pod"] for row in found["unknown"]} & {row["pod"] for row in found["refused"]}
+
+
+@given(CONFIGS, PODS, st.integers(1, 6), st.integers(0, 6))
+def test_raising_max_pods_costs_nobody(config: dict[str, Any], rows: list[Any], limit: int, more: int) -> None:
+    rows = [(used, 0, qos, whole) for used, _priority, qos, whole in rows]
+    assert not any(_forecast({**config, "maxPods": limit}, {**config, "maxPods": limit + more}, _load(rows)).values())

@@ -1,0 +1,174 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Two snapshots of a node's pods: what was lost, restarted, and is not Ready again."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_loss
+
+Pod = dict[str, t.Any]
+
+
+def pod(name: str = "a", **fields: t.Any) -> Pod:
+    return {
+        "namespace": "default",
+        "name": name,
+        "ready": True,
+        "containers": {"main": 0},
+        "ids": {"main": "containerd://1"},
+        "static": False,
+        "owner": "ReplicaSet/a",
+        "phase": "Running",
+        "reason": "",
+        **fields,
+    }
+
+
+def compare(old: Pod, new: Pod | None, uid: str = "u1") -> tuple[str, str]:
+    """Which of the three lists a pod is in, and the reason there; empty for none."""
+    found = pod_loss.compare({"u1": old}, {uid: new} if new else {})
+    (told,) = [(kind, entry["reason"]) for kind, entries in found._asdict().items() for entry in entries] or [("", "")]
+    return told
+
+
+JOB = {"owner": "Job/backup"}
+STATIC = {"owner": "Node/n1", "static": True}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "reason"),
+    [
+        pytest.param(pod(), pod(), "", "", id="the same"),
+        pytest.param(pod(), None, "lost", "deleted through the API", id="gone"),
+        pytest.param(pod(), pod(reason="Terminating"), "lost", "being deleted", id="going"),
+        pytest.param(pod(), pod(phase="Failed", reason="Evicted", ready=False), "lost", "Evicted", id="evicted"),
+        pytest.param(pod(), pod(phase="Failed", reason="", ready=False), "lost", "Failed", id="failed"),
+        pytest.param(
+            pod(**JOB), pod(phase="Failed", reason="OutOfcpu", **JOB), "lost", "OutOfcpu", id="refused, of a job"
+        ),
+        pytest.param(pod(), pod(phase="Succeeded", ready=False), "", "", id="succeeded"),
+        pytest.param(pod(**JOB), None, "", "", id="gone, of a job"),
+        pytest.param(pod(**JOB), pod(reason="Terminating", ready=False, **JOB), "", "", id="going, of a job"),
+        pytest.param(pod(owner="Jobs/x"), None, "lost", "deleted", id="gone, of something else"),
+        pytest.param(pod(phase="Failed", reason="Evicted", ready=False), None, "", "", id="had failed before"),
+        pytest.param(pod(phase="Succeeded", ready=False), None, "", "", id="had finished before"),
+        pytest.param(pod(reason="Terminating"), None, "", "", id="was going before"),
+        pytest.param(pod(ready=False), None, "lost", "deleted", id="gone, not ready before"),
+        pytest.param(
+            pod(),
+            pod(containers={"main": 1}, ids={"main": "containerd://2"}),
+            "restarted",
+            "container main restarted once",
+            id="restarted",
+        ),
+        pytest.param(
+            pod(),
+            pod(containers={"main": 2}, ready=False),
+            "restarted",
+            "main restarted 2 times",
+            id="restarted, not ready",
+        ),
+        pytest.param(
+            pod(),
+            pod(ids={"main": "containerd://2"}),
+            "restarted",
+            "container main is another one",
+            id="removed by hand",
+        ),
+        pytest.param(
+            pod(), pod(containers={}, ids={}, ready=False), "unready", "not Ready", id="status not written yet"
+        ),
+        pytest.param(
+            pod(ready=False),
+            pod(ready=False, containers={"main": 7}, ids={"main": "containerd://9"}),
+            "",
+            "",
+            id="in a crash loop",
+        ),
+        pytest.param(pod(), pod(ready=False, reason="CrashLoopBackOff"), "unready", "CrashLoopBackOff", id="not ready"),
+        pytest.param(pod(ready=False), pod(ready=False), "", "", id="not ready before"),
+        pytest.param(pod(), pod(containers={"main": 0, "debugger": 3}), "", "", id="a container more"),
+        pytest.param(pod(**STATIC), None, "unready", "its manifest is gone", id="static, gone"),
+        pytest.param(
+            pod(**STATIC),
+            pod(**STATIC, reason="Terminating"),
+            "unready",
+            "yet to show it again",
+            id="static, mirror deleted",
+        ),
+    ],
+)
+def test_one_pod(old: Pod, new: Pod | None, kind: str, reason: str) -> None:
+    found = compare(old, new)
+    assert (found[0], reason in found[1]) == (kind, True)
+
+
+@pytest.mark.parametrize(
+    ("new", "kind"),
+    [
+        pytest.param({}, "", id="the same containers"),
+        pytest.param({"ids": {"main": "containerd://2"}}, "restarted", id="another container"),
+        pytest.param({"containers": {"main": 1}}, "restarted", id="restarted"),
+        pytest.param({"name": "b"}, "unready", id="another pod"),
+    ],
+)
+def test_a_static_pod_whose_mirror_was_made_again(new: Pod, kind: str) -> None:
+    """The API gives it another uid; its containers tell."""
+    assert compare(pod(**STATIC), pod(**{**STATIC, **new}), "u2")[0] == kind
+
+
+def test_another_pod_of_the_name_is_another_pod() -> None:
+    """As a StatefulSet makes them, on the same node again."""
+    assert compare(pod(owner="StatefulSet/a"), pod(owner="StatefulSet/a"), "u2")[0] == "lost"
+
+
+PODS = st.dictionaries(
+    st.integers(0, 30).map(str),
+    st.builds(
+        pod,
+        name=st.sampled_from("abcd"),
+        ready=st.booleans(),
+        containers=st.dictionaries(st.sampled_from("xy"), st.integers(0, 3)),
+        ids=st.dictionaries(st.sampled_from("xy"), st.sampled_from("12")),
+        static=st.booleans(),
+        owner=st.sampled_from(["", "Job/j", "ReplicaSet/r"]),
+        phase=st.sampled_from(["Pending", "Running", "Succeeded", "Failed"]),
+        reason=st.sampled_from(["", "Terminating", "Evicted"]),
+    ),
+)
+
+
+@given(before=PODS, now=PODS)
+def test_what_never_happens(before: dict[str, Pod], now: dict[str, Pod]) -> None:
+    """A pod in two lists, one that was not there before, one without a reason; new pods that matter."""
+    found = pod_loss.compare(before, now)
+    named = [*found.final, *found.unready]
+    assert len(named) <= len(before)
+    assert all(entry["reason"] for entry in named)
+    assert {entry["name"] for entry in named} <= {old["name"] for old in before.values()}
+    assert found == pod_loss.compare(before, {uid: new for uid, new in now.items() if uid in before or new["static"]})
+
+
+@given(pods=PODS)
+def test_nothing_happened(pods: dict[str, Pod]) -> None:
+    """What stays as it is was neither lost nor restarted, and is no less Ready than it was."""
+    found = pod_loss.compare(pods, pods)
+    assert found == ([], [], [])
+
+
+@given(before=PODS)
+def test_all_is_gone(before: dict[str, Pod]) -> None:
+    """Every pod that was at work is named once, but those of Jobs."""
+    found = pod_loss.compare(before, {})
+    working = [
+        old for old in before.values() if old["phase"] in ("Pending", "Running") and old["reason"] != "Terminating"
+    ]
+    assert len(found.lost) == len([old for old in working if not old["static"] and not old["owner"].startswith("Job/")])
+    assert len(found.unready) == len([old for old in working if old["static"]])

@@ -1,0 +1,209 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import View
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pressure
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import Load, Observed, Pod
+
+GI = 2**30
+OFF: dict[str, Any] = {"evictionHard": {}, "enforceNodeAllocatable": []}
+
+
+def _pod(name: str, used: float | None = 0, asked: float = 0, signal: str = "memory.available", **fields: Any) -> Pod:
+    usage = {} if used is None else {signal: Fraction(int(used * GI))}
+    return Pod(
+        "default",
+        name,
+        requests={"memory": Fraction(int(asked * GI)), "ephemeral-storage": Fraction(int(asked * GI))},
+        usage=usage,
+        **fields,
+    )
+
+
+def _load(
+    *pods: Pod, available: float = 2, capacity: float = 8, signal: str = "memory.available", **fields: Any
+) -> Load:
+    return Load(
+        {"memory": Fraction(8 * GI)},
+        pods,
+        {signal: Observed(Fraction(int(available * GI)), Fraction(int(capacity * GI)))},
+        **fields,
+    )
+
+
+def _gone(load: Load, **config: Any) -> list[str]:
+    return [name for _namespace, name in pressure.pressure(View({**OFF, **config}, 20), load).evicted]
+
+
+def _hard(value: str, load: Load, signal: str = "memory.available", **config: Any) -> list[str]:
+    return _gone(load, evictionHard={signal: value}, **config)
+
+
+def test_as_many_go_as_it_takes_and_no_more() -> None:
+    load = _load(_pod("a", 3), _pod("b", 2), _pod("c", 1))
+    assert _hard("2Gi", load) == []
+    assert _hard("2049Mi", load) == ["a"]
+    assert _hard("5Gi", load) == ["a"]
+    assert _hard("5121Mi", load) == ["a", "b"]
+    assert _hard("62.5%", load) == ["a"]
+
+
+@pytest.mark.parametrize("value", ["0%", "100%"])
+def test_thresholds_that_say_nothing(value: str) -> None:
+    assert _hard(value, _load(_pod("a", 3), available=0)) == []
+
+
+def test_minimum_reclaim_takes_more() -> None:
+    load = _load(_pod("a", 1), _pod("b", 1), _pod("c", 1))
+    assert _hard("3Gi", load) == ["a"]
+    assert _hard("3Gi", load, evictionMinimumReclaim={"memory.available": "1Gi"}) == ["a", "b"]
+    assert _hard("3Gi", load, evictionMinimumReclaim={"memory.available": "25%"}) == ["a", "b", "c"]
+    assert _hard("2Gi", load, evictionMinimumReclaim={"memory.available": "1Gi"}) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (_pod("b", None), _pod("a", 3)),
+        (_pod("b", 1, 0.5, priority=9), _pod("a", 3, 4)),
+        (_pod("b", 1, priority=1), _pod("a", 3, priority=2)),
+        (_pod("b", 2, 1), _pod("a", 3, 2.5)),
+        (_pod("b", 2, 3), _pod("a", 2, 4)),
+        (_pod("a", 1), _pod("b", 1)),
+    ],
+)
+def test_rank(first: Pod, then: Pod) -> None:
+    """Nothing known of it; above its request; lower priority; most above its request."""
+    assert _hard("8Gi", _load(then, first)) == [first.name, then.name]
+
+
+def test_processes_are_ranked_by_priority_and_number_alone() -> None:
+    signal = "pid.available"
+    pods = [
+        _pod("a", 1, priority=2, signal=signal),
+        _pod("b", 1, priority=1, signal=signal),
+        _pod("c", 2, priority=1, signal=signal),
+    ]
+    assert _hard("8Gi", _load(*pods, signal=signal), signal) == ["c", "b", "a"]
+
+
+def test_critical_and_static_pods_stay() -> None:
+    load = _load(_pod("a", 3, static=True), _pod("b", 3, priority=2_000_000_000), _pod("c", 1, priority=1_999_999_999))
+    found = pressure.pressure(View({**OFF, "evictionHard": {"memory.available": "4Gi"}}, 20), load)
+    assert [name for _namespace, name in found.evicted] == ["c"]
+    assert found.unmet == [
+        "evictionHard memory.available 4Gi: not enough is freed by evicting every pod that may be evicted; the node would keep "
+        "MemoryPressure and take no new pods"
+    ]
+
+
+def test_enough_is_not_told_as_unmet() -> None:
+    assert (
+        pressure.pressure(View({**OFF, "evictionHard": {"memory.available": "3Gi"}}, 20), _load(_pod("a", 1))).unmet
+        == []
+    )
+
+
+def test_reasons() -> None:
+    given: list[dict[str, Any]] = [
+        {"evictionHard": {"memory.available": "4Gi"}},
+        {"evictionSoft": {"memory.available": "4Gi"}, "evictionSoftGracePeriod": {"memory.available": "1m30s"}},
+    ]
+    hard, soft = (
+        pressure.pressure(View({**OFF, **config}, 20), _load(_pod("a", 3))).evicted["default", "a"][0]
+        for config in given
+    )
+    assert (hard.reason, hard.detail) == (
+        "evictionHard memory.available 4Gi is more than is available",
+        "2Gi of 8Gi available",
+    )
+    assert (
+        soft.reason
+        == "evictionSoft memory.available 4Gi is more than is available; evicted later, if it stays so for 1m30s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("signal", "value", "text"),
+    [
+        ("nodefs.available", "50%", "2Gi of 8Gi available"),
+        ("imagefs.available", "4Gi", "2Gi of 8Gi available"),
+        ("nodefs.inodesFree", "50%", f"{2 * GI} of {8 * GI} available"),
+    ],
+)
+def test_disks(signal: str, value: str, text: str) -> None:
+    load = _load(_pod("a", 3, signal=signal), signal=signal)
+    [[cause]] = pressure.pressure(View({**OFF, "evictionHard": {signal: value}}, 20), load).evicted.values()
+    assert (
+        cause.reason
+        == f"evictionHard {signal} {value} is more than is available, unless deleting unused images and dead containers frees enough"
+    )
+    assert cause.detail == text
+
+
+def test_what_pods_may_use_together() -> None:
+    """With `pods` in enforceNodeAllocatable, memory.available also holds for capacity less what is reserved, against
+    what pods use.
+    """
+    load = _load(_pod("a", 3, signal="allocatableMemory.available"), available=7, pods_memory=Fraction(3 * GI))
+    config: dict[str, Any] = {"evictionHard": {"memory.available": "1Gi"}, "enforceNodeAllocatable": ["pods"]}
+    assert _gone(load, **config, kubeReserved={"memory": "4Gi"}) == []
+    assert _gone(load, **config, kubeReserved={"memory": "4Gi"}, systemReserved={"memory": "1Mi"}) == ["a"]
+    assert _gone(load, **{**config, "enforceNodeAllocatable": []}, kubeReserved={"memory": "5Gi"}) == []
+    assert _gone(replace(load, pods_memory=None), **config, kubeReserved={"memory": "5Gi"}) == []
+    assert (
+        _gone(
+            load,
+            evictionSoft=config["evictionHard"],
+            evictionSoftGracePeriod={"memory.available": "1m"},
+            enforceNodeAllocatable=["pods"],
+            kubeReserved={"memory": "5Gi"},
+        )
+        == []
+    )
+
+
+def test_signals_that_nobody_tells() -> None:
+    found = pressure.pressure(View({**OFF, "evictionHard": {"pid.available": "5%"}}, 20), _load(_pod("a", 3)))
+    assert (found.evicted, found.unseen) == (
+        {},
+        ["evictionHard pid.available 5%: the kubelet's statistics do not tell this signal"],
+    )
+
+
+def test_values_that_no_kubelet_takes_are_left_to_their_own_rule() -> None:
+    assert _hard("lots", _load(_pod("a", 3), available=0)) == []
+    assert _hard("3Gi", _load(_pod("a", 3)), evictionMinimumReclaim={"memory.available": "x%"}) == []
+
+
+USED = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 2), st.booleans()), max_size=8)
+
+
+@given(USED, st.integers(0, 20), st.integers(1, 20), st.integers(0, 20), st.integers(0, 4))
+def test_a_lower_threshold_never_evicts_more(
+    rows: list[tuple[int, int, int, bool]], available: int, low: int, more: int, reclaim: int
+) -> None:
+    load = _load(
+        *(
+            _pod(f"p{number}", used, asked, priority=priority, static=static)
+            for number, (used, asked, priority, static) in enumerate(rows)
+        ),
+        available=available,
+        capacity=20,
+    )
+    few, many = (
+        _hard(f"{value}Gi", load, evictionMinimumReclaim={"memory.available": f"{reclaim}Gi"})
+        for value in (low, low + more)
+    )
+    assert many[: len(few)] == few
+    assert (not few) or available < low

@@ -1,0 +1,41 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Layers
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
+
+
+@pytest.mark.parametrize(
+    ("given", "layers"),
+    [
+        (None, ()),
+        ([], ()),
+        ([None, {"a": 1}], ({"a": 1},)),
+        ({}, ({},)),
+        ("a: 1", ({"a": 1},)),
+        ([{"a": 1}, ["a: 2", {"a": None}]], ({"a": 1}, {"a": 2}, {"a": None})),
+    ],
+)
+def test_every_form_is_read(given: Any, layers: tuple[dict[str, Any], ...]) -> None:
+    assert Layers().read(given, "test") == layers
+
+
+def test_equal_layers_are_one_object_that_nobody_else_has() -> None:
+    layers, given = Layers(), {"a": {"b": 1}}
+    (first,) = layers.read(given, "one")
+    assert layers.read([{"a": {"b": 1}}], "two")[0] is first
+    assert first is not given and first["a"] is not given["a"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"), [(5, "test: the document is a single value"), ([{}, "a: [b"], r"test \(layer 2\), line 1")]
+)
+def test_what_cannot_be_read_is_named(given: Any, message: str) -> None:
+    with pytest.raises(DocumentError, match=message):
+        Layers().read(given, "test")

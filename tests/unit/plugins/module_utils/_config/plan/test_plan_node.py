@@ -1,0 +1,33 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_node
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+
+from .. import kubelet_model as model
+
+LIVE = complete_config.restore(model.configz({}))
+
+
+def test_nodes_that_are_alike_share_one_computation_and_others_do_not() -> None:
+    layer, other = {"maxPods": 50}, {"maxPods": 60}
+    planner = plan_node.Planner({"a": LIVE, "b": {**LIVE, "maxPods": 9}}, "disrupt", (layer,))
+    one = planner.plan("a", 20, (layer,), ["kubelet", "--hostname-override=n1"])
+    assert planner.plan("a", 20, (layer,), ["kubelet", "--hostname-override=n2"]) is one
+    assert planner.plan("a", 20, (layer,), ["kubelet", "--max-pods=7"]) is not one
+    assert planner.plan("b", 20, (layer,), None) is not one
+    assert planner.plan("a", 21, (layer,), None) is not one
+    assert planner.plan("a", 20, (other,), None).config["maxPods"] == 60
+
+
+def test_what_the_running_kubelet_lives_with_is_no_problem() -> None:
+    live = {**LIVE, "clusterDNS": ["no address"]}
+    assert checks.problems(live, 20)
+    planner = plan_node.Planner({"a": live}, "disrupt", ())
+    assert planner.plan("a", 20, ({"maxPods": 50},), None).problem_rows(True) == []
+    assert [row["path"] for row in planner.plan("a", 20, ({"clusterDNS": ["worse"]},), None).problem_rows(False)] == [
+        "clusterDNS[0]"
+    ]

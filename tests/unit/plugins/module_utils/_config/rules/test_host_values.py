@@ -1,0 +1,36 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import host_values
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "count"),
+    [
+        ("authentication.x509.clientCAFile", None, "/ca.crt", 1),
+        ("authentication.x509.clientCAFile", "/ca.crt", None, 0),
+        ("cgroupDriver", "cgroupfs", "systemd", 1),
+        ("failSwapOn", False, True, 1),
+        ("failSwapOn", True, False, 0),
+        ("maxPods", 1, 2, 0),
+        ("resolvConf", "/a", "/b", 1),
+        ("protectKernelDefaults", None, True, 1),
+    ],
+)
+def test_only_changes_that_the_host_must_bear(path: str, before: object, after: object, count: int) -> None:
+    found = list(host_values.warnings([compare.Change(path, before, after, True)]))
+    assert [(problem.severity, problem.path) for problem in found] == [("warning", path)] * count
+
+
+def test_paths_into_a_checkpoint() -> None:
+    inside = "/var/lib/kubelet-dynamic/store/checkpoints/147d55bf-dddc/274/ca.crt"
+    [problem] = host_values.checkpoint_paths(
+        [("authentication.x509.clientCAFile", inside), ("resolvConf", "/etc/resolv.conf"), ("providerID", inside)]
+    )
+    assert problem.path == "authentication.x509.clientCAFile"
+    assert inside in problem.message

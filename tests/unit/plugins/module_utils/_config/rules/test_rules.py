@@ -1,0 +1,148 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import View
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import rules
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import WARNING
+
+IC = "invalid configuration: "
+
+
+def _messages(config: dict[str, Any], minor: int = 20) -> list[str]:
+    return [problem.message for problem in rules.check(View(config, minor))]
+
+
+@pytest.mark.parametrize("minor", [12, 17, 20, 21, 27, 36])
+def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
+    assert _messages(compare.with_defaults({}), minor) == []
+    assert _messages({}, minor) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"nodeLeaseDurationSeconds": -1}, f"{IC}nodeLeaseDurationSeconds must be greater than 0"),
+        (
+            {"cgroupsPerQOS": False},
+            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
+        ),
+        (
+            {"systemCgroups": "/s"},
+            f"{IC}systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified",
+        ),
+        ({"eventBurst": -1}, f"{IC}eventBurst (--event-burst) -1 must not be a negative number"),
+        ({"registryPullQPS": -2}, f"{IC}registryPullQPS (--registry-qps) -2 must not be a negative number"),
+        ({"maxPods": -1}, f"{IC}maxPods (--max-pods) -1 must not be a negative number"),
+        ({"healthzPort": 65536}, f"{IC}healthzPort (--healthz-port) 65536 must be between 1 and 65535, inclusive"),
+        ({"port": -1}, f"{IC}port (--port) -1 must be between 1 and 65535, inclusive"),
+        ({"oomScoreAdj": 1001}, f"{IC}oomScoreAdj (--oom-score-adj) 1001 must be between -1000 and 1000, inclusive"),
+        ({"iptablesDropBit": 32}, f"{IC}iptablesDropBit (--iptables-drop-bit) 32 must be between 0 and 31, inclusive"),
+        (
+            {"imageGCHighThresholdPercent": 101},
+            f"{IC}imageGCHighThresholdPercent (--image-gc-high-threshold) 101 must be between 0 and 100, inclusive",
+        ),
+        (
+            {"imageGCLowThresholdPercent": 85},
+            f"{IC}imageGCLowThresholdPercent (--image-gc-low-threshold) 85 must be less than "
+            "imageGCHighThresholdPercent (--image-gc-high-threshold) 85",
+        ),
+        ({"nodeStatusMaxImages": -2}, f"{IC}nodeStatusMaxImages (--node-status-max-images) must be -1 or greater"),
+        (
+            {"cpuCFSQuotaPeriod": "50ms"},
+            f"{IC}cpuCFSQuotaPeriod {{50ms}} requires feature gate CustomCPUCFSQuotaPeriod",
+        ),
+        (
+            {"cpuCFSQuotaPeriod": "2s", "featureGates": {"CustomCPUCFSQuotaPeriod": True}},
+            f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{2s}} must be between 1usec and 1sec, inclusive",
+        ),
+        (
+            {"serverTLSBootstrap": True, "featureGates": {"RotateKubeletServerCertificate": False}},
+            f"{IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate",
+        ),
+        (
+            {"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}},
+            f"{IC}topologyManagerPolicy restricted requires feature gate TopologyManager",
+        ),
+        ({"topologyManagerPolicy": "best"}, f"{IC}topologyManagerPolicy non-allowable value: best"),
+        ({"topologyManagerScope": "node"}, f"{IC}topologyManagerScope non-allowable value: node"),
+        (
+            {"shutdownGracePeriod": "30s"},
+            f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown",
+        ),
+        (
+            {"shutdownGracePeriod": "500ms", "featureGates": {"GracefulNodeShutdown": True}},
+            f"{IC}ShutdownGracePeriod {{500ms}} must be either zero or otherwise >= 1 sec",
+        ),
+        (
+            {
+                "shutdownGracePeriod": "10s",
+                "shutdownGracePeriodCriticalPods": "20s",
+                "featureGates": {"GracefulNodeShutdown": True},
+            },
+            f"{IC}ShutdownGracePeriod {{10s}} must be >= 0, ShutdownGracePeriodCriticalPods {{20s}} must be >= 0, "
+            "and ShutdownGracePeriodCriticalPods {20s} must be <= ShutdownGracePeriod {10s}",
+        ),
+        (
+            {"enforceNodeAllocatable": ["kube-reserved"]},
+            f"{IC}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when 'kube-reserved' contained in "
+            "enforceNodeAllocatable (--enforce-node-allocatable)",
+        ),
+        (
+            {"enforceNodeAllocatable": ["none", "pods"]},
+            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when 'none' is specified",
+        ),
+        (
+            {"enforceNodeAllocatable": ["pod"]},
+            f'{IC}option "pod" specified for enforceNodeAllocatable (--enforce-node-allocatable). '
+            'Valid options are "pods", "system-reserved", "kube-reserved", or "none"',
+        ),
+        (
+            {"hairpinMode": "x"},
+            f'{IC}option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"',
+        ),
+        (
+            {"reservedSystemCPUs": "0", "kubeReservedCgroup": "/k"},
+            "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
+        ),
+        (
+            {"reservedSystemCPUs": "0-"},
+            'unable to parse reservedSystemCPUs (--reserved-cpus), error: "0-" is not a CPU list',
+        ),
+        (
+            {"showHiddenMetricsForVersion": "1.18"},
+            "--show-hidden-metrics-for-version must be omitted or have the value '1.19'. Only the previous minor version is allowed",
+        ),
+        ({"logging": {"format": "xml"}}, "unsupported log format: xml"),
+    ],
+)
+def test_a_broken_rule_is_told_in_the_kubelets_words(config: dict[str, Any], message: str) -> None:
+    [problem] = rules.check(View(config, 20))
+    assert problem.message == message
+    assert problem.severity == WARNING
+    assert problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("config", "minor"),
+    [
+        ({"shutdownGracePeriod": "30s"}, 21),
+        ({"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}}, 27),
+        ({"enforceNodeAllocatable": ["kube-reserved-compressible"]}, 32),
+        ({"port": 0, "maxPods": 0}, 25),
+        ({"healthzPort": 0, "nodeStatusMaxImages": -1}, 20),
+        ({"cgroupsPerQOS": False, "enforceNodeAllocatable": []}, 20),
+        ({"maxPods": "x", "featureGates": 5, "cpuCFSQuotaPeriod": 7}, 20),
+        ({"reservedSystemCPUs": "0-1,4"}, 20),
+        ({"showHiddenMetricsForVersion": "1.19"}, 20),
+        ({"enforceNodeAllocatable": ["none"]}, 20),
+    ],
+)
+def test_what_is_allowed_or_not_for_these_rules(config: dict[str, Any], minor: int) -> None:
+    assert _messages(config, minor) == []

@@ -1,0 +1,132 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, strict_yaml
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(_TEXT, _JSON, max_size=4))
+def test_what_is_written_is_read_back(config: dict[str, Any]) -> None:
+    text = document.render(config)
+    assert document.parse(text, "x") == config
+    assert document.parse(text.encode("utf-8"), "x") == config
+    assert text.endswith("}\n")
+
+
+@given(st.dictionaries(st.text("abcXYZ", min_size=2, max_size=5), st.integers(1, 99) | st.booleans(), max_size=4))
+def test_yaml_reads_like_json(config: dict[str, Any]) -> None:
+    lines = "".join(f"{key}: {str(value).lower()}\n" for key, value in config.items())
+    assert document.parse(lines or "{}", "x") == config
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "cause"),
+    [
+        ("a: 1\nb: 2\na: 3\n", 3, "key `a` is given twice, first on line 1"),
+        ('{"a": 1,\n"a": 2}', 2, "key `a` is given twice"),
+        ("a: {b: 1, b: 2}", 1, "key `b` is given twice"),
+        ("a:\n\t- x", 2, "a tab is used"),
+        ("a: 1\n---\nb: 1\n", 2, "more than one YAML document"),
+        ("1: 2", 1, "key `1` is not text"),
+        ("on: 2", 1, "key `on` is not text"),
+        ("? [a]\n: 1", 1, "a list or mapping is not text"),
+        ("a: 2020-01-01", 1, "is a date"),
+        ("a: 1:30", 1, "base 60"),
+        ("a: 1:30.5", 1, "base 60"),
+        ("a: 010", 1, "octal"),
+        ("a: 0o10", 1, "some YAML readers"),
+        ("a: 0x1f", 1, "some YAML readers"),
+        ("a: 1_000", 1, "underscores"),
+        ("a: 1e3", 1, "number to Go and text"),
+        ("a: .inf", 1, "not a finite number"),
+        ("a: y", 1, "true or false to some"),
+        ("a: !!binary aGk=", 1, "binary data"),
+        ("a: !!set {x, z}", 1, "a YAML set"),
+        ("a: !mine 1", 1, "not valid YAML"),
+        ("a: [1\nb: 2", 2, "not valid YAML"),
+        ("a: {{ pods }}", 1, "not text"),
+        ("a: 1\nb: \x00", 2, "control character U+0000"),
+    ],
+)
+def test_what_is_refused_names_origin_line_and_cause(text: str, line: int, cause: str) -> None:
+    with pytest.raises(document.DocumentError) as error:
+        document.parse(text, "group_vars/all.yml")
+    assert str(error.value).startswith(f"group_vars/all.yml, line {line}: ")
+    assert cause in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("", "is empty"),
+        ("# only a comment", "is empty"),
+        ("---\n", "is empty"),
+        ("- a", "is a list"),
+        ("just words", "is a single value"),
+        (b"\xff\xfe\x00", "is not UTF-8 text"),
+        ("a: &x [*x]", "aliases"),
+        (
+            "a: &a [x,x,x,x,x,x,x,x,x]\n"
+            + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(7)),
+            "aliases",
+        ),
+        ("a: '" + "x" * document.MAX_BYTES + "'", "1 MiB"),
+        ("[" * 3000, "nested too deeply"),
+        ("a: \x7f\x85\x86", "not YAML"),
+    ],
+)
+def test_what_is_refused_as_a_whole(text: str | bytes, cause: str) -> None:
+    with pytest.raises(document.DocumentError, match=cause):
+        document.parse(text, "x")
+
+
+def test_anchors_and_merge_keys_are_fine_and_nothing_is_shared() -> None:
+    found = document.parse("base: &b {x: 1, y: [2]}\nc: {<<: *b, x: 3}\nd: *b\ne: {<<: *b}", "x")
+    assert found["c"] == {"x": 3, "y": [2]}
+    assert found["d"] == found["base"]
+    assert found["d"] is not found["base"]
+
+
+def test_complete_documents_need_their_header() -> None:
+    good = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
+    assert document.parse(document.render(good), "x", complete=True) == good
+    with pytest.raises(document.DocumentError, match="x: apiVersion is missing"):
+        document.parse("kind: KubeletConfiguration", "x", complete=True)
+    with pytest.raises(document.DocumentError, match="x: kind is 'Pod'"):
+        document.parse("kind: Pod\napiVersion: kubelet.config.k8s.io/v1beta1", "x", complete=True)
+
+
+def test_size_is_counted_in_bytes() -> None:
+    document.check_size("x" * document.MAX_BYTES, "x")
+    with pytest.raises(document.DocumentError, match="node n1: 1048578 bytes are more than the 1048576 bytes"):
+        document.check_size("\u00e9" * (document.MAX_BYTES // 2 + 1), "node n1")
+
+
+@pytest.mark.parametrize(
+    "value", [{1: 2}, {"a": datetime.date(2020, 1, 1)}, {"a": float("inf")}, [], "text", {"a": {"b": {3: 4}}}]
+)
+def test_variables_that_json_cannot_hold(value: Any) -> None:
+    with pytest.raises(document.DocumentError, match="config of n1: "):
+        document.accept(value, "config of n1")
+
+
+def test_json_is_read_without_pyyaml_and_yaml_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strict_yaml, "yaml", None)
+    assert document.parse('{"a": 1e3}', "x") == {"a": 1000.0}
+    with pytest.raises(document.DocumentError, match="PyYAML is not installed"):
+        document.parse("a: 1", "x")

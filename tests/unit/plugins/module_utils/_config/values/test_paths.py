@@ -1,0 +1,36 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
+
+
+@given(st.lists(st.text(max_size=6) | st.integers(0, 99), max_size=4))
+def test_shown_paths_are_read_back(keys: list[str | int]) -> None:
+    assert paths.parse(paths.show(tuple(keys))) == tuple(keys)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "field"),
+    [
+        (("maxPods",), "maxPods", "maxPods"),
+        (("authentication", "webhook", "enabled"), "authentication.webhook.enabled", "authentication.webhook.enabled"),
+        (("evictionHard", "memory.available"), 'evictionHard["memory.available"]', "evictionHard.memory.available"),
+        (("reservedMemory", 0, "limits"), "reservedMemory[0].limits", "reservedMemory[].limits"),
+        ((), "(top level)", ""),
+    ],
+)
+def test_notation(path: paths.Path, text: str, field: str) -> None:
+    assert paths.show(path) == text
+    assert paths.field_path(path) == field
+
+
+@pytest.mark.parametrize("text", ["a..b", ".a", "a[b]", 'a"b"', "a[0]b", "a b", "a."])
+def test_what_is_no_path(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a path"):
+        paths.parse(text)

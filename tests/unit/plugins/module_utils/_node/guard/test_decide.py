@@ -1,0 +1,254 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import (
+    ASK,
+    GO_BACK,
+    GRADUATE,
+    LEAVE,
+    MOST_FAILURES,
+    WAIT,
+    Action,
+    Facts,
+    Progress,
+    Terms,
+    Unit,
+    decide,
+    observe,
+)
+
+TERMS = Terms(
+    name="t",
+    boot="b1",
+    armed=100.0,
+    invocation="old",
+    confirm_seconds=300.0,
+    hold_seconds=600.0,
+    unhealthy_seconds=60.0,
+)
+CONFIRMED = TERMS._replace(confirmed=True)
+NEW = Unit(invocation="new")
+
+
+def play(terms: Terms, *seen: Facts) -> tuple[Action, Progress]:
+    """Look at the facts one after the other; stop at the first action that is not waiting."""
+    progress, action = Progress(), Action(WAIT)
+    for facts in seen:
+        progress = observe(terms, progress, facts)
+        action = decide(terms, progress, facts)
+        if action.what not in (WAIT, ASK):
+            break
+    return action, progress
+
+
+def at(now: float, healthy: bool | None = True, boot: str = "b1", node: str | None = "", **unit: object) -> Facts:
+    return Facts(boot=boot, now=now, unit=NEW._replace(**unit), healthy=healthy, node=node)
+
+
+def test_confirmed_and_held_graduates_at_the_end_of_the_time() -> None:
+    assert play(CONFIRMED, at(110), at(709))[0].what == WAIT
+    assert play(CONFIRMED, at(110), at(710))[0].what == GRADUATE
+
+
+def test_without_the_proof_of_its_node_it_is_asked_for_and_waited_for() -> None:
+    assert play(CONFIRMED, at(110, node=None), at(709, node=None))[0].what == WAIT
+    assert play(CONFIRMED, at(110, node=None), at(710, node=None))[0].what == ASK
+    action, _progress = play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999, node="it is not Ready"))
+    assert action.what == WAIT and "it is not Ready" in action.reason
+    assert play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999))[0].what == GRADUATE
+
+
+def test_the_node_is_no_reason_to_go_back_and_none_to_stay() -> None:
+    assert (
+        play(CONFIRMED, at(110), at(710, node="no answer"), at(720, None, restarts=2, node="no answer"))[0].what
+        == GO_BACK
+    )
+    assert (
+        play(CONFIRMED, at(110), at(710, node="no answer"), at(715, False, node=""), at(720, node=""))[0].what == WAIT
+    )
+
+
+def test_time_alone_never_graduates() -> None:
+    assert play(TERMS, at(110), at(399))[0].what == WAIT
+    action, _progress = play(TERMS, at(110), at(400))
+    assert action.what == GO_BACK and "nobody confirmed" in action.reason
+
+
+def test_a_break_starts_the_time_anew() -> None:
+    seen = at(110), at(400, False), at(410), at(1009)
+    assert play(CONFIRMED, *seen)[0].what == WAIT
+    assert play(CONFIRMED, *seen, at(1010))[0].what == GRADUATE
+
+
+def test_another_invocation_starts_the_time_anew_without_being_a_failure() -> None:
+    action, progress = play(CONFIRMED, at(110), at(400, invocation="by hand"), at(999, invocation="by hand"))
+    assert action.what == WAIT and progress.failures == 0
+
+
+@pytest.mark.parametrize("apart", [1, 5, 60, 250])
+def test_two_ends_of_the_kubelet_go_back_however_far_apart(apart: int) -> None:
+    seen = (
+        at(110, True),
+        at(110 + apart, None, restarts=1, invocation="i1", sub="start-pre", active="activating"),
+        at(111 + apart, restarts=1, invocation="i1"),
+    )
+    assert play(CONFIRMED, *seen)[0].what == WAIT
+    for sub, restarts in (("start-pre", 2), ("auto-restart", 1)):
+        action, _progress = play(
+            CONFIRMED, *seen, at(110 + 2 * apart, None, restarts=restarts, active="activating", sub=sub)
+        )
+        assert action.what == GO_BACK and "2 times" in action.reason
+
+
+def test_a_loop_faster_than_the_guard_looks_is_counted_by_systemds_own_count() -> None:
+    assert play(TERMS, at(101, None, restarts=7, invocation="i7"))[0].what == GO_BACK
+
+
+def test_restarts_from_before_the_trial_are_not_its_failures() -> None:
+    old = at(101, True, invocation="old", restarts=9)
+    assert play(TERMS, old, at(102, True))[0].what == WAIT
+    assert play(TERMS, old)[1].failures == 0
+
+
+def test_start_limit_goes_back_at_once() -> None:
+    action, _progress = play(TERMS, at(102, None, active="failed", sub="failed", result="start-limit-hit"))
+    assert action == (GO_BACK, "systemd has given up starting the kubelet (start-limit-hit)")
+
+
+def test_running_without_healthz_goes_back_after_its_time() -> None:
+    assert play(TERMS, at(101, False), at(160, False))[0].what == WAIT
+    assert play(TERMS, at(101, False), at(161, False))[0].what == GO_BACK
+
+
+def test_a_slow_start_is_no_fault() -> None:
+    assert (
+        play(CONFIRMED, at(101, False), at(160, False), at(161, True), at(220, False), at(270, False))[0].what == WAIT
+    )
+
+
+def test_reboot_before_the_confirmation_goes_back_and_after_it_does_not() -> None:
+    action, _progress = play(TERMS, at(110), at(3, None, boot="b2", active="activating", sub="start-pre"))
+    assert action.what == GO_BACK and "rebooted" in action.reason
+    assert play(CONFIRMED, at(110), at(3, boot="b2"), at(602, boot="b2"))[0].what == WAIT
+    assert play(CONFIRMED, at(110), at(3, boot="b2"), at(603, boot="b2"))[0].what == GRADUATE
+
+
+def test_failures_are_remembered_across_a_reboot() -> None:
+    seen = (
+        at(110, restarts=1, invocation="i1"),
+        at(3, boot="b2", invocation="i2"),
+        at(9, None, boot="b2", invocation="i3", restarts=1),
+    )
+    assert play(CONFIRMED, *seen)[0].what == GO_BACK
+
+
+def test_a_configuration_that_had_been_good_is_left_alone() -> None:
+    action, _progress = play(TERMS._replace(retreat=False), at(102, None, restarts=5))
+    assert action.what == LEAVE and "had been good" in action.reason
+
+
+def test_a_kubelet_that_was_broken_before_is_left_alone_until_nobody_confirms() -> None:
+    broken = TERMS._replace(was_healthy=False)
+    action, _progress = play(broken, at(102, None, restarts=5), at(120, None, restarts=9))
+    assert action.what == WAIT and "as before" in action.reason
+    assert play(broken, at(102, None, restarts=5), at(400, None, restarts=30))[0].what == GO_BACK
+
+
+def test_a_kubelet_that_the_new_configuration_healed_is_watched_like_any_other() -> None:
+    broken = CONFIRMED._replace(was_healthy=False)
+    assert play(broken, at(102), at(130, None, restarts=2))[0].what == GO_BACK
+
+
+def test_a_kubelet_somebody_stopped_is_waited_for() -> None:
+    assert play(CONFIRMED, at(110), at(9999, None, active="inactive", sub="dead"))[0].what == WAIT
+
+
+def test_a_way_back_that_was_begun_is_walked_to_its_end() -> None:
+    begun = observe(TERMS, Progress(), at(110))._replace(verdict="the kubelet ended 2 times")
+    assert decide(TERMS, begun, at(111)) == (GO_BACK, "the kubelet ended 2 times")
+
+
+UNITS = st.builds(
+    Unit,
+    st.sampled_from(("active", "activating", "failed", "inactive", "deactivating")),
+    st.sampled_from(("running", "start-pre", "auto-restart", "failed", "dead")),
+    st.sampled_from(("success", "exit-code", "start-limit-hit")),
+    st.sampled_from(("old", "i1", "i2", "i3")),
+    st.integers(0, 4),
+)
+FACTS = st.builds(
+    Facts,
+    st.sampled_from(("b1", "b2")),
+    st.floats(0, 2000),
+    UNITS,
+    st.sampled_from((None, True, False)),
+    st.sampled_from((None, "", "it is not Ready")),
+)
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> list[Facts]:
+    """What a node can live through: time goes on within a boot, and a boot never returns."""
+    first = sorted(draw(st.lists(FACTS, max_size=12)), key=lambda facts: facts.now)
+    second = sorted(draw(st.lists(FACTS, max_size=6)), key=lambda facts: facts.now)
+    return [facts._replace(boot="b1", now=100 + facts.now) for facts in first] + [
+        facts._replace(boot="b2") for facts in second
+    ]
+
+
+ANY_TERMS = st.builds(
+    TERMS._replace,
+    confirmed=st.booleans(),
+    retreat=st.booleans(),
+    was_healthy=st.booleans(),
+    confirm_seconds=st.floats(0, 1000),
+    hold_seconds=st.floats(0, 1000),
+)
+
+
+@given(ANY_TERMS, lives())
+def test_only_what_was_confirmed_and_held_without_a_break_graduates(terms: Terms, life: list[Facts]) -> None:
+    action, progress = play(terms, *life)
+    if action.what == GRADUATE:
+        assert terms.confirmed and progress.failures < MOST_FAILURES
+        # Every look back to the beginning of the time held shows one kubelet, healthy wherever it was asked.
+        end = next(index for index in range(len(life)) if play(terms, *life[: index + 1])[0].what == GRADUATE)
+        assert life[end].node == ""
+        held = [
+            facts
+            for facts in life[: end + 1]
+            if facts.boot == life[end].boot and facts.now > life[end].now - terms.hold_seconds
+        ]
+        assert len({facts.unit.invocation for facts in held}) <= 1
+        assert all(facts.healthy is not False and facts.unit.running for facts in held)
+
+
+@given(ANY_TERMS, lives())
+def test_a_trial_nobody_confirmed_is_over_by_its_deadline_or_at_the_reboot(terms: Terms, life: list[Facts]) -> None:
+    terms = terms._replace(confirmed=False)
+    action, _progress = play(terms, *life)
+    if any(facts.boot != "b1" or facts.now - terms.armed >= terms.confirm_seconds for facts in life):
+        assert action.what == (GO_BACK if terms.retreat else LEAVE)
+
+
+@given(ANY_TERMS, lives())
+def test_nothing_is_gone_back_to_that_is_what_runs(terms: Terms, life: list[Facts]) -> None:
+    assert play(terms._replace(retreat=False), *life)[0].what != GO_BACK
+
+
+@given(ANY_TERMS, lives())
+def test_every_end_of_a_trial_has_a_reason(terms: Terms, life: list[Facts]) -> None:
+    action, _progress = play(terms, *life)
+    assert action.what == WAIT or action.reason
+
+
+@given(ANY_TERMS, lives(), st.integers(0, 11))
+def test_looking_twice_changes_nothing(terms: Terms, life: list[Facts], index: int) -> None:
+    doubled = life[:index] + life[index : index + 1] * 2 + life[index + 1 :]
+    assert play(terms, *life)[0] == play(terms, *doubled)[0]

@@ -1,0 +1,461 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main, observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Progress, Unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard, Settings
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.status_annotation import Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import take
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+
+SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
+OTHER = {**SOURCE, "uid": "u2"}
+# No process of this machine has it.
+NOBODY = "99999999"
+LOCAL = "store/local/config"
+NEW = "store/checkpoints/u1/1"
+
+
+class Node:
+    """A node as the guard sees it: its clock, its systemd, its healthz. A restart runs the prestart step, as the unit
+    does.
+    """
+
+    def __init__(self, folder: Path, fs: files.OS | None = None) -> None:
+        self.store = Store(str(folder / "config"), fs)
+        self.fs = fs
+        self.boot, self.seconds, self.wall = "b1", 100.0, 1e9
+        self.properties = {
+            "ActiveState": "active",
+            "SubState": "running",
+            "Result": "success",
+            "InvocationID": "i0",
+            "NRestarts": "0",
+            "MainPID": NOBODY,
+        }
+        self.well = True
+        self.commands: list[str] = []
+        self.ran: list[str | None] = []
+        self.starts = 0
+        self.argv: tuple[str, ...] = ()
+        self.unproven = ""
+        self.own = folder / "k.yaml"
+        self.own.write_text("kind: KubeletConfiguration\n")
+        self.store.remember_local({str(self.own): take(str(self.own))}, str(self.own))
+        self.store.settle()
+
+    def guard(self) -> Guard:
+        return Guard(
+            self.store,
+            Settings(argv=self.argv, config=str(self.own), lock_seconds=0.2),
+            self.run,
+            lambda: Moment(self.boot, self.seconds, self.wall),
+            lambda _port, _address: "" if self.well else "no answer",
+            prove=lambda: self.unproven,
+        )
+
+    def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.commands.append(" ".join(argv[:2]))
+        if argv[1] == "show":
+            return subprocess.CompletedProcess(
+                list(argv), 0, "".join(f"{name}={value}\n" for name, value in self.properties.items()), ""
+            )
+        if argv[1] == "restart":
+            self.start()
+        return subprocess.CompletedProcess(list(argv), 0, "", "")
+
+    def assign(self, source: dict[str, str] | None = None, **trial: t.Any) -> None:
+        source = source or SOURCE
+        self.store.stage(source, {"kubelet": "{}"})
+        back = trial.pop("back", self.store.last_known_good())
+        self.store.arm(
+            Trial(
+                source,
+                back,
+                Moment(self.boot, self.seconds, self.wall),
+                **{"deadline_seconds": 60, "invocation": "i0", **trial},
+            )
+        )
+        self.store.switch(source)
+
+    def start(self, restarts: int = 0) -> None:
+        self.starts += 1
+        self.properties.update(
+            InvocationID=f"i{self.starts}",
+            NRestarts=str(restarts),
+            ActiveState="activating",
+            SubState="start-pre",
+            MainPID="0",
+        )
+        self.guard().prestart()
+        self.ran.append(self.store.running())
+        self.properties.update(ActiveState="active", SubState="running", MainPID=NOBODY)
+
+    def later(self, seconds: float = 1) -> float | None:
+        self.seconds += seconds
+        return self.guard().tick()
+
+    def error(self) -> str:
+        report = self.guard().records.report()
+        return str(report.status.get("error", "")) if report else ""
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+def test_a_crash_loop_ends_with_the_start_that_is_one_too_many(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.start(1)
+    node.start(2)
+    assert node.ran == [NEW, NEW, LOCAL] and "ended 2 times" in node.error()
+    assert node.later() is None
+    node.start(3)
+    assert node.ran[-1] == LOCAL
+
+
+def test_the_watcher_restarts_a_kubelet_that_hangs(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.well = False
+    assert node.later() == 1
+    node.later(60)
+    assert node.ran == [NEW, LOCAL] and "systemctl reset-failed" in node.commands and "healthz" in node.error()
+
+
+def test_what_was_seen_of_the_kubelet_before_is_not_held_against_the_new_one(node: Node) -> None:
+    """The watcher looks, and has to wait for the lock while the kubelet is restarted with the new configuration."""
+    node.properties.update(NRestarts="9")
+    node.assign()
+    guard, look, looks = node.guard(), node.run, []
+
+    def interrupted(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        seen = look(argv)
+        looks.append(argv)
+        if len(looks) == 1:
+            node.start()
+        return seen
+
+    guard.run = interrupted
+    assert guard.tick() == 1
+    node.later()
+    assert (node.ran, node.error()) == ([NEW], "")
+
+
+def test_graduates_by_itself(node: Node) -> None:
+    node.assign(kubelet_version="v1.20.2")
+    node.start()
+    node.later()
+    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.later()
+    assert node.store.last_known_good() is None
+    node.later(60)
+    assert (
+        node.store.last_known_good() == SOURCE
+        and node.store.trial() is None
+        and node.store.graduated_with() == "v1.20.2"
+    )
+    assert node.later() is None
+
+
+def test_waits_for_the_proof_of_its_node(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.later()
+    node.unproven = "Node n1 is not Ready"
+    assert [node.later(seconds) for seconds in (60, 10, 3600)] == [10, 10, 10]
+    assert node.store.last_known_good() is None and node.ran == [NEW]
+    report = node.guard().records.report()
+    assert report and "n1 is not Ready" in report.status["reason"] and "error" not in report.status
+    node.unproven = ""
+    node.later()
+    assert node.store.last_known_good() == SOURCE
+
+
+def test_a_kubelet_that_ends_while_its_node_is_asked_for_does_not_graduate(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.later()
+    guard = node.guard()
+
+    def prove() -> str:
+        node.start(1)
+        return ""
+
+    guard.prove = prove
+    node.seconds += 60
+    guard.tick()
+    assert node.store.last_known_good() is None and node.ran == [NEW, NEW]
+
+
+def test_since_when_the_kubelet_runs_is_told_while_it_does(node: Node) -> None:
+    guard = node.guard()
+    node.properties["ExecMainStartTimestampMonotonic"] = "5000000"
+    guard._tell("went back")
+    told = t.cast(Report, guard.records.report())
+    assert guard.tellable()
+    guard.records.tell(told._replace(annotated=True, message=""))
+    assert not guard.tellable()
+    guard.tick()
+    assert guard.tellable() and guard.seen and guard.seen.since()
+    # A way back whose restart is yet to come.
+    guard.records.remember(Progress(verdict="it ended"))
+    assert not guard.tellable()
+
+
+def test_the_start_of_the_kubelet_is_told_by_the_clock_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.clock_gettime", lambda _clock: 100.0)
+    monkeypatch.setattr("time.time", lambda: 5000.0)
+    seen = observe.Kubelet(Unit(), 7, 40.0)
+    assert seen.since() == 4940.0
+    monkeypatch.setattr("time.time", lambda: 8600.0)
+    assert seen.since() == 8540.0
+    assert seen._replace(pid=0).since() is None and seen._replace(unit=Unit(sub="start-pre")).since() is None
+
+
+def test_systemd_is_not_asked_again_while_the_process_runs_on() -> None:
+    calls: list[str] = []
+    with subprocess.Popen(["sleep", "60"]) as process:
+        text = f"ActiveState=active\nSubState=running\nMainPID={process.pid}\nExecMainStartTimestampMonotonic=5500000\n"
+
+        def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+            calls.append(argv[1])
+            return subprocess.CompletedProcess(list(argv), 0, text, "")
+
+        first = observe.kubelet("kubelet.service", run)
+        assert (
+            first
+            and first.started == 5.5
+            and observe.kubelet("kubelet.service", run, first) == first
+            and calls == ["show"]
+        )
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        observe.kubelet("kubelet.service", run, first)
+        assert calls == ["show", "show"]
+
+
+@pytest.mark.parametrize("jump", [-(10**9), -3600, 3600, 10**9])
+def test_a_jump_of_the_clock_changes_nothing(node: Node, jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    node.assign()
+    node.start()
+    node.later()
+    node.wall += jump
+    monkeypatch.setattr("time.time", lambda: node.wall)
+    node.later()
+    assert node.store.running() == NEW
+    node.later(60)
+    assert node.store.running() == LOCAL and "nobody confirmed" in node.error()
+    assert not node.guard().records.progress().name
+
+
+def test_a_reboot_before_the_confirmation(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.boot, node.seconds = "b2", 4.0
+    node.start()
+    assert node.ran == [NEW, LOCAL] and "rebooted" in node.error()
+
+
+def test_back_to_last_known_good_and_to_local_when_that_is_damaged(node: Node) -> None:
+    node.store.stage(OTHER, {"kubelet": "{}"})
+    node.store.switch(OTHER)
+    node.store.graduate(OTHER, "")
+    node.assign()
+    node.start(0)
+    node.start(2)
+    assert node.store.running() == "store/checkpoints/u2/1"
+    Path(node.store.config_dir, "store/checkpoints/u2/1/kubelet").write_text("torn")
+    node.start()
+    assert node.store.running() == LOCAL
+
+
+@pytest.mark.parametrize(
+    ("now", "verdict", "target"),
+    [
+        ("v1.20.2", "invalid", "store/checkpoints/u2/1"),
+        ("v1.21.0", "valid", "store/checkpoints/u2/1"),
+        ("v1.21.0", "not checked", "store/checkpoints/u2/1"),
+        ("v1.21.0", "invalid", LOCAL),
+    ],
+)
+def test_what_another_kubelet_version_proved_is_checked_before_it_is_used(
+    node: Node, now: str, verdict: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node.store.stage(OTHER, {"kubelet": "{}"})
+    node.store.switch(OTHER)
+    node.store.graduate(OTHER, "v1.20.2")
+    node.assign()
+    monkeypatch.setattr(binary, "version", lambda *_arguments, **_more: now)
+    monkeypatch.setattr(binary, "check", lambda *_arguments, **_more: binary.Verdict(verdict, [], []))
+    node.argv = ("/usr/bin/kubelet",)
+    node.start(2)
+    assert node.store.running() == target
+    node.start()
+    assert node.store.running() == target
+
+
+@pytest.mark.parametrize("looked", [False, True])
+def test_state_files_go_with_the_switch(node: Node, tmp_path: Path, looked: bool) -> None:
+    """Also when the watcher has looked before the first start of the trial, as it mostly has."""
+    from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+
+    state = tmp_path / "cpu_manager_state"
+    state.write_text("none")
+    node.assign(state_files=statefiles.take([str(state)]))
+    if looked:
+        node.later()
+    node.start()
+    assert not state.exists()
+    state.write_text("static")
+    node.start(1)
+    assert state.read_text() == "static"
+    node.start(2)
+    assert state.read_text() == "none"
+
+
+@pytest.mark.parametrize("former", [None, OTHER])
+def test_a_trial_whose_switch_never_came_is_forgotten(node: Node, former: dict[str, str] | None) -> None:
+    if former:
+        node.store.stage(former, {"kubelet": "{}"})
+        node.store.switch(former)
+        node.store.graduate(former, "")
+    running = node.store.running()
+    node.store.stage(SOURCE, {"kubelet": "{}"})
+    node.store.arm(
+        Trial(SOURCE, former, Moment(node.boot, node.seconds, node.wall), deadline_seconds=60, invocation="i0")
+    )
+    node.later(61)
+    assert (
+        node.store.trial() is None and node.store.running() == running and node.store.error() == "" and node.ran == []
+    )
+    assert node.later() is None
+
+
+def test_a_trial_that_cannot_be_read_is_taken_back(node: Node) -> None:
+    node.assign()
+    node.start()
+    Path(node.store.trial_path).write_text("torn")
+    node.later()
+    assert node.store.running() == LOCAL and node.ran[-1] == LOCAL
+
+
+def test_somebody_elses_way_back_is_told(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.store.roll_back("the controller asked for it")
+    node.start()
+    assert node.error() == "the controller asked for it"
+
+
+@pytest.mark.parametrize("damaged", ["files/0", "manifest", "config/kubelet"])
+def test_with_a_damaged_local_configuration_the_units_own_file_is_run(node: Node, damaged: str) -> None:
+    node.assign()
+    node.start()
+    node.own.write_text("kind: KubeletConfiguration\nmaxPods: 42\n")
+    Path(node.store.local_folder, damaged).write_text("torn")
+    node.start(2)
+    remembered = damaged == "config/kubelet"
+    assert node.ran[-1] == LOCAL and ("maxPods: 42" in Path(node.store.active, "kubelet").read_text()) != remembered
+    assert "ended 2 times" in node.error()
+    node.start()
+    assert node.ran[-1] == LOCAL and node.store.usable()
+
+
+def test_without_any_store_the_units_own_file_is_run(node: Node) -> None:
+    node.assign()
+    node.store.graduate(SOURCE, "")
+    for path in ("active", "store"):
+        files.remove_any(f"{node.store.config_dir}/{path}", files.OS())
+    node.start()
+    assert node.ran == [LOCAL] and Path(node.store.active, "kubelet").read_text() == node.own.read_text()
+
+
+def test_nothing_whole_and_no_file_of_its_own_is_told(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    node.own.unlink()
+    Path(node.store.local_folder, "files/0").write_text("torn")
+    node.start()
+    assert "k.yaml: there is no kubelet config file" in capsys.readouterr().err
+
+
+class Full(files.OS):
+    """A disk on which nothing more can be written; links and names still can be made."""
+
+    full = False
+
+    def write(self, handle: int, data: bytes) -> int:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        return super().write(handle, data)
+
+
+def test_a_full_disk_does_not_keep_the_node_from_going_back(tmp_path: Path) -> None:
+    disk = Full()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.start()
+    disk.full = True
+    node.start(2)
+    assert node.store.running() == LOCAL
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, before: bool) -> None:
+    disk = Full()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.start()
+    node.later()
+    disk.full = before
+    node.later(60)
+    disk.full = True
+    for _second in range(5):
+        node.later()
+    assert node.ran == [NEW, LOCAL]
+    disk.full = False
+    node.later()
+    assert node.ran == [NEW, LOCAL] and "nobody confirmed" in node.store.error() and "nobody confirmed" in node.error()
+    assert not node.guard().records.progress().name
+
+
+def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = node.guard()
+
+    def broken() -> None:
+        raise StoreError("damaged")
+
+    monkeypatch.setattr(guard, "prestart", broken)
+    assert guard_main.prestart(guard) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "config", "expected"),
+    [
+        ([], "", ("127.0.0.1", 10248)),
+        (["--healthz_port", "1"], "healthzPort: 2\n", ("127.0.0.1", 1)),
+        ([], "healthzPort: 10348\nhealthzBindAddress: 0.0.0.0\n", ("127.0.0.1", 10348)),
+        ([], '{"healthzPort": 0}', ("127.0.0.1", 0)),
+        ([], "clusterDNS: [10.0.0.1]\nhealthzPort: 7\n", ("127.0.0.1", 7)),
+    ],
+)
+def test_healthz_is_where_flags_and_configuration_say(
+    tmp_path: Path, words: list[str], config: str, expected: tuple[str, int]
+) -> None:
+    (tmp_path / "k").write_text(config)
+    assert observe.target(["kubelet", f"--config={tmp_path / 'k'}", *words]) == expected

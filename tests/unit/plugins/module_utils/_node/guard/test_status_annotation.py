@@ -1,0 +1,240 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import status_annotation, status_reporter
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+
+SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
+STATUS = status_annotation.status(SOURCE, None, None, "it ended", "went back", 0)
+PENDING = status_annotation.Report(
+    STATUS, "Kubelet restarting to use local config: it ended", True, 1.5, status_annotation.suffix(1.5)
+)
+
+
+class Api:
+    """An API server of paper: refuses calls of a method with the status given; it has one Node, with what is said of
+    its condition Ready.
+    """
+
+    def __init__(self, ready: dict[str, str] | None = None, **refused: int) -> None:
+        self.refused = refused
+        self.ready = {"type": "Ready", **(ready or {})}
+        self.calls: list[tuple[str, str, t.Any]] = []
+
+    def node_name(self, _override: str = "") -> str:
+        return "n1"
+
+    def call(self, method: str, path: str, body: t.Any = None, _content_type: str = "") -> t.Any:
+        if method in self.refused:
+            raise ApiError(f"{method} {path}: refused", self.refused[method])
+        self.calls.append((method, path, body))
+        return {"status": {"conditions": [{"type": "MemoryPressure", "status": "False"}, self.ready]}}
+
+    def annotation(self) -> t.Any:
+        """What was written last."""
+        return json.loads(
+            [call for call in self.calls if call[0] == "PATCH"][-1][2]["metadata"]["annotations"][annotation.STATUS]
+        )
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    (tmp_path / "store").mkdir()
+    records = Records(str(tmp_path))
+    records.tell(PENDING)
+    return records
+
+
+def told(records: Records, api: Api, started: float | None = 7.9) -> str:
+    return status_reporter.tell(records, lambda: t.cast(Kubeconfig, api), lambda: started)
+
+
+def test_status_has_the_shape_of_the_api() -> None:
+    assert STATUS == {
+        "assigned": {"configMap": SOURCE},
+        "error": "it ended",
+        "reason": "went back",
+        "time": "1970-01-01T00:00:00Z",
+    }
+
+
+def test_the_event_is_the_kubelets() -> None:
+    assert status_annotation.restarting(SOURCE) == (
+        "Kubelet restarting to use /api/v1/namespaces/kube-system/configmaps/c, UID: u1, ResourceVersion: 7, "
+        "KubeletConfigKey: kubelet"
+    )
+    event = status_annotation.event("n1", PENDING)
+    assert (
+        event["metadata"] == {"name": "n1.59682f00", "namespace": "default"}
+        and event["reason"] == "KubeletConfigChanged"
+        and event["type"] == "Warning"
+    )
+    assert event["involvedObject"] == {"kind": "Node", "name": "n1", "uid": "n1"} and event["source"] == {
+        "component": "kubelet",
+        "host": "n1",
+    }
+
+
+def test_tells_both_once(records: Records) -> None:
+    api = Api()
+    assert told(records, api) == "" and records.report() is None
+    assert [call[:2] for call in api.calls] == [
+        ("PATCH", "/api/v1/nodes/n1"),
+        ("POST", "/api/v1/namespaces/default/events"),
+    ]
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"}
+    assert told(records, api) == "" and len(api.calls) == 2
+
+
+def test_since_when_the_kubelet_runs_is_told_as_soon_as_one_does(records: Records) -> None:
+    api = Api()
+    for _time in range(2):
+        assert told(records, api, None) == "" and records.report() is not None
+    assert api.annotation() == STATUS and [call[0] for call in api.calls] == ["PATCH", "POST"]
+    assert told(records, api) == "" and records.report() is None
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"} and [call[0] for call in api.calls] == [
+        "PATCH",
+        "POST",
+        "PATCH",
+    ]
+
+
+def test_the_start_told_with_a_report_is_never_that_of_the_kubelet_before(records: Records) -> None:
+    """A kubelet that is started anew while the last one's status is being told."""
+    newer, api = PENDING._replace(status={**STATUS, "reason": "on trial"}, name_suffix="other"), Api()
+
+    def since() -> float:
+        records.tell(newer)
+        return 99.0
+
+    status_reporter.tell(records, lambda: t.cast(Kubeconfig, api), since)
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:01:39Z"} and records.report() == newer
+
+
+@pytest.mark.parametrize(
+    ("ready", "wrong"),
+    [
+        ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:40Z"}, ""),
+        ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, ""),
+        (
+            {"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:39Z"},
+            "heartbeat of Node n1 is of 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z",
+        ),
+        # Of a clock that was set back since: as old as any other.
+        ({"status": "True", "lastHeartbeatTime": "2001-09-09T02:46:40Z"}, "last heartbeat"),
+        (
+            {
+                "status": "False",
+                "lastHeartbeatTime": "2001-09-09T01:46:50Z",
+                "reason": "KubeletNotReady",
+                "message": "no network",
+            },
+            "KubeletNotReady.: no net",
+        ),
+        ({"status": "Unknown", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, "not Ready"),
+        ({}, "not Ready"),
+    ],
+)
+def test_a_ready_node_with_a_heartbeat_since_the_start_is_the_proof(
+    ready: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1e9 + 60)
+    said = status_reporter.unproven(lambda: t.cast(Kubeconfig, Api(ready)), "", 1e9 + 0.9)
+    assert re.search(wrong, said) if wrong else said == ""
+
+
+def test_no_proof_without_an_answer_or_a_kubelet_and_none_needed_without_a_cluster() -> None:
+    ready = {"status": "True", "lastHeartbeatTime": status_annotation.stamp(time.time())}
+    assert "did not say" in status_reporter.unproven(lambda: t.cast(Kubeconfig, Api(ready, GET=503)), "", 0.0)
+    assert "no kubelet" in status_reporter.unproven(lambda: t.cast(Kubeconfig, Api(ready)), "", None)
+    assert status_reporter.unproven(lambda: status_reporter.api_of(["kubelet"]), "", 0.0) == ""
+
+
+def test_goes_on_where_it_stopped(records: Records) -> None:
+    first, second = Api(POST=503), Api()
+    assert "refused" in told(records, first)
+    assert t.cast(status_annotation.Report, records.report()).annotated
+    assert told(records, second) == "" and [call[0] for call in second.calls] == ["POST"]
+
+
+def test_nothing_is_lost_without_an_api_server(records: Records) -> None:
+    assert "refused" in told(records, Api(PATCH=0)) and records.report() == PENDING
+
+
+def test_an_event_that_is_there_already_is_told(records: Records) -> None:
+    assert told(records, Api(POST=409)) == "" and records.report() is None
+
+
+def test_a_kubelet_without_a_cluster_has_nobody_to_tell(records: Records) -> None:
+    assert (
+        status_reporter.tell(records, lambda: status_reporter.api_of(["kubelet"]), lambda: None) == ""
+        and records.report() is None
+    )
+
+
+def test_a_report_that_came_meanwhile_stays(records: Records) -> None:
+    records.tell(PENDING._replace(name_suffix="other"))
+    records.progressed(PENDING, PENDING._replace(annotated=True))
+    assert records.report() == PENDING._replace(name_suffix="other")
+    records.progressed(PENDING, None)
+    assert records.report() is not None
+
+
+def conf(folder: Path, user: dict[str, str]) -> Path:
+    path = folder / "kubelet.conf"
+    document = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:9"}}],
+        "users": [{"name": "u", "user": user}],
+    }
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_the_nodes_name_is_that_of_its_certificate(tmp_path: Path) -> None:
+    pem = tmp_path / "pair.pem"
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/O=system:nodes/CN=system:node:worker-7.example",
+            "-keyout",
+            str(pem),
+            "-out",
+            str(tmp_path / "cert.pem"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    pem.write_bytes((tmp_path / "cert.pem").read_bytes() + pem.read_bytes())
+    user = {"client-certificate": "pair.pem", "client-key": "pair.pem"}
+    assert Kubeconfig(str(conf(tmp_path, user))).node_name("other") == "worker-7.example"
+    assert Kubeconfig(str(conf(tmp_path, {"token": "x"}))).node_name("Other") == "other"
+
+
+def test_no_answer_and_no_usable_kubeconfig_are_errors_of_one_kind(tmp_path: Path) -> None:
+    with pytest.raises(ApiError, match=r"GET https://127\.0\.0\.1:9/"):
+        Kubeconfig(str(conf(tmp_path, {}))).call("GET", "/")
+    with pytest.raises(ApiError, match="plugin"):
+        Kubeconfig(str(conf(tmp_path, {"exec": "x"})))
+    with pytest.raises(ApiError, match="FileNotFoundError"):
+        Kubeconfig(str(tmp_path / "none"))

@@ -1,0 +1,144 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import host_checks
+
+SOCKET = "--container-runtime-endpoint=unix:///run/containerd/containerd.sock"
+VERSION_2 = """version = 2
+[plugins]
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    default_runtime_name = "runc"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes]
+      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.other.options]
+        SystemdCgroup = {other}
+      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+        # SystemdCgroup = broken
+        SystemdCgroup = {runc}
+"""
+VERSION_3 = """version = 3
+[plugins.'io.containerd.cri.v1.runtime'.containerd]
+  default_runtime_name = 'runc'
+  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+    SystemdCgroup = {runc}
+"""
+
+
+class Node:
+    """Commands and files of a host."""
+
+    def __init__(self, root: Path, **outputs: str) -> None:
+        self.root, self.outputs = root, outputs
+        self.calls: list[list[str]] = []
+
+    def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        words = list(argv)
+        self.calls.append(words)
+        name = words[0].rpartition("/")[2]
+        return subprocess.CompletedProcess(words, 0 if name in self.outputs else 1, self.outputs.get(name, ""), "")
+
+    def write(self, path: str, text: str) -> None:
+        place = self.root / path[1:]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("dump", "driver"),
+    [
+        (VERSION_2.format(runc="true", other="false"), "systemd"),
+        (VERSION_2.format(runc="false", other="true"), "cgroupfs"),
+        (VERSION_3.format(runc="true"), "systemd"),
+        (VERSION_2.format(runc="true", other="true").replace('"runc"', '"kata"'), None),
+        ("", None),
+        ("version = 2\n", None),
+        (VERSION_3.format(runc="1"), None),
+    ],
+)
+def test_the_default_runtimes_cgroup_driver(dump: str, driver: str | None) -> None:
+    assert host_checks.containerd_driver(dump) == driver
+
+
+def test_containerd_is_asked_as_it_runs(tmp_path: Path) -> None:
+    node = Node(tmp_path, containerd=VERSION_3.format(runc="true"))
+    node.write("/proc/71/cmdline", "/opt/bin/containerd\0-c\0/opt/config.toml\0")
+    node.write("/proc/72/cmdline", "/usr/bin/other\0")
+    found = host_checks.runtime({}, [SOCKET], str(tmp_path), node.run)
+    assert found == (
+        "containerd",
+        SOCKET.partition("=")[2],
+        "systemd",
+        "/opt/bin/containerd --config /opt/config.toml config dump",
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "argv", "outputs", "found"),
+    [
+        ({"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock"}, [], {}, ("containerd", None)),
+        ({}, ["--container-runtime-endpoint", "unix:///var/run/crio/crio.sock"], {}, ("cri-o", "cgroupfs")),
+        ({}, ["--container-runtime=docker"], {"docker": "systemd\n"}, ("docker", "systemd")),
+        ({}, ["--container-runtime-endpoint=unix:///run/cri-dockerd.sock"], {"docker": "other\n"}, ("docker", None)),
+        ({}, ["--container-runtime-endpoint=unix:///run/strange.sock"], {}, (None, None)),
+        ({}, [], {"containerd": VERSION_3.format(runc="true")}, (None, None)),
+    ],
+)
+def test_what_cannot_be_told_stays_unknown(
+    config: dict[str, t.Any],
+    argv: list[str],
+    outputs: dict[str, str],
+    found: tuple[str | None, str | None],
+    tmp_path: Path,
+) -> None:
+    node = Node(tmp_path, **outputs)
+    node.write("/etc/crio/crio.conf", '[crio.runtime]\n# cgroup_manager = "systemd"\ncgroup_manager = "systemd"\n')
+    node.write("/etc/crio/crio.conf.d/10-x.conf", '[crio.runtime]\ncgroup_manager = "cgroupfs"\n')
+    result = host_checks.runtime(config, argv, str(tmp_path), node.run)
+    assert (result.name, result.cgroup_driver) == found
+    assert (result.source is None) == (result.cgroup_driver is None)
+
+
+def test_facts_and_where_a_config_disagrees(tmp_path: Path) -> None:
+    node = Node(tmp_path, containerd=VERSION_2.format(runc="true", other="false"), systemctl="")
+    node.write("/etc/resolv.conf", "nameserver 127.0.0.53\n")
+    node.write("/data/kubelet/cpu_manager_state", '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}')
+    node.write("/data/kubelet/memory_manager_state", "torn")
+    argv = ["/usr/bin/kubelet", SOCKET, "--root-dir=/data/kubelet", "--hostname-override=n2"]
+    found = host_checks.facts({}, argv, str(tmp_path), node.run)
+    assert found["resolv_conf"] == {"path": "/etc/resolv.conf", "exists": True}
+    assert (found["systemd_resolved"], found["hostname_override"]) == (True, "n2")
+    assert found["state_files"] == {
+        "cpu": {"path": "/data/kubelet/cpu_manager_state", "policy": "none"},
+        "memory": {"path": "/data/kubelet/memory_manager_state", "policy": None},
+    }
+    assert [problem.rule for problem in host_checks.disagreements({"cpuManagerPolicy": "static"}, argv, found)] == [
+        "cgroup-driver",
+        "systemd-resolved",
+        "manager-state",
+        "manager-state",
+    ]
+    assert [
+        problem.path
+        for problem in host_checks.disagreements(
+            {}, [*argv, "--cgroup-driver=systemd", "--cpu-manager-policy=none"], found
+        )
+    ] == ["resolvConf", "memoryManagerPolicy"]
+
+
+def test_resolv_conf_of_flag_and_config(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    found = host_checks.facts({"resolvConf": "/etc/other"}, ["--resolv-conf=/nowhere"], str(tmp_path), node.run)
+    assert found["resolv_conf"] == {"path": "/nowhere", "exists": False}
+    assert "/nowhere does not exist" in host_checks.disagreements({}, [], found)[0].message
+    assert host_checks.facts({"resolvConf": ""}, [], str(tmp_path), node.run)["resolv_conf"] == {
+        "path": "",
+        "exists": None,
+    }
+    assert host_checks.facts({}, [], str(tmp_path), node.run)["systemd_resolved"] is False

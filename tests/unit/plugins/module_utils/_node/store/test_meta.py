@@ -1,0 +1,171 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The meta files: byte for byte what a kubelet writes, and nothing else is believed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta
+
+# Read from /var/lib/kubelet/dynamic-config/store/meta/assigned of a 1.20.2 kubelet; the second was made for a ConfigMap
+# with the name of a number.
+NATIVE = b"""apiVersion: kubelet.config.k8s.io/v1beta1
+kind: SerializedNodeConfigSource
+source:
+  configMap:
+    kubeletConfigKey: kubelet
+    name: c1
+    namespace: kube-system
+    resourceVersion: "255"
+    uid: 5901b34c-f5b6-4232-809a-484336bd1dcf
+"""
+QUOTED = b"""apiVersion: kubelet.config.k8s.io/v1beta1
+kind: SerializedNodeConfigSource
+source:
+  configMap:
+    kubeletConfigKey: kubelet
+    name: "1e3"
+    namespace: kube-system
+    resourceVersion: "256"
+    uid: 65973cbf-8276-45c3-b2de-5e1885695107
+"""
+SOURCE = {
+    "namespace": "kube-system",
+    "name": "c1",
+    "uid": "5901b34c-f5b6-4232-809a-484336bd1dcf",
+    "resourceVersion": "255",
+    "kubeletConfigKey": "kubelet",
+}
+
+
+def test_bytes_of_a_kubelet() -> None:
+    assert meta.decode(NATIVE) == SOURCE
+    assert meta.encode(SOURCE) == NATIVE
+    assert meta.decode(QUOTED) == {
+        **SOURCE,
+        "name": "1e3",
+        "resourceVersion": "256",
+        "uid": "65973cbf-8276-45c3-b2de-5e1885695107",
+    }
+    assert meta.encode(meta.decode(QUOTED)) == QUOTED
+
+
+def test_local_is_an_empty_file() -> None:
+    assert meta.encode(None) == b""
+    assert meta.decode(b"") is None
+
+
+def test_what_a_kubelet_reads_too() -> None:
+    """JSON, unknown keys, single quotes, another order."""
+    wrapped = {
+        "kind": meta.KIND,
+        "apiVersion": meta.API_VERSION,
+        "source": {"configMap": {**SOURCE, "more": "x"}},
+        "later": 1,
+    }
+    assert meta.decode(json.dumps(wrapped).encode()) == SOURCE
+    assert meta.decode(NATIVE.replace(b'"255"', b"'255'") + b"later: x\n") == SOURCE
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\n",
+        b" ",
+        b"\0" * 239,
+        NATIVE[:100],
+        NATIVE.replace(b"uid", b"wid"),
+        b"source: {}\n",
+        NATIVE.replace(b'"255"', b"255"),
+        NATIVE.replace(b'"255"', b""),
+        NATIVE.replace(b"v1beta1", b"v1"),
+        NATIVE.replace(b"kind: S", b"kind: T"),
+        NATIVE.replace(b"name: c1", b"name: ../c1"),
+        NATIVE.replace(b"    uid", b"   uid"),
+        NATIVE.replace(b"5901b34c", b"../5901"),
+        b"\xff\xfe",
+        b"[]",
+        b"{",
+        b"{}",
+        NATIVE + b"kind: x\n",
+        NATIVE.replace(b"name: c1", b"name: &a c1"),
+        NATIVE.replace(b"name: c1", b'name: "c\\x31"'),
+        NATIVE.replace(b"name: c1", b"name: null"),
+    ],
+)
+def test_damage_is_told(data: bytes) -> None:
+    with pytest.raises(meta.SourceError) as caught:
+        meta.decode(data)
+    assert str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("uid", "../x"),
+        ("uid", "."),
+        ("uid", ".."),
+        ("uid", "a/b"),
+        ("uid", ""),
+        ("uid", "a.sha256"),
+        ("uid", "tmp_1"),
+        ("resourceVersion", "1/2"),
+        ("resourceVersion", "7.sha256"),
+        ("resourceVersion", 274),
+        ("resourceVersion", None),
+        ("kubeletConfigKey", "a/b"),
+        ("kubeletConfigKey", ".."),
+        ("kubeletConfigKey", "a b"),
+        ("name", "A"),
+        ("name", "-a"),
+        ("namespace", "a.b"),
+        ("namespace", "a\n"),
+        ("name", "a" * 254),
+    ],
+)
+def test_unfit_sources(part: str, value: object) -> None:
+    with pytest.raises(meta.SourceError, match=part):
+        meta.encode({**SOURCE, part: value})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    "key", ["", ".", "..", "..data", "a/b", "/etc/passwd", "a\0", "tmp_kubelet", "ü", "a" * 254, "a\n", "-\\"]
+)
+def test_unfit_keys(key: str) -> None:
+    with pytest.raises(meta.SourceError, match="base names"):
+        meta.check_key(key)
+
+
+@pytest.mark.parametrize(
+    "value", ["1e3", "274", "0x1f", "1.5", "true", "no", "on", "null", "2026-01-01", "0b1", "017", "y"]
+)
+def test_values_yaml_takes_for_something_else_are_quoted(value: str) -> None:
+    assert f'name: "{value}"\n'.encode() in meta.encode({**SOURCE, "name": value})
+
+
+@given(st.fixed_dictionaries({part: st.from_regex(form, fullmatch=True) for part, form in meta._FORMS.items()}))
+def test_round_trip(source: meta.Source) -> None:
+    try:
+        data = meta.encode(source)
+    except meta.SourceError:
+        return
+    assert meta.decode(data) == source
+
+
+DAMAGED = st.builds(lambda at, new: NATIVE[:at] + new + NATIVE[at + 1 :], st.integers(0, 238), st.binary(max_size=3))
+
+
+@given(st.binary(max_size=400) | st.text(max_size=400).map(str.encode) | DAMAGED)
+def test_any_bytes(data: bytes) -> None:
+    """A source, local for the empty file alone, or a SourceError: never another exception."""
+    try:
+        found = meta.decode(data)
+    except meta.SourceError:
+        return
+    assert (found is None) == (data == b"")

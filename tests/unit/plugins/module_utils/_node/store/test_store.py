@@ -1,0 +1,397 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the store keeps, refuses and falls back to, on real files."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
+    File,
+    Moment,
+    Store,
+    StoreError,
+    Trial,
+    take,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS
+
+NOW = Moment("boot", 1.0, 2.0)
+CONFIG = "/var/lib/kubelet/config.yaml"
+LOCAL = b"kind: KubeletConfiguration\n"
+
+
+def source(name: str, **other: str) -> dict[str, str]:
+    return {
+        "namespace": "kube-system",
+        "name": name,
+        "uid": f"uid-{name}",
+        "resourceVersion": "7",
+        "kubeletConfigKey": "kubelet",
+        **other,
+    }
+
+
+A, B, C = source("a"), source("b"), source("c")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A store in which a is known good and active, and b and c are staged."""
+    store = Store(str(tmp_path / "config"))
+    store.remember_local({CONFIG: File(LOCAL)}, CONFIG)
+    for item in (A, B, C):
+        store.stage(item, {"kubelet": f"# {item['name']}\n", "ca.crt": "x"})
+    assign(store, A)
+    store.graduate(A, "v1.20.2")
+    return store
+
+
+def assign(store: Store, item: dict[str, str]) -> None:
+    store.arm(Trial(item, store.last_known_good(), NOW))
+    store.switch(item)
+
+
+def under(store: Store, *parts: str) -> Path:
+    return Path(store.config_dir, *parts)
+
+
+def test_layout_and_modes(store: Store) -> None:
+    """Ours alone; sha256sum understands the digests; the folder the kubelet reads has its files only."""
+    for folder, folders, names in os.walk(store.folder):
+        assert stat.S_IMODE(os.lstat(folder).st_mode) == 0o700, (folder, folders)
+        assert {stat.S_IMODE(os.lstat(os.path.join(folder, name)).st_mode) for name in names} <= {0o600}
+    assert sorted(os.listdir(under(store, "active"))) == ["ca.crt", "kubelet"]
+    assert os.readlink(store.active) == "store/checkpoints/uid-a/7"
+    assert (
+        subprocess.run(
+            ["sha256sum", "--check", "--strict", "../7.sha256"],
+            cwd=under(store, "active"),
+            check=False,
+            capture_output=True,
+        ).returncode
+        == 0
+    )
+    assert (
+        under(store, "store", "meta", "last-known-good").read_bytes()
+        == under(store, "store", "meta", "assigned").read_bytes()
+    )
+    assert store.graduated_with() == "v1.20.2"
+
+
+def test_staging_again_changes_nothing(store: Store) -> None:
+    place = under(store, "store", "checkpoints", "uid-b", "7")
+    before = os.lstat(place / "kubelet").st_ino
+    assert store.stage(B, {"kubelet": "# b\n", "ca.crt": "x"}) == str(place)
+    assert os.lstat(place / "kubelet").st_ino == before
+
+
+def test_other_content_under_the_same_name_is_refused(store: Store) -> None:
+    with pytest.raises(StoreError, match=r"other content .*push the configuration under a new name"):
+        store.stage(B, {"kubelet": "# other\n"})
+    store.verify(B)
+
+
+DAMAGE: list[t.Callable[[Path], object]] = [
+    lambda path: (path / "kubelet").write_bytes(b""),
+    lambda path: (path / "kubelet").unlink(),
+    lambda path: (path / "extra").write_bytes(b"x"),
+    lambda path: (path / "ca.crt").write_bytes(b"y"),
+    lambda path: path.with_name("7.sha256").unlink(),
+    lambda path: path.with_name("7.sha256").write_bytes(b""),
+    lambda path: ((path / "kubelet").unlink(), (path / "kubelet").symlink_to("/etc/passwd")),
+    lambda path: (path / "kubelet").chmod(0o666),
+    lambda path: os.chown(path / "kubelet", 12345, 0),
+    lambda path: os.chown(path, 12345, 0),
+    lambda path: ((path / "kubelet").unlink(), os.mkfifo(path / "kubelet")),
+    lambda path: (path / "extra").mkdir(),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_checkpoint(store: Store, damage: t.Callable[[Path], object]) -> None:
+    """It is passed over for last-known-good, never run, and staging again repairs it."""
+    assign(store, B)
+    damage(under(store, "store", "checkpoints", "uid-b", "7"))
+    assert not store.usable()
+    found = store.resolve()
+    assert found.source == A
+    assert "uid-b/7" in found.reasons[0]
+    assert store.error() == "; ".join(found.reasons)
+    assert store.settle() == found
+    assert store.active_source() == A
+    owner = os.lstat(under(store, "store", "checkpoints", "uid-b", "7")).st_uid
+    if owner == 0:
+        store.stage(B, {"kubelet": "# b\n", "ca.crt": "x"})
+        assert store.resolve() == (B, "store/checkpoints/uid-b/7", ())
+    else:
+        with pytest.raises(StoreError, match="belongs to user 12345"):
+            store.stage(B, {"kubelet": "# b\n", "ca.crt": "x"})
+
+
+@pytest.mark.parametrize(
+    ("assigned", "good", "trial", "expected"),
+    [
+        (b"\0\0\0", None, None, "a"),
+        (b"\n", None, None, "a"),
+        (b"", None, None, None),
+        (b"\0", b"\0", None, None),
+        (None, b"\0", None, "b"),
+        (b"\0", b"", None, None),
+        (None, None, b"{", "a"),
+        (None, b"", b"{", None),
+        (None, b"\0", b"{", None),
+    ],
+)
+def test_unreadable_files(
+    store: Store, assigned: bytes | None, good: bytes | None, trial: bytes | None, expected: str | None
+) -> None:
+    """assigned, else last-known-good, else local; a trial that nobody can read proves nothing. Never nothing, and never
+    an exception.
+    """
+    assign(store, B)
+    for path, data in ((("meta", "assigned"), assigned), (("meta", "last-known-good"), good), (("trial",), trial)):
+        if data is not None:
+            under(store, "store", *path).write_bytes(data)
+    found = store.settle()
+    assert (found.source["name"] if found.source else None) == expected
+    assert found.target is not None
+    assert store.usable()
+    assert bool(found.reasons) == (expected != "b" and assigned != b"")
+
+
+def test_what_graduated_needs_no_trial(store: Store) -> None:
+    under(store, "store", "trial").write_bytes(b"{")
+    assert store.resolve() == (A, "store/checkpoints/uid-a/7", ())
+
+
+def test_way_back(store: Store) -> None:
+    """What failed stays assigned, with the reason, and is tried again only when it is assigned anew."""
+    assign(store, B)
+    assert store.roll_back("it crashed") == (A, "store/checkpoints/uid-a/7", ("it crashed",))
+    assert (store.assigned(), store.active_source(), store.last_known_good(), store.error()) == (B, A, A, "it crashed")
+    with pytest.raises(StoreError, match="taken back"):
+        store.graduate(B, "v1.20.2")
+    store.forget_good()
+    assert store.resolve().target == "store/local/config"
+    assign(store, B)
+    assert (store.active_source(), store.error()) == (B, "")
+    store.graduate(B, "v1.20.2")
+    assert store.trial() is None
+
+
+def test_way_back_without_a_trial(store: Store) -> None:
+    store.switch(B)
+    assert store.roll_back("by hand").source == A
+    store.reset()
+    assert store.roll_back("by hand") == (None, "store/local/config", ())
+
+
+def test_garbage(store: Store) -> None:
+    """Everything somebody may need stays; leftovers go; nothing goes while something cannot be read."""
+    store.stage(source("d"), {"kubelet": "# d\n"})
+    store.stage(source("b", resourceVersion="8"), {"kubelet": "# old b\n"})
+    assign(store, B)
+    store.roll_back("no")
+    (under(store, "store", "checkpoints", "uid-b") / "tmp_8.x").mkdir()
+    under(store, "store", "meta", "tmp_assigned.x").write_bytes(b"x")
+    under(store, "tmp_active.x").symlink_to("store")
+    under(store, "store", "trial").rename(under(store, "trial"))
+    under(store, "store", "trial").write_bytes(b"{")
+    with pytest.raises(StoreError, match="trial"):
+        store.collect_garbage()
+    assert store.data(C)
+    under(store, "trial").rename(under(store, "store", "trial"))
+    removed = store.collect_garbage([source("d")])
+    assert [os.path.relpath(path, store.checkpoints) for path in removed] == ["uid-b/8", "uid-c/7"]
+    assert sorted(os.listdir(store.checkpoints)) == ["uid-a", "uid-b", "uid-d"]
+    assert sorted(os.listdir(under(store, "store", "checkpoints", "uid-b"))) == ["7", "7.sha256"]
+    assert not list(Path(store.config_dir).rglob("tmp_*"))
+    for item in (A, B, source("d")):
+        store.verify(item)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [("store",), ("store", "meta"), ("store", "checkpoints"), ("store", "checkpoints", "uid-b"), ("store", "local")],
+)
+def test_links_out_of_the_store(store: Store, tmp_path: Path, place: tuple[str, ...]) -> None:
+    """A folder that was replaced by a link is refused, in reading and in writing; nothing is written behind it."""
+    path = under(store, *place)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    before = sorted(os.walk(tmp_path / "elsewhere"))
+    with pytest.raises(StoreError, match="is a symbolic link or a file where a folder of ours belongs"):
+        store.stage(B, {"kubelet": "# b\n", "ca.crt": "x"})
+        store.switch(B)
+    store.resolve()
+    with contextlib.suppress(StoreError):
+        store.reset()
+        store.remove()
+    assert sorted(os.walk(tmp_path / "elsewhere")) == before
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/etc", "../other", "store", "store/checkpoints/../..", "store/checkpoints/uid-a/..", "store/checkpoints//7"],
+)
+def test_active_that_leads_elsewhere(store: Store, target: str) -> None:
+    under(store, "active").unlink()
+    under(store, "active").symlink_to(target)
+    with pytest.raises(StoreError, match="out of the store"):
+        store.running()
+    assert not store.usable()
+    store.settle()
+    assert store.active_source() == A
+
+
+def test_foreign_owner(store: Store) -> None:
+    """A file somebody else could have written is not believed."""
+
+    class Other(OS):
+        def user(self) -> int:
+            return 4711
+
+    os.chown(under(store, "store", "meta", "assigned"), 12345, 0)
+    with pytest.raises(StoreError, match="belongs to user 12345"):
+        store.assigned()
+    assert store.resolve().source == A
+    assert Store(store.config_dir, Other()).last_known_good() == A, "root's files are trusted by whoever reads them"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a/b": "x", "kubelet": "x"},
+        {"..": "x", "kubelet": "x"},
+        {"other": "x"},
+        {"kubelet": ""},
+        {"kubelet": " \n"},
+        {},
+    ],
+)
+def test_unfit_data(store: Store, data: dict[str, str]) -> None:
+    before = sorted(os.listdir(store.checkpoints))
+    with pytest.raises(StoreError):
+        store.stage(source("e"), data)
+    assert sorted(os.listdir(store.checkpoints)) == before
+
+
+def test_no_switch_without_a_way_back(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "config"))
+    store.stage(A, {"kubelet": "# a\n"})
+    for act in (lambda: store.switch(A), lambda: store.arm(Trial(A, None, NOW)), lambda: store.switch(None)):
+        with pytest.raises(StoreError, match="remember it first"):
+            act()
+    assert store.running() is None
+    assert store.reset() is False
+
+
+def test_no_switch_to_what_is_not_whole(store: Store) -> None:
+    under(store, "store", "checkpoints", "uid-b", "7", "kubelet").write_bytes(b"")
+    for act in (
+        lambda: store.switch(B),
+        lambda: store.arm(Trial(B, A, NOW)),
+        lambda: store.arm(Trial(C, B, NOW)),
+        lambda: store.graduate(B, ""),
+    ):
+        with pytest.raises(StoreError):
+            act()
+    assert (store.assigned(), store.active_source(), store.trial()) == (A, A, None)
+
+
+def test_one_key_for_all(store: Store) -> None:
+    """Going back is one rename of a link only as long as every configuration has the same file name."""
+    other = source("e", kubeletConfigKey="kubelet.yaml")
+    store.stage(other, {"kubelet.yaml": "# e\n"})
+    with pytest.raises(StoreError, match="pointed at the file 'kubelet'"):
+        store.switch(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "bad"),
+    [
+        (b"staticPodPath: manifests\n", True),
+        (b'{"resolvConf": "resolv.conf"}', True),
+        (b"authentication:\n  x509:\n    clientCAFile: pki/ca.crt\n", True),
+        (b"staticPodPath: /etc/kubernetes/manifests\n", False),
+        (b'resolvConf: ""\n', False),
+        (b"tlsCertFile: null\n", False),
+        (b"clientCAFile: '/a'\n", False),
+    ],
+)
+def test_relative_paths_of_the_local_config(tmp_path: Path, text: bytes, bad: bool) -> None:
+    store = Store(str(tmp_path / "config"))
+    if bad:
+        with pytest.raises(StoreError, match="make it absolute first"):
+            store.remember_local({CONFIG: File(text)}, CONFIG)
+    else:
+        assert store.remember_local({CONFIG: File(text)}, CONFIG)
+
+
+def test_local_is_remembered_once_and_byte_for_byte(tmp_path: Path) -> None:
+    store, config = Store(str(tmp_path / "config")), tmp_path / "kubelet.yaml"
+    config.write_bytes(b"kind: X\n\xff\r\n")
+    config.chmod(0o640)
+    found = {str(config): take(str(config)), str(tmp_path / "none"): take(str(tmp_path / "none"))}
+    assert store.remember_local(found, str(config), key="kubelet.yaml")
+    config.write_bytes(b"other")
+    assert not store.remember_local({str(config): take(str(config))}, str(config))
+    known = store.local()
+    assert known is not None
+    assert (known.key, known.files) == ("kubelet.yaml", found)
+    assert found[str(config)] == (b"kind: X\n\xff\r\n", 0o640, os.geteuid(), os.getegid())
+    with pytest.raises(StoreError, match="no kubelet config file"):
+        Store(str(tmp_path / "new")).remember_local({str(config): File(None)}, str(config))
+
+
+def test_a_damaged_copy_of_local_is_made_anew(store: Store) -> None:
+    under(store, "store", "local", "config", "kubelet").write_bytes(b"")
+    with pytest.raises(StoreError, match="not the local configuration"):
+        store.verify_local()
+    store.reset()
+    assert under(store, "active", "kubelet").read_bytes() == LOCAL
+
+
+def test_removal(store: Store) -> None:
+    with pytest.raises(StoreError, match="reset first"):
+        store.remove()
+    store.reset()
+    assert (store.assigned(), store.last_known_good(), store.trial(), store.graduated_with()) == (None, None, None, "")
+    assert store.remove()
+    assert not os.path.lexists(store.config_dir)
+    assert not store.remove()
+
+
+def test_a_full_disk_does_not_stop_the_way_back(store: Store) -> None:
+    """The note of it cannot be written, and that is said; but the kubelet gets its old config."""
+
+    class Full(OS):
+        def write(self, handle: int, data: bytes) -> int:
+            raise OSError(28, os.strerror(28))
+
+    assign(store, B)
+    with pytest.raises(StoreError, match=r"store/trial: cannot write: No space left on device; free some space"):
+        Store(store.config_dir, Full()).roll_back("it crashed")
+    assert store.active_source() == A
+
+
+def test_a_folder_that_is_a_file_system_of_its_own_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rename(self: OS, path: str, target: str) -> None:
+        if path == store.config_dir:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        os.rename(path, target)
+
+    monkeypatch.setattr(OS, "rename", rename)
+    store.reset()
+    assert store.remove()
+    assert os.listdir(store.config_dir) == []

@@ -1,0 +1,75 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The trial file: what is written is read again, what is damaged is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import (
+    Moment,
+    Trial,
+    TrialError,
+    decode,
+)
+
+A = {"namespace": "kube-system", "name": "a", "uid": "u-a", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
+B = {**A, "name": "b", "uid": "u-b"}
+FULL = Trial(
+    B,
+    A,
+    Moment("boot", 5.5, 6.5),
+    300.0,
+    2,
+    {"to": "1", "back": "2"},
+    True,
+    "id",
+    "v1.20.2",
+    ["/x"],
+    "why",
+    {"was_healthy": False},
+)
+
+
+@pytest.mark.parametrize("trial", [FULL, Trial(B, None, Moment("boot", 1.0, 2.0)).but(state_files=[])])
+def test_round_trip(trial: Trial) -> None:
+    assert decode(trial.encode()) == trial
+
+
+def test_fields_of_a_later_version_are_no_damage() -> None:
+    value = json.loads(FULL.encode())
+    assert decode(json.dumps({**value, "later": 1}).encode()) == FULL
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b"null",
+        b"\xff",
+        FULL.encode()[:-20],
+        FULL.encode().replace(b'"to"', b'"too"'),
+        FULL.encode().replace(b"u-b", b"../b"),
+        FULL.encode().replace(b"300.0", b'"soon"'),
+        FULL.encode().replace(b'"confirmed": true', b'"confirmed": "yes"'),
+        FULL.encode().replace(b'"why"', b"7"),
+        FULL.encode().replace(b"5.5", b"null"),
+    ],
+)
+def test_damage_is_told(data: bytes) -> None:
+    with pytest.raises(TrialError):
+        decode(data)
+
+
+def test_time_passes_within_a_boot_only() -> None:
+    """The wall clock may jump and a reboot sets the other one back: neither makes a duration."""
+    assert Moment("a", 10.0, 1000.0).seconds_until(Moment("a", 25.0, 5.0)) == 15.0
+    assert Moment("a", 10.0, 1000.0).seconds_until(Moment("b", 25.0, 1015.0)) is None
+    first = Moment.now()
+    assert 0 <= (first.seconds_until(Moment.now()) or 0.0) < 5

@@ -1,0 +1,265 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, config_summary
+
+MISSING = "/run/livenodes-check-x/no-kubeconfig"
+DUMP = "\ngoroutine 1 [running]:\nk8s.io/kubernetes/vendor/k8s.io/klog/v2.stacks(0x1)\n\t/go/src/k8s.io/klog/v2/klog.go:1026 +0x89\n"
+OLD = "1121 08:42:33.325565     736"
+LIST = (
+    "invalid configuration: eventBurst (--event-burst) -1 must not be a negative number",
+    "invalid configuration: kubeAPIQPS (--kube-api-qps) -1 must not be a negative number",
+)
+
+
+def newer(message: str, **more: str) -> str:
+    """A line of structured logging, as kubelets from 1.21 on write."""
+    rest = "".join(f' {key}="{value}"' for key, value in more.items())
+    return f'I{OLD} server.go:530] "Kubelet version" kubeletVersion="v1.36.0"\nE{OLD} run.go:72] "{message}"{rest}\n'
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        f"I{OLD} server.go:416] Version: v1.20.2\nF{OLD} server.go:269] failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory{DUMP}",
+        f"F{OLD} server.go:269] failed to run Kubelet: unable to load kubeconfig: stat {MISSING}: no such file or directory{DUMP}",
+        f'{{"ts":1795250555278.6,"msg":"failed to run Kubelet: unable to load kubeconfig: stat {MISSING}: no such file or directory\\n","v":0}}{DUMP}',
+        newer(
+            "command failed",
+            err=f"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory",
+        ),
+        f'{{"ts":1.0,"msg":"command failed","err":"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory"}}\n',
+        f"Flag --max-pods has been deprecated, invalid configuration: x\nF{OLD} server.go:269] failed to run Kubelet: invalid kubeconfig: stat {MISSING}: "
+        f"no such file or directory{DUMP}",
+    ],
+)
+def test_valid_in_the_words_of_both_generations(output: str) -> None:
+    assert binary.verdict(output, MISSING, 255) == binary.Verdict("valid", [], [])
+
+
+@pytest.mark.parametrize(
+    ("output", "messages"),
+    [
+        (f"F{OLD} server.go:215] {LIST[1]}{DUMP}", [LIST[1]]),
+        (f"F{OLD} server.go:215] [{LIST[0]}, {LIST[1]}]{DUMP}", list(LIST)),
+        (f"F{OLD} server.go:208] unrecognized feature gate: Foo{DUMP}", ["unrecognized feature gate: Foo"]),
+        (
+            f'F{OLD} server.go:198] failed to load Kubelet config file /x, error kubelet config file "/x" was empty{DUMP}',
+            ['failed to load Kubelet config file /x, error kubelet config file "/x" was empty'],
+        ),
+        (
+            f"F{OLD} server.go:198] failed to load Kubelet config file /x, error failed to decode: v1beta1.KubeletConfiguration.MaxPods: unexpected\n|...{DUMP}",
+            [
+                "failed to load Kubelet config file /x, error failed to decode: v1beta1.KubeletConfiguration.MaxPods: unexpected\n|..."
+            ],
+        ),
+        (
+            newer(
+                "command failed",
+                err=f"failed to validate kubelet configuration, error: [{LIST[0]}, {LIST[1]}], path: &TypeMeta{{Kind:,}}",
+            ),
+            list(LIST),
+        ),
+        (
+            newer("command failed", err=f"failed to validate kubelet configuration, error: {LIST[1]}, path: x"),
+            [f"failed to validate kubelet configuration, error: {LIST[1]}, path: x"],
+        ),
+        (
+            newer(
+                "Failed to load kubelet config file",
+                err='failed to load Kubelet config file /x, error failed to decode: no kind \\"Config\\"',
+                path="/x",
+            ),
+            [
+                'Failed to load kubelet config file: failed to load Kubelet config file /x, error failed to decode: no kind "Config"'
+            ],
+        ),
+    ],
+)
+def test_invalid_in_the_words_of_both_generations(output: str, messages: list[str]) -> None:
+    assert binary.verdict(output, MISSING, 1) == binary.Verdict("invalid", messages, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        (
+            f'W{OLD} codec.go:118] using lenient decoding as strict decoding failed: strict decoder error for {{"maxPodz":1}}\n'
+            ': v1beta1.KubeletConfiguration.ReadObject: found unknown field: maxPodz, error found in #10 byte of ...|,"maxPodz":1}|...\n',
+            ["maxPodz"],
+        ),
+        (
+            f'E{OLD} codec.go:159] "Using lenient decoding as strict decoding failed" err="strict decoding error: unknown field \\"maxPodz\\", '
+            'unknown field \\"logging.fooz\\""\n',
+            ["logging.fooz", "maxPodz"],
+        ),
+    ],
+)
+def test_unknown_fields_pass_and_are_named(line: str, fields: list[str]) -> None:
+    end = f"F{OLD} server.go:269] failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory{DUMP}"
+    assert binary.verdict(line + end, MISSING, 255) == binary.Verdict("valid", [], fields)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "",
+        "   \n",
+        "Usage:\n  kubelet [flags]\n",
+        f"F{OLD} server.go:156] unknown flag: --nosuch{DUMP}",
+        "panic: runtime error\n\ngoroutine 1 [running]:\nmain.main()\n",
+        f"F{OLD} server.go:269] failed to run Kubelet: invalid kubeconfig: stat /etc/other: no such file or directory{DUMP}",
+        f'F{OLD} server.go:198] failed to load Kubelet config file /x, error failed to read kubelet config file "/x", error: open /x: permission denied{DUMP}',
+        f"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory",
+        newer("command failed", err="something new"),
+        "{}\n",
+        "{\n",
+        newer(
+            "command failed",
+            err="failed to run Kubelet: invalid configuration: cgroup [kubepods] has some missing paths",
+        ),
+    ],
+)
+def test_an_answer_that_is_not_known_is_never_valid(output: str) -> None:
+    assert binary.verdict(output, MISSING, 255).verdict == "not checked"
+
+
+def test_a_kubelet_that_ends_well_has_not_checked_anything() -> None:
+    assert (
+        binary.verdict(
+            f"F{OLD} x.go:1] invalid kubeconfig: stat {MISSING}: no such file or directory{DUMP}", MISSING, 0
+        ).verdict
+        == "not checked"
+    )
+
+
+def test_flags_that_could_disturb_are_left_out() -> None:
+    given = [
+        "--kubeconfig=/k",
+        "--bootstrap-kubeconfig",
+        "/b",
+        "--config=/c",
+        "--root-dir",
+        "/r",
+        "--cert_dir=/d",
+        "--v",
+        "4",
+        "-v=2",
+        "-v",
+        "3",
+        "--max-pods=61",
+        "--lock-file=/l",
+        "--exit-on-lock-contention",
+        "--cloud-provider=aws",
+        "--logtostderr=false",
+        "--log-dir=/l",
+        "--feature-gates",
+        "A=true",
+        "--runonce",
+    ]
+    assert binary.harmless(given) == ["--max-pods=61", "--feature-gates", "A=true"]
+
+
+class Sandbox:
+    """systemd-run as far as `check` sees it."""
+
+    def __init__(self, output: str, code: int = 1, errors: str = "") -> None:
+        self.output, self.code, self.errors = output, code, errors
+        self.words: list[str] = []
+        self.config = ""
+
+    def __call__(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.words = list(argv)
+        place = next(word for word in self.words if word.startswith("--kubeconfig=")).partition("=")[2]
+        self.config = Path(place).with_name("kubelet").read_text()
+        return subprocess.CompletedProcess(self.words, self.code, self.output.replace(MISSING, place), self.errors)
+
+
+PROVEN = "livenodes.kubelet: the sandbox stands\n"
+WELL = (
+    f"F{OLD} server.go:269] failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory{DUMP}"
+)
+
+
+def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Path) -> None:
+    run = Sandbox(PROVEN, errors="")
+    run.output += WELL
+    assert (
+        binary.check(
+            "{}", ["/bin/sh", "--max-pods=61", "--root-dir=/var/lib/kubelet"], run=run, scratch=str(tmp_path)
+        ).verdict
+        == "valid"
+    )
+    assert run.config == "{}"
+    assert {"--property=PrivateNetwork=yes", "--property=ProtectSystem=strict", "--property=RuntimeMaxSec=5"} <= set(
+        run.words
+    )
+    assert "--max-pods=61" in run.words and "--root-dir=/var/lib/kubelet" not in run.words
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (Sandbox(WELL), "gives no sandbox"),
+        (Sandbox("", errors="Failed to connect to bus"), "Failed to connect to bus"),
+        (Sandbox(PROVEN), "said nothing"),
+        (Sandbox(PROVEN + "Hello", 0), "not known (exit status 0): Hello"),
+    ],
+)
+def test_without_a_sandbox_or_an_answer_nothing_is_checked(run: Sandbox, reason: str, tmp_path: Path) -> None:
+    found = binary.check("{}", ["/bin/sh"], run=run, scratch=str(tmp_path))
+    assert found.verdict == "not checked"
+    assert reason in found.messages[0]
+
+
+@pytest.mark.parametrize(("argv", "scratch"), [(["/no/kubelet"], "."), ([], "."), (["/bin/sh"], "/no/such")])
+def test_what_cannot_be_run_is_not_checked(argv: list[str], scratch: str) -> None:
+    assert binary.check("{}", argv, scratch=scratch).verdict == "not checked"
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "version"),
+    [
+        ("Kubernetes v1.20.2\n", 0, "v1.20.2"),
+        ("Kubernetes v1.33.1-eks-1a2b\n", 0, "v1.33.1-eks-1a2b"),
+        ("k3s version v1.30\n", 0, None),
+        ("Kubernetes v1.20.2\n", 1, None),
+        ("", 127, None),
+    ],
+)
+def test_version(output: str, code: int, version: str | None) -> None:
+    assert (
+        binary.version("/usr/bin/kubelet", lambda argv: subprocess.CompletedProcess(list(argv), code, output, ""))
+        == version
+    )
+
+
+def test_secrets_in_the_config_are_not_in_the_messages() -> None:
+    text = '{"staticPodURLHeader": {"Authorization": ["Bearer hunter2"]}, "maxPods": "5"}'
+    shown = config_summary.without_secrets(
+        [f"failed to load, error failed to decode: in {text} bigger context ...|hunt"], text
+    )
+    assert "hunt" not in shown[0] and "maxPods" in shown[0]
+    unread = "staticPodURLHeader: &a {Authorization: [hunter2]}"
+    assert config_summary.without_secrets([f"failed to load config /x, error {unread}"], unread)[0].startswith(
+        "failed to load config /x, (more is not shown"
+    )
+    assert config_summary.without_secrets(["as it is"], "{}") == ["as it is"]
+
+
+def test_fields_that_an_old_kubelet_leaves_unnamed_are_added() -> None:
+    text = '{"kind": "K", "maxPodz": 1, "foo": 2, "logging": {"formatt": "x"}, "evictionHard": {"a": "b"}, "memorySwap": {}}'
+    assert config_summary.complete(["formatt"], text, 20) == ["foo", "logging.formatt", "maxPodz", "memorySwap"]
+    assert config_summary.complete(["formatt"], text, 34) == ["foo", "logging.formatt", "maxPodz"]
+    assert config_summary.complete(["a.b", "maxPodz"], "&not json", 20) == ["a.b", "maxPodz"]
+    assert config_summary.complete([], text, 20) == []

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writing files: order of the calls, what remains after a failure, and what is refused."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from tests.support.disk import Disk
+
+
+def names(disk: Disk) -> list[str]:
+    return [call.split(" ")[0] for call in disk.calls]
+
+
+def test_a_file_is_durable_before_it_has_its_name() -> None:
+    disk = Disk()
+    files.write("/f", b"x" * 100, fs=disk)
+    assert [name for name in names(disk) if name != "write"] == ["create", "sync", "rename", "sync_folder"]
+    assert names(disk).count("write") > 1, "the disk takes a part of the data at a time"
+    assert disk.load("/f") == b"x" * 100
+
+
+def test_a_folder_is_durable_before_it_has_its_name() -> None:
+    disk = Disk()
+    files.write_folder("/d", {"a": (b"1", 0o600), "s/b": (b"2", 0o600)}, fs=disk)
+    assert names(disk)[-5:] == ["sync", "sync_folder", "sync_folder", "rename", "sync_folder"]
+    assert disk.tree() == {"/d": "folder", "/d/a": "1", "/d/s": "folder", "/d/s/b": "2"}
+
+
+def test_real_files(tmp_path: Path) -> None:
+    folder = tmp_path / "one" / "two"
+    files.make_folder(str(folder))
+    files.make_folder(str(folder))
+    path = folder / "f"
+    files.write(str(path), b"1")
+    files.write(str(path), b"2" * 100_000)
+    assert path.read_bytes() == b"2" * 100_000
+    assert [stat.S_IMODE(os.stat(item).st_mode) for item in (folder.parent, folder, path)] == [0o700, 0o700, 0o600]
+    files.swap_link(str(folder / "l"), "f")
+    files.swap_link(str(folder / "l"), "g")
+    assert os.readlink(folder / "l") == "g"
+    assert files.remove(str(folder / "l"))
+    assert not files.remove(str(folder / "l"))
+    assert files.read(str(folder / "none")) is None
+    (folder / "link").symlink_to(tmp_path)
+    files.remove_folder(str(folder))
+    assert list(tmp_path.iterdir()) == [tmp_path / "one"]
+    files.remove_folder(str(folder))
+
+
+def test_links_are_removed_never_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "f").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    files.remove_folder(str(tmp_path / "link"))
+    assert sorted(item.name for item in tmp_path.rglob("*")) == ["elsewhere", "f"]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "No space left on device; free some space"),
+        (errno.EROFS, "Read-only file system; .*remount it writable"),
+        (errno.EACCES, "Permission denied; run as root"),
+        (errno.EIO, "Input/output error; the disk fails"),
+        (errno.EMFILE, "Too many open files$"),
+    ],
+)
+def test_errors_name_path_cause_and_remedy(number: int, words: str) -> None:
+    disk = Disk()
+    disk.failure = lambda _index, name: number if name == "write" else 0
+    with pytest.raises(files.FileError, match=f"^/f: cannot write: {words}") as caught:
+        files.write("/f", b"x", fs=disk)
+    assert (caught.value.path, caught.value.number) == ("/f", number)
+    assert disk.tree() == {}
+
+
+def test_what_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("x")
+    (tmp_path / "link").symlink_to("f")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "open").write_text("x")
+    (tmp_path / "open").chmod(0o602)
+    for name, words in (
+        ("link", "a symbolic link stands"),
+        ("pipe", "not a regular file"),
+        ("open", "others may write to it"),
+        (".", "cannot read"),
+    ):
+        with pytest.raises(files.FileError, match=words):
+            files.read(str(tmp_path / name))

@@ -1,0 +1,510 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import (
+    commandline,
+    unit,
+    unit_override,
+    unitfile,
+)
+
+SERVICE = "/usr/lib/systemd/system/kubelet.service"
+FOLDER = "/etc/systemd/system/kubelet.service.d"
+KUBEADM = f"{FOLDER}/10-kubeadm.conf"
+KUBEADM_TEXT = """# Note: This dropin only works with kubeadm and kubelet v1.11+
+[Service]
+Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
+Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+EnvironmentFile=-/etc/default/kubelet
+ExecStart=
+ExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+"""
+ACTIVE = "/var/lib/kubelet-config/active/kubelet"
+PLAIN_TEXT = """[Service]
+ExecStart=/usr/bin/kubelet \\
+  --kubeconfig=/etc/kubernetes/kubelet.conf \\
+  # why not
+  --config {config} \\
+  "--node-labels=a=b,c=d e" --max-pods=61
+Restart=always
+"""
+
+
+class Systemd:
+    """A node's files below a folder, and a systemd that has loaded what they say (checked against a real one in
+    tests/e2e).
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.properties: dict[str, str] = {
+            "Id": "kubelet.service",
+            "LoadState": "loaded",
+            "Type": "simple",
+            "MainPID": "0",
+            "InvocationID": "one",
+            "ActiveState": "active",
+            "SubState": "running",
+            "NRestarts": "0",
+            "Result": "success",
+            "NeedDaemonReload": "no",
+        }
+        self.calls: list[list[str]] = []
+        self.on_restart: t.Callable[[], int] = self.start
+        self.bus = False
+        self.write("/usr/bin/kubelet", b"\x7fELF....")
+
+    def write(self, path: str, data: str | bytes) -> None:
+        place = self.root / path[1:]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+    def kubeadm(self, **more: str) -> unit.Unit:
+        self.write(SERVICE, "[Unit]\nDescription=x\n[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\n")
+        self.write(KUBEADM, KUBEADM_TEXT)
+        self.write(
+            "/var/lib/kubelet/kubeadm-flags.env",
+            'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=unix:///run/containerd/containerd.sock"\n',
+        )
+        self.write("/etc/default/kubelet", more.get("default", "# here\nKUBELET_EXTRA_ARGS=--max-pods=61 --v=2\n"))
+        return self.load(SERVICE, KUBEADM)
+
+    def load(self, *paths: str) -> unit.Unit:
+        """Load the files as systemd does: for these tests, as our own reading has it."""
+        line = commandline.CommandLine([(path, (self.root / path[1:]).read_text()) for path in paths], str(self.root))
+        self.properties.update(
+            FragmentPath=paths[0],
+            DropInPaths=" ".join(paths[1:]),
+            ExecStart=f"{{ path={line.program} ; argv[]={line.shown()} ; ignore_errors=no ; pid=0 }}",
+            Environment=" ".join(
+                unitfile.quoted(f"{name}={value}").replace("%%", "%") for name, value in line.unit_environment.items()
+            ),
+        )
+        return unit.Unit(root=str(self.root), run=self.run)
+
+    def start(self) -> int:
+        self.properties["InvocationID"] += "+"
+        self.properties["MainPID"] = "72"
+        return 0
+
+    def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        words = list(argv)
+        self.calls.append(words)
+        code, out = 0, ""
+        if words[:2] == ["systemctl", "show"]:
+            out = "".join(f"{key}={value}\n" for key, value in self.properties.items())
+        elif words[:2] == ["systemctl", "daemon-reload"]:
+            dropin = f"{FOLDER}/{unit.DROPIN}"
+            paths = [
+                path
+                for path in [self.properties["FragmentPath"], *self.properties["DropInPaths"].split()]
+                if path != dropin
+            ]
+            self.load(*paths, *([dropin] if (self.root / dropin[1:]).exists() else []))
+        elif words[:2] == ["systemctl", "restart"]:
+            code = self.on_restart()
+        elif words[0] == "systemd-run":
+            code, out = (0, "from\0systemd\0") if self.bus else (1, "")
+        elif words[:2] == ["systemctl", "list-unit-files"]:
+            out = "k3s.service enabled enabled\n" if "k3s" in self.properties.get("others", "") else ""
+        return subprocess.CompletedProcess(words, code, out, "Failed" if code else "")
+
+    def count(self, *words: str) -> int:
+        return sum(call[: len(words)] == list(words) for call in self.calls)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Systemd:
+    return Systemd(tmp_path)
+
+
+# -- files
+# ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A=b\n#c\n;d\nB='x y'\n", {"A": "b", "B": "x y"}),
+        ('A="b \\"c\\" \\$d \\x"  \n', {"A": 'b "c" $d \\x'}),
+        ("A=b\\\nc\n", {"A": "bc"}),
+        ("A=b \\\n  c  \n", {"A": "b   c"}),
+        ("export A=b\nA B=c\n1A=b\nC=\n", {"C": ""}),
+        ("A=--x='y z'\n", {"A": "--x='y z'"}),
+        ("A='b'\"c\" d\n", {"A": "bcd"}),
+        ("A=1\nA=2", {"A": "2"}),
+        ("# c \\\nA=b\nB=c\n", {"B": "c"}),
+        ("A='b\\'\n", {"A": "b\\"}),
+        ('A="b\nc"\n', {"A": "b\nc"}),
+        ("no equals\nA=b\n", {"A": "b"}),
+        ("A", {}),
+    ],
+)
+def test_environment_files_are_read_as_systemd_reads_them(text: str, found: dict[str, str]) -> None:
+    assert {variable.name: variable.value for variable in unitfile.environment_file(text)} == found
+
+
+def test_variables_know_their_line() -> None:
+    text = "# one\nA=b\\\nc\n\nB='x\ny'\nC=d\n"
+    assert [(variable.name, variable.line) for variable in unitfile.environment_file(text)] == [
+        ("A", 2),
+        ("B", 5),
+        ("C", 7),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (" a  b ", ["a", "b"]),
+        ('"a b" \'c "d\'', ["a b", 'c "d']),
+        ("a\\x20b \\101\\ts", ["a b", "A\ts"]),
+        ('--x="y z"q', ["--x=y zq"]),
+        ("", []),
+        ('""', [""]),
+    ],
+)
+def test_settings_are_split_as_systemd_splits_them(text: str, words: list[str]) -> None:
+    assert [token.text for token in unitfile.split(text)] == words
+
+
+@pytest.mark.parametrize("text", ['"a', "a\\q", "b\\xzz", "a\\"])
+def test_what_systemd_refuses_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError):
+        unitfile.split(text)
+
+
+def test_quoting_is_undone_by_reading() -> None:
+    for word in ("a b", 'a"b', "a\\b", "a\nb\tc", "plain", "it's"):
+        assert [token.text for token in unitfile.split(unitfile.quoted(word))] == [word]
+    assert unitfile.quoted("100%") == '"100%%"'
+
+
+# -- what it runs
+# --------------------------------------------------------------------------------------------------------
+
+
+def test_the_running_kubelet_is_believed_over_all_files(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    node.properties["MainPID"] = "72"
+    node.write("/proc/72/cmdline", b"/usr/bin/kubelet\0--config=/x\0--node-labels=a b\0\0")
+    assert kubelet.command() == unit.Command(["/usr/bin/kubelet", "--config=/x", "--node-labels=a b", ""], "process")
+
+
+def test_for_a_kubelet_that_is_down_systemd_says_what_it_would_run(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    node.properties["EnvironmentFiles"] = (
+        "/var/lib/kubelet/kubeadm-flags.env (ignore_errors=yes)\nEnvironmentFiles=/etc/kubelet.env (ignore_errors=no)"
+    )
+    node.bus = True
+    assert kubelet.command() == unit.Command(["from", "systemd"], "systemd")
+    asked = next(call for call in node.calls if call[0] == "systemd-run")
+    assert "--property=EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env" in asked
+    assert "--property=EnvironmentFile=/etc/kubelet.env" in asked
+    assert "--setenv=KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml" in asked
+    assert asked[-5:] == [
+        "/usr/bin/kubelet",
+        "$KUBELET_KUBECONFIG_ARGS",
+        "$KUBELET_CONFIG_ARGS",
+        "$KUBELET_KUBEADM_ARGS",
+        "$KUBELET_EXTRA_ARGS",
+    ]
+
+
+def test_without_a_bus_the_files_are_read_and_that_is_said(node: Systemd) -> None:
+    assert node.kubeadm().command() == unit.Command(
+        [
+            "/usr/bin/kubelet",
+            "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf",
+            "--kubeconfig=/etc/kubernetes/kubelet.conf",
+            "--config=/var/lib/kubelet/config.yaml",
+            "--container-runtime-endpoint=unix:///run/containerd/containerd.sock",
+            "--max-pods=61",
+            "--v=2",
+        ],
+        "files",
+    )
+
+
+def test_a_shadowing_flag_is_found_in_its_file(node: Systemd) -> None:
+    kubelet = node.kubeadm(default="# here\nKUBELET_EXTRA_ARGS=--max-pods 61 --feature-gates=A=true\n")
+    assert kubelet.shadowed() == {
+        "maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 2},
+        "featureGates.A": {"flag": "--feature-gates=A=true", "file": "/etc/default/kubelet", "line": 2},
+    }
+    assert kubelet.shadowed(["/usr/bin/kubelet", "--max-pods=99"]) == {
+        "maxPods": {"flag": "--max-pods=99", "file": None, "line": None}
+    }
+
+
+def test_a_flag_in_a_continued_line_has_that_line(node: Systemd) -> None:
+    node.write(SERVICE, PLAIN_TEXT.format(config="/var/lib/kubelet/config.yaml"))
+    assert node.load(SERVICE).shadowed()["maxPods"] == {"flag": "--max-pods=61", "file": SERVICE, "line": 6}
+
+
+def test_files_that_systemd_has_not_read_yet_are_not_believed(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    node.write(KUBEADM, KUBEADM_TEXT.replace("/usr/bin/kubelet $", "/usr/bin/kubelet --v=9 $"))
+    node.properties["NeedDaemonReload"] = "yes"
+    assert kubelet.form().kind == unit_override.REFUSED
+    assert "--v=9" in kubelet.form().reason and "systemctl daemon-reload" in kubelet.form().reason
+    node.write(KUBEADM, KUBEADM_TEXT.replace("config.yaml", "other.yaml"))
+    assert (
+        "sets KUBELET_CONFIG_ARGS to '--config=/var/lib/kubelet/other.yaml', but systemd has" in kubelet.form().reason
+    )
+
+
+# -- forms
+# ---------------------------------------------------------------------------------------------------------------
+
+
+def test_kubeadms_form(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    assert kubelet.form() == unit_override.Form(
+        "kubeadm", "", "/var/lib/kubelet/config.yaml", KUBEADM, 4, "KUBELET_CONFIG_ARGS", 0, 1
+    )
+    assert kubelet.dropin(ACTIVE).splitlines()[2:] == [
+        "[Service]",
+        f'Environment="KUBELET_CONFIG_ARGS=--config={ACTIVE}"',
+    ]
+
+
+def test_other_flags_of_the_variable_are_kept(node: Systemd) -> None:
+    node.write(
+        SERVICE,
+        "[Service]\nEnvironment=\"ARGS=--v=2 --config /a.yaml --node-labels='a %% b'\"\nExecStart=/usr/bin/kubelet $ARGS\n",
+    )
+    kubelet = node.load(SERVICE)
+    assert kubelet.form().config == "/a.yaml"
+    assert (
+        kubelet.dropin(ACTIVE).splitlines()[-1]
+        == f"Environment=\"ARGS=--v=2 --config={ACTIVE} --node-labels='a %% b'\""
+    )
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "--config {config}",
+        "--config={config}",
+        '"--config={config}"',
+        "--config '{config}'",
+        "--config={config} --config {config}",
+    ],
+)
+def test_a_plain_command_is_repeated_with_our_config(node: Systemd, written: str) -> None:
+    node.write(SERVICE, PLAIN_TEXT.replace("--config {config}", written).format(config="/etc/kubelet.yaml"))
+    kubelet = node.load(SERVICE)
+    assert kubelet.form()[:5] == ("plain", "", "/etc/kubelet.yaml", SERVICE, 5)
+    assert kubelet.dropin(ACTIVE, ("Restart=always",)).splitlines()[2:4] == ["[Service]", "ExecStart="]
+    node.write(f"{FOLDER}/{unit.DROPIN}", kubelet.dropin(ACTIVE))
+    words = node.load(SERVICE, f"{FOLDER}/{unit.DROPIN}").command().argv
+    assert unit_override.config_of(words) == ACTIVE
+    assert words[-2:] == ["--node-labels=a=b,c=d e", "--max-pods=61"]
+    assert node.load(SERVICE, f"{FOLDER}/{unit.DROPIN}").form().config == "/etc/kubelet.yaml", (
+        "the form is that without our drop-in"
+    )
+
+
+def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
+    node.write("/etc/kubelet.env", "CONFIG=/etc/kubelet.yaml\n")
+    node.write(
+        SERVICE, "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=-/usr/bin/kubelet --config=${CONFIG} --x=$$y\n"
+    )
+    kubelet = node.load(SERVICE)
+    assert kubelet.form().config == "/etc/kubelet.yaml"
+    assert kubelet.dropin(ACTIVE).splitlines()[-1] == f"ExecStart=-/usr/bin/kubelet --config={ACTIVE} --x=$$y"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[Service]\nExecStart=/usr/bin/kubelet --v=2\n", "no --config"),
+        ("[Service]\nExecStart=/usr/bin/kubelet --config=\n", "--config is empty"),
+        ("[Service]\nExecStart=/usr/bin/kubelet -- --config=/x\n", "no --config"),
+        ("[Service]\nExecStart=/usr/local/bin/start-node --config=/x\n", "not the kubelet"),
+        ("[Service]\nExecStart=/usr/local/bin/kubelet-wrapper --config=/x\n", "a script"),
+        ("[Service]\nExecStart=/snap/bin/kubelet --config=/x\n", "snap"),
+        ("[Service]\nExecStart=/opt/kubelet --config=/x\n", "cannot be read: No such file"),
+        ("[Service]\nExecStart=@/usr/bin/kubelet kubelet --config=/x\n", "prefix @"),
+        (
+            "[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n",
+            "/etc/default/kubelet, line 1: --config=/y is given by",
+        ),
+        ('[Service]\nEnvironment="A=--config" B=/x\nExecStart=/usr/bin/kubelet $A $B\n', "different variables"),
+        ('[Service]\nEnvironment="B=/x --v=2"\nExecStart=/usr/bin/kubelet --config $B\n', "a part of a variable"),
+    ],
+)
+def test_other_forms_are_refused_with_the_reason(node: Systemd, text: str, reason: str) -> None:
+    node.write("/usr/local/bin/kubelet-wrapper", "#!/bin/sh\nexec kubelet\n")
+    node.write("/etc/default/kubelet", "KUBELET_EXTRA_ARGS=--config=/y\n")
+    node.write(SERVICE, text)
+    kubelet = node.load(SERVICE)
+    assert kubelet.form().kind == unit_override.REFUSED
+    assert reason in kubelet.form().reason
+    with pytest.raises(unit.UnitError):
+        kubelet.dropin(ACTIVE)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"Type": "forking"}, "Type=forking"),
+        ({"Type": "oneshot"}, "Type=oneshot"),
+        ({"Id": "kubelet@a.service"}, "template"),
+        ({"User": "kube"}, "user kube"),
+        ({"RootDirectory": "/srv"}, "root folder"),
+        ({"LoadState": "masked"}, "masked"),
+        ({"LoadState": "not-found"}, "no such unit. The kubelet has to be run"),
+        ({"LoadState": "not-found", "others": "k3s"}, "run by k3s"),
+        ({"DropInPaths": f"{KUBEADM} {FOLDER}/zzzz.conf"}, "read after ours"),
+    ],
+)
+def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str, str], reason: str) -> None:
+    kubelet = node.kubeadm()
+    node.write(f"{FOLDER}/zzzz.conf", "[Service]\n")
+    node.properties.update(change)
+    assert kubelet.form().kind == unit_override.REFUSED
+    assert reason in kubelet.form().reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Service]\nExecStart=/a\nExecStart=/b\n",
+        "[Service]\nExecStart=/a ; /b\n",
+        "[Service]\nExecStart=\n",
+        '[Service]\nExecStart="/a\n',
+    ],
+)
+def test_commands_that_are_not_one_command_are_an_error(text: str) -> None:
+    with pytest.raises(ValueError):
+        commandline.CommandLine([(SERVICE, text)])
+
+
+@pytest.mark.parametrize("path", ["relative", "/a b", "/a$b", "/a%b", '/a"b', "/a\nb"])
+def test_a_path_that_needs_quoting_is_refused(node: Systemd, path: str) -> None:
+    with pytest.raises(unit.UnitError, match="letters, digits"):
+        node.kubeadm().dropin(path)
+
+
+# -- changing
+# ------------------------------------------------------------------------------------------------------------
+
+
+def test_install_and_remove_reload_only_when_something_changed(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    assert kubelet.install(ACTIVE) is True
+    place = node.root / FOLDER[1:] / unit.DROPIN
+    assert place.stat().st_mode & 0o777 == 0o644
+    assert kubelet.installed() == kubelet.dropin(ACTIVE)
+    assert unit_override.config_of(kubelet.next_command().argv) == ACTIVE
+    assert kubelet.install(ACTIVE) is False
+    assert node.count("systemctl", "daemon-reload") == 1
+    assert kubelet.remove() is True
+    assert kubelet.remove() is False
+    assert node.count("systemctl", "daemon-reload") == 2
+    assert sorted(path.name for path in place.parent.iterdir()) == ["10-kubeadm.conf"]
+    assert kubelet.installed() is None
+
+
+def test_a_run_that_was_cut_off_before_the_reload_is_completed(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    text = kubelet.dropin(ACTIVE)
+    place = node.root / FOLDER[1:] / unit.DROPIN
+    node.write(f"{FOLDER}/{unit.DROPIN}", text)
+    assert kubelet.install(ACTIVE) is False, "written, not loaded"
+    assert unit_override.config_of(kubelet.next_command().argv) == ACTIVE
+    place.write_text(text.replace("active", "other"))
+    node.properties["NeedDaemonReload"] = "yes"
+    assert kubelet.install(ACTIVE) is True, "rewritten, not loaded"
+    node.properties["NeedDaemonReload"] = "no"
+    place.unlink()
+    before = node.count("systemctl", "daemon-reload")
+    assert kubelet.remove() is False, "removed, still loaded"
+    assert node.count("systemctl", "daemon-reload") == before + 1
+    assert unit_override.config_of(kubelet.next_command().argv) == "/var/lib/kubelet/config.yaml"
+
+
+def test_what_others_are_writing_is_not_taken_over(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    node.properties["NeedDaemonReload"] = "yes"
+    assert kubelet.remove() is False
+    assert node.count("systemctl", "daemon-reload") == 0
+
+
+def test_a_folder_that_was_made_goes_again(node: Systemd) -> None:
+    node.write(SERVICE, PLAIN_TEXT.format(config="/etc/kubelet.yaml"))
+    kubelet = node.load(SERVICE)
+    assert kubelet.install(ACTIVE) and not kubelet.install(ACTIVE)
+    assert kubelet.install(f"{ACTIVE}2"), "another path is another drop-in"
+    assert kubelet.remove()
+    assert not (node.root / FOLDER[1:]).exists()
+
+
+def test_a_dropin_without_effect_is_taken_away_again(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    node.properties["NeedDaemonReload"] = "no"
+    original = node.run
+
+    def deaf(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return (
+            subprocess.CompletedProcess(list(argv), 0, "", "") if list(argv)[1] == "daemon-reload" else original(argv)
+        )
+
+    kubelet.run = deaf
+    with pytest.raises(
+        unit.UnitError, match="has no effect and was removed: the kubelet would read /var/lib/kubelet/config"
+    ):
+        kubelet.install(ACTIVE)
+    assert kubelet.installed() is None
+
+
+def test_a_restart_is_a_new_invocation_that_stays(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    slept: list[float] = []
+    assert kubelet.restart(1.0, slept.append) == "one+"
+    assert sum(slept) == pytest.approx(1.0)
+    order = [call[1] for call in node.calls if call[0] == "systemctl" and call[1] != "show"]
+    assert order == ["reset-failed", "restart"]
+
+
+@pytest.mark.parametrize(("code", "starts"), [(0, False), (1, False), (1, True)])
+def test_a_restart_that_did_nothing_is_an_error(node: Systemd, code: int, starts: bool) -> None:
+    kubelet = node.kubeadm()
+
+    def restart() -> int:
+        if starts:
+            node.start()
+        return code
+
+    node.on_restart = restart
+    with pytest.raises(unit.UnitError, match=r"gave no new invocation.*journalctl"):
+        kubelet.restart(0, lambda dummy: None)
+
+
+def test_a_kubelet_that_dies_after_its_start_is_an_error(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+
+    def die(dummy: float) -> None:
+        node.properties.update(ActiveState="activating", SubState="auto-restart", Result="exit-code", NRestarts="1")
+
+    with pytest.raises(unit.UnitError, match="did not stay up: activating/auto-restart, result exit-code, 1 restarts"):
+        kubelet.restart(1.0, die)
+
+
+def test_without_systemd_it_is_said(tmp_path: Path) -> None:
+    def none(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(list(argv), 127, "", "No such file or directory: 'systemctl'")
+
+    with pytest.raises(unit.UnitError, match="has to be run by systemd"):
+        unit.Unit(root=str(tmp_path), run=none).show()
