@@ -133,7 +133,7 @@ def test_search_filters_and_order(show: t.Callable[[t.Any], webdriver.Chrome]) -
     driver.find_element(By.ID, "clear").click()
     assert len(lines(driver)) == 100
     state = Select(driver.find_element(By.ID, "state"))
-    state.select_by_visible_text("back (2)")
+    state.select_by_visible_text("reverted (2)")
     assert sorted(lines(driver)) == ["worker-0017.example.com", "worker-0042.example.com"]
     state.select_by_value("")
     Select(driver.find_element(By.ID, "batch")).select_by_value("1")

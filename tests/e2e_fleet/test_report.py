@@ -30,18 +30,18 @@ def test_each_step_of_each_node_and_who_went_back(fleet: Fleet, ansible: Ansible
     assert (made["outcome"], made["group"], made["summary"]) == (
         "failed",
         "n3:n4",
-        {"nodes": 2, "batches": 2, "back": 1, "done": 1},
+        {"nodes": 2, "batches": 2, "reverted": 1, "done": 1},
     ), run.output
     failed, good = made["nodes"]
     assert (good["name"], good["batch"], list(good["steps"])) == (
         "n3",
         1,
-        ["staged", "switched", "restarted", "proven", "confirmed"],
+        ["staged", "switched", "restarted", "verified", "confirmed"],
     )
     assert (failed["name"], failed["batch"], list(failed["steps"])) == (
         "n4",
         2,
-        ["staged", "switched", "failed", "back"],
+        ["staged", "switched", "failed", "reverted"],
     )
     assert {node["delivery"] for node in made["nodes"]} == {"checkpoint"}
     moments = [*good["steps"].values(), *failed["steps"].values(), made["seconds"]]

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import typing as t
 
-STEPS = ("drained", "staged", "switched", "restarted", "proven", "soaked", "confirmed", "back", "restored")
+STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
 """What can happen to a node, in the usual order. `restored`: uncordoned again."""
 
-PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_BACK, REFUSED, PAUSED = (
+PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, REFUSED, PAUSED = (
     "plan",
     "forecast",
     "batch",
     "group",
     "delivery",
     "failed",
-    "not_back",
+    "not_reverted",
     "refused",
     "paused",
 )
@@ -137,7 +137,7 @@ def _source(result: t.Mapping[str, t.Any], _node: str, failed: bool, told: str) 
         if row.get("delivery"):
             yield Event(DELIVERY, name, detail=str(row["delivery"]))
         if "ok" in row:
-            yield from _verdict(name, row, told or "proven")
+            yield from _verdict(name, row, told or "verified")
         elif name in reasons:
             yield Event(FAILED, name, reasons[name])
         elif state in ("present", "absent") and row.get("changed") and row.get("delivery") != "checkpoint":
@@ -152,7 +152,7 @@ def _soak(result: t.Mapping[str, t.Any], _node: str, _failed: bool, told: str) -
 def _back(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: str) -> t.Iterator[Event]:
     for name, row in _rows(result):
         if "ok" in row:
-            yield Event("back" if row["ok"] else NOT_BACK, name, _message(row))
+            yield Event("reverted" if row["ok"] else NOT_REVERTED, name, _message(row))
 
 
 def _drain(result: t.Mapping[str, t.Any], _node: str, failed: bool, told: str) -> t.Iterator[Event]:
@@ -174,7 +174,7 @@ def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool, told: st
     if state == "confirmed":
         yield Event(told or "confirmed", node)
     elif state == "rolled_back" and result.get("changed"):
-        yield Event("back", node, str(result.get("error") or ""))
+        yield Event("reverted", node, str(result.get("error") or ""))
     elif state == "staged" or (state == "assigned" and (result.get("changed") or result.get("restart_needed"))):
         yield Event("staged", node)
         if state == "assigned":
@@ -197,7 +197,7 @@ def _verdict(name: str, row: t.Mapping[str, t.Any], step: str) -> t.Iterator[Eve
         yield Event(FAILED, name, _message(row), state)
         if state == "fell_back":
             # It is the kubelet itself that went back.
-            yield Event("back", name)
+            yield Event("reverted", name)
 
 
 def _rows(result: t.Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Mapping[str, t.Any]]]:
@@ -228,7 +228,7 @@ _READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool, str], t.Iterat
     "kubelet_rollout_gate": _gate,
     "node_config_source": _source,
     "node_soak": _soak,
-    "node_config_back": _back,
+    "node_config_revert": _back,
     "node_drain": _drain,
     "kubelet_checkpoint": _checkpoint,
     "kubelet_guard": _guard,

@@ -10,17 +10,17 @@ import typing as t
 
 from . import events
 
-TO_DO, RUNNING, DONE, FAILED, BACK, UNTOUCHED, UNCHANGED, UNFINISHED = (
+TO_DO, RUNNING, DONE, FAILED, REVERTED, UNTOUCHED, UNCHANGED, UNFINISHED = (
     "waiting",
     "running",
     "done",
     "failed",
-    "back",
+    "reverted",
     "untouched",
     "unchanged",
     "unfinished",
 )
-STATES = (FAILED, BACK, UNFINISHED, RUNNING, DONE, UNTOUCHED, TO_DO, UNCHANGED)
+STATES = (FAILED, REVERTED, UNFINISHED, RUNNING, DONE, UNTOUCHED, TO_DO, UNCHANGED)
 """Worst first. `waiting` and `running` are states of a rollout that goes on, `untouched` and `unfinished` what becomes
 of them.
 """
@@ -45,11 +45,11 @@ class Node:
     def state(self, ended: bool) -> str:
         """Return one of STATES."""
         if self.cause is not None:
-            return BACK if "back" in self.steps else FAILED
+            return REVERTED if "reverted" in self.steps else FAILED
         if (
             "confirmed" in self.steps
-            or ("proven" in self.steps and self.delivery != "checkpoint")
-            or "back" in self.steps
+            or ("verified" in self.steps and self.delivery != "checkpoint")
+            or "reverted" in self.steps
         ):
             return DONE
         if self.steps.keys() - {"restored"} or (self.batch and self.to_change):
@@ -106,7 +106,7 @@ class Rollout:
             self.node(event.node).delivery = event.detail
         elif event.kind == events.FAILED:
             return self._fail(self.node(event.node), event, at)
-        elif event.kind == events.NOT_BACK:
+        elif event.kind == events.NOT_REVERTED:
             return self._stay(self.node(event.node), event, at)
         elif event.kind in events.STEPS and not self.check_mode:
             self._step(self.node(event.node), event, at)
@@ -129,7 +129,7 @@ class Rollout:
         states = {node.state(ended=True) for node in self.nodes.values()}
         if outcome:
             self.outcome = outcome
-        elif states & {FAILED, BACK}:
+        elif states & {FAILED, REVERTED}:
             self.outcome = "failed"
         elif self.paused:
             self.outcome = "paused"
@@ -150,7 +150,7 @@ class Rollout:
         over.
         """
         counts = self.count()
-        over = sum(counts.get(state, 0) for state in (DONE, FAILED, BACK))
+        over = sum(counts.get(state, 0) for state in (DONE, FAILED, REVERTED))
         left = counts.get(TO_DO, 0) + counts.get(RUNNING, 0)
         finished = [batch for batch in self.batches if batch is not self.current]
         return (at - self.batches[0].began) / over * left if finished and over and left else None
@@ -170,9 +170,9 @@ class Rollout:
 
     def _step(self, node: Node, event: events.Event, at: float) -> None:
         step = event.kind
-        if node.cause is not None and step in ("proven", "soaked", "confirmed"):
+        if node.cause is not None and step in ("verified", "soaked", "confirmed"):
             # After a failure that is the proof of the way back.
-            step = "back"
+            step = "reverted"
         elif node.cause is not None and step in ("staged", "switched", "restarted"):
             return
         if not node.batch and step != "restored":
@@ -191,7 +191,7 @@ class Rollout:
 
     def _stay(self, node: Node, event: events.Event, at: float) -> bool:
         """A node that failed is not back, whatever else was said of it."""
-        node.steps.pop("back", None)
+        node.steps.pop("reverted", None)
         if node.cause is None:
             return self._fail(node, event, at)
         node.cause = f"{node.cause}; {event.message}"

@@ -127,7 +127,7 @@ def _card(nodes: list[t.Mapping[str, t.Any]]) -> str:
         # The most that is shown at all; the table has them too.
         rest = nodes[MOST_NAMES : MOST_NAMES + 500]
         names += f"<details><summary>{len(nodes) - MOST_NAMES:,} more</summary>{''.join(_name(node['name']) for node in rest)}</details>"
-    back = sum(node["state"] == model.BACK for node in nodes)
+    back = sum(node["state"] == model.REVERTED for node in nodes)
     went = (
         f'<p class="quiet">{back:,} of {text.count(len(nodes), "node")} went back to the former configuration.</p>'
         if back
@@ -226,4 +226,4 @@ def _batches(report: t.Mapping[str, t.Any]) -> str:
 
 
 def _bad(batch: t.Mapping[str, t.Any]) -> int:
-    return sum(batch.get(state, 0) for state in (model.FAILED, model.BACK))
+    return sum(batch.get(state, 0) for state in (model.FAILED, model.REVERTED))

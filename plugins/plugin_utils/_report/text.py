@@ -63,7 +63,7 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
     """
     counts = rollout.count()
     over, all_of_them = _over(counts)
-    failed = counts.get(model.FAILED, 0) + counts.get(model.BACK, 0)
+    failed = counts.get(model.FAILED, 0) + counts.get(model.REVERTED, 0)
     cells = max(8, min(28, width // 4))
     filled = cells * over // all_of_them if all_of_them else 0
     parts = [f"[{'#' * filled}{'-' * (cells - filled)}] {_progress(rollout, at)}"]
@@ -78,7 +78,7 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
 
 
 def _over(counts: t.Mapping[str, int]) -> tuple[int, int]:
-    over = sum(counts.get(state, 0) for state in (model.DONE, model.FAILED, model.BACK))
+    over = sum(counts.get(state, 0) for state in (model.DONE, model.FAILED, model.REVERTED))
     return over, sum(counts.values()) - counts.get(model.UNCHANGED, 0)
 
 

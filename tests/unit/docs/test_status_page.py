@@ -130,7 +130,7 @@ def soak_states() -> set[str]:
 def test_every_state_has_a_cause_and_a_remedy() -> None:
     """Verdicts, soak, way back: all of them, and no other."""
     found = rows("Verdicts")
-    assert set(verdict.STATES) | soak_states() | {revert.BACK, revert.NOT_BACK, revert.REASSIGNED} == {
+    assert set(verdict.STATES) | soak_states() | {revert.REVERTED, revert.NOT_REVERTED, revert.REASSIGNED} == {
         word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2
     }
     assert soak_states() > {"pods_lost", "restarted"}

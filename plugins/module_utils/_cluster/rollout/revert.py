@@ -23,7 +23,7 @@ from ..objects import configz, node_status, nodes
 from ..stages import diagnose
 from ..stages.verdict import SYNC
 
-BACK, NOT_BACK, REASSIGNED = "back", "not_back", "reassigned"
+REVERTED, NOT_REVERTED, REASSIGNED = "reverted", "not_reverted", "reassigned"
 
 
 class _Return:
@@ -40,7 +40,7 @@ class _Return:
         self.written = False
         # What the node reports to run.
         self.active: dict[str, str] | None = None
-        self.state = NOT_BACK
+        self.state = NOT_REVERTED
         self.message = ""
 
     def went_by_itself(self, node: nodes.Node) -> bool:
@@ -73,7 +73,7 @@ class _Return:
         if outcome.value is None:
             self.message = outcome.error.message if outcome.error else "its /configz is empty"
         elif not same_place(self.active, self.previous):
-            self.state = BACK
+            self.state = REVERTED
             self.message = (
                 f"went back to its last-known-good, {nodes.describe(self.active)}; what it ran before, {nodes.describe(self.previous)}, had not "
                 "passed its trial yet"
@@ -81,7 +81,7 @@ class _Return:
         elif self.variant is not None and identity.variant(pure_configz.restore(outcome.value)) != self.variant:
             self.message = "its kubelet is healthy, but its live configuration is not the one from before the rollout"
         else:
-            self.state, self.message = BACK, "runs again what it ran before"
+            self.state, self.message = REVERTED, "runs again what it ran before"
 
 
 def back(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -101,7 +101,7 @@ def back(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     except ApiError as error:
         raise _unseen(returns, error) from error
     _write(session, returns, found, check_mode)
-    waiting = [] if check_mode else [name for name, one in returns.items() if one.state == NOT_BACK]
+    waiting = [] if check_mode else [name for name, one in returns.items() if one.state == NOT_REVERTED]
     while waiting:
         try:
             found = _read(session, returns)
@@ -113,7 +113,7 @@ def back(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
                 raise
             for name in waiting:
                 returns[name].message = error.message
-        waiting = [name for name in waiting if returns[name].state == NOT_BACK]
+        waiting = [name for name in waiting if returns[name].state == NOT_REVERTED]
         if not waiting or time.monotonic() >= deadline:
             break
         time.sleep(min(options["wait_sleep"], max(0.0, deadline - time.monotonic())))
@@ -133,13 +133,13 @@ def _unseen(returns: dict[str, _Return], error: ApiError) -> NodesFailed:
     """The API server was away from the beginning: nothing was written, and nothing is known."""
     message = f"not brought back: {error.message}. Its kubelet goes on by itself; run again when the API server answers"
     rows = {
-        name: {"changed": False, "ok": False, "state": NOT_BACK, "message": message, "source": one.source}
+        name: {"changed": False, "ok": False, "state": NOT_REVERTED, "message": message, "source": one.source}
         for name, one in returns.items()
     }
     return NodesFailed(
         "going back",
         dict.fromkeys(rows, message),
-        {"changed": False, "nodes": rows, "summary": {"nodes": len(rows), "back": 0, "failed": len(rows)}},
+        {"changed": False, "nodes": rows, "summary": {"nodes": len(rows), "reverted": 0, "failed": len(rows)}},
     )
 
 
@@ -178,7 +178,7 @@ def _write(session: Session, returns: dict[str, _Return], found: dict[str, nodes
 def _result(
     session: Session, returns: dict[str, _Return], found: dict[str, nodes.Node], seconds: float, check_mode: bool
 ) -> dict[str, t.Any]:
-    late = [] if check_mode else [name for name, one in returns.items() if one.state == NOT_BACK]
+    late = [] if check_mode else [name for name, one in returns.items() if one.state == NOT_REVERTED]
     silence = diagnose.silence(session, late) if late else {}
     for name in late:
         age = silence.get(name)
@@ -196,7 +196,7 @@ def _result(
     rows: dict[str, dict[str, t.Any]] = {
         name: {
             "changed": one.written,
-            "ok": one.state == BACK or check_mode,
+            "ok": one.state == REVERTED or check_mode,
             "state": one.state,
             "message": one.message,
             "source": one.previous if one.written else found[name].source,
@@ -207,7 +207,7 @@ def _result(
     result = {
         "changed": any(row["changed"] for row in rows.values()),
         "nodes": rows,
-        "summary": {"nodes": len(rows), "back": good, "failed": len(rows) - good},
+        "summary": {"nodes": len(rows), "reverted": good, "failed": len(rows) - good},
     }
     failures = {name: row["message"] for name, row in rows.items() if not row["ok"]}
     if failures:

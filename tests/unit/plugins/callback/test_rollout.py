@@ -114,13 +114,13 @@ def test_a_rollout_that_fails_somewhere_and_its_way_back(ansible: Ansible, fleet
     assert (made["outcome"], made["group"], made["summary"]) == (
         "failed",
         "all",
-        {"nodes": 3, "batches": 3, "back": 1, "done": 2},
+        {"nodes": 3, "batches": 3, "reverted": 1, "done": 2},
     ), raw
     # Without a soak: what there would be to see of one is part of the proof.
-    good = (["switched", "proven"], None)
+    good = (["switched", "verified"], None)
     assert {node["name"]: (node["batch"], list(node["steps"]), node.get("verdict")) for node in made["nodes"]} == {
         "n1": (1, *good),
-        "node-2": (2, ["switched", "failed", "back"], "fell_back"),
+        "node-2": (2, ["switched", "failed", "reverted"], "fell_back"),
         "n3": (3, *good),
     }
     assert {node["delivery"] for node in made["nodes"]} == {"native"}
@@ -151,7 +151,7 @@ def test_a_rollout_that_fails_somewhere_and_its_way_back(ansible: Ansible, fleet
     assert {node["name"]: (node["batch"], list(node["steps"])) for node in made["nodes"]} == {
         "n1": (1, good[0]),
         "n3": (2, good[0]),
-        "node-2": (3, ["switched", "back"]),
+        "node-2": (3, ["switched", "reverted"]),
     }
     assert {change["nodes"]: change["text"].rpartition(" -> ")[2] for change in made["changes"]} == {
         2: f"kube-system/{fleet.BEFORE}",

@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import (
     FAILED,
     MODULES,
-    NOT_BACK,
+    NOT_REVERTED,
     PAUSED,
     REFUSED,
     REMEDIES,
@@ -44,14 +44,14 @@ def test_rows_of_a_bulk_call_speak_for_their_nodes() -> None:
 
 def test_a_way_back_says_who_is_back() -> None:
     rows = {
-        "n1": {"ok": True, "state": "back", "message": "runs again what it ran before"},
-        "n2": {"ok": False, "state": "not_back", "message": "not yet"},
+        "n1": {"ok": True, "state": "reverted", "message": "runs again what it ran before"},
+        "n2": {"ok": False, "state": "not_reverted", "message": "not yet"},
         "n3": {"ok": False, "state": "reassigned", "message": "somebody else did"},
     }
-    assert read("node_config_back", {"nodes": rows}, "", told="back") == [
-        Event("back", "n1", "runs again what it ran before"),
-        Event(NOT_BACK, "n2", "not yet"),
-        Event(NOT_BACK, "n3", "somebody else did"),
+    assert read("node_config_revert", {"nodes": rows}, "", told="reverted") == [
+        Event("reverted", "n1", "runs again what it ran before"),
+        Event(NOT_REVERTED, "n2", "not yet"),
+        Event(NOT_REVERTED, "n3", "somebody else did"),
     ]
     away = {"n1": {"changed": True, "delivery": "native", "state": "assigned"}}
     assert steps(read("node_config_source", given({"nodes": away}, state="absent"), "")) == [("switched", "n1")]
@@ -106,17 +106,17 @@ def test_a_verdict_is_proof_or_failure() -> None:
         "n3": {"ok": False, "state": "fell_back", "message": "refused"},
     }
     found = read("node_config_source", given({"nodes": rows}, state="verified"), "")
-    assert steps(found) == [("proven", "n1"), (FAILED, "n2"), (FAILED, "n3"), ("back", "n3")]
+    assert steps(found) == [("verified", "n1"), (FAILED, "n2"), (FAILED, "n3"), ("reverted", "n3")]
     assert (found[1].state, found[1].message) == ("differs", "a flag wins")
     assert steps(read("node_soak", {"nodes": rows}, "")) == [
         ("soaked", "n1"),
         (FAILED, "n2"),
         (FAILED, "n3"),
-        ("back", "n3"),
+        ("reverted", "n3"),
     ]
     assert steps(
-        read("node_config_source", given({"nodes": {"n1": {"ok": True}}}, state="verified"), "", told="back")
-    ) == [("back", "n1")]
+        read("node_config_source", given({"nodes": {"n1": {"ok": True}}}, state="verified"), "", told="reverted")
+    ) == [("reverted", "n1")]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_verdict_is_proof_or_failure() -> None:
         ("kubelet_checkpoint", given({"changed": True}, state="assigned"), "", ["staged", "switched"]),
         ("kubelet_checkpoint", given({"changed": False, "restart_needed": False}, state="assigned"), "", []),
         ("kubelet_checkpoint", given({"changed": True}, state="confirmed"), "", ["confirmed"]),
-        ("kubelet_checkpoint", given({"changed": True}, state="rolled_back"), "", ["back"]),
+        ("kubelet_checkpoint", given({"changed": True}, state="rolled_back"), "", ["reverted"]),
         ("kubelet_checkpoint", given({"changed": False}, state="rolled_back"), "", []),
         ("kubelet_checkpoint", given({"msg": "disk full"}, state="assigned"), "failed", [FAILED]),
         ("kubelet_guard", given({"seconds": 4.2}, state="restarted"), "", ["restarted"]),
@@ -170,8 +170,8 @@ def test_what_failed_for_all_is_nobodys_failure() -> None:
 
 
 def test_a_task_may_say_itself_what_it_is() -> None:
-    assert read("", {}, "n1", told="back") == [Event("back", "n1")]
-    assert read("", {"msg": "why"}, "n1", "failed", told="back") == [Event(FAILED, "n1", "why")]
+    assert read("", {}, "n1", told="reverted") == [Event("reverted", "n1")]
+    assert read("", {"msg": "why"}, "n1", "failed", told="reverted") == [Event(FAILED, "n1", "why")]
     assert read("", {}, "n1", told="something else") == []
 
 

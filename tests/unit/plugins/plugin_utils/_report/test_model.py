@@ -35,9 +35,9 @@ FAILS = Event("failed", "n1", "a flag wins", "differs")
         ([PLAN], "waiting", "untouched", "done"),
         ([PLAN, BATCH], "running", "unfinished", "failed"),
         ([PLAN, BATCH, Event("switched", "n1")], "running", "unfinished", "failed"),
-        ([PLAN, BATCH, Event("proven", "n1")], "done", "done", "done"),
+        ([PLAN, BATCH, Event("verified", "n1")], "done", "done", "done"),
         (
-            [PLAN, BATCH, Event("delivery", "n1", detail="checkpoint"), Event("proven", "n1")],
+            [PLAN, BATCH, Event("delivery", "n1", detail="checkpoint"), Event("verified", "n1")],
             "running",
             "unfinished",
             "failed",
@@ -47,7 +47,7 @@ FAILS = Event("failed", "n1", "a flag wins", "differs")
                 PLAN,
                 BATCH,
                 Event("delivery", "n1", detail="checkpoint"),
-                Event("proven", "n1"),
+                Event("verified", "n1"),
                 Event("confirmed", "n1"),
             ],
             "done",
@@ -55,12 +55,12 @@ FAILS = Event("failed", "n1", "a flag wins", "differs")
             "done",
         ),
         ([PLAN, BATCH, FAILS], "failed", "failed", "failed"),
-        ([PLAN, BATCH, FAILS, Event("back", "n1")], "back", "back", "failed"),
-        ([PLAN, BATCH, FAILS, Event("proven", "n1")], "back", "back", "failed"),
+        ([PLAN, BATCH, FAILS, Event("reverted", "n1")], "reverted", "reverted", "failed"),
+        ([PLAN, BATCH, FAILS, Event("verified", "n1")], "reverted", "reverted", "failed"),
         ([PLAN, BATCH, FAILS, Event("switched", "n1"), Event("restarted", "n1")], "failed", "failed", "failed"),
-        ([PLAN, BATCH, FAILS, Event("back", "n1"), Event("not_back", "n1", "not yet")], "failed", "failed", "failed"),
+        ([PLAN, BATCH, FAILS, Event("reverted", "n1"), Event("not_reverted", "n1", "not yet")], "failed", "failed", "failed"),
         ([PLAN, BATCH, Event("drained", "n1"), Event("restored", "n1")], "running", "unfinished", "failed"),
-        ([PLAN, BATCH, Event("back", "n1")], "done", "done", "done"),
+        ([PLAN, BATCH, Event("reverted", "n1")], "done", "done", "done"),
         ([PLAN, Event("refused", message="no")], "waiting", "untouched", "refused"),
         ([PLAN, Event("paused", message="no", detail={"by": "me"})], "waiting", "untouched", "paused"),
     ],
@@ -83,9 +83,9 @@ def test_the_first_cause_stays() -> None:
     assert made.node("n1").cause == "a flag wins"
 
 
-def test_a_node_that_is_not_back_says_so_beside_its_cause() -> None:
+def test_a_node_that_is_not_reverted_says_so_beside_its_cause() -> None:
     made = rollout(PLAN, BATCH, FAILS)
-    assert made.apply(Event("not_back", "n1", "not back within 180 s"), 110)
+    assert made.apply(Event("not_reverted", "n1", "not back within 180 s"), 110)
     assert made.node("n1").cause == "a flag wins; not back within 180 s"
 
 
@@ -128,9 +128,9 @@ def test_a_way_back_shows_where_nodes_go_and_nobody_claims_to_know_fields() -> N
 
 
 def test_without_a_gate_a_batch_is_what_changes_in_one_play() -> None:
-    made = rollout(PLAN, Event("switched", "n1"), Event("switched", "n2"), Event("proven", "n2"))
+    made = rollout(PLAN, Event("switched", "n1"), Event("switched", "n2"), Event("verified", "n2"))
     made.close()
-    made.apply(Event("proven", "n1"), 120)
+    made.apply(Event("verified", "n1"), 120)
     made.apply(Event("switched", "n9"), 121)
     assert [(batch.nodes, batch.began, batch.ended) for batch in made.batches] == [
         (["n1", "n2"], 102, 120),
@@ -148,7 +148,7 @@ def test_in_check_mode_nothing_happens_to_nodes() -> None:
 
 
 def test_time_left_is_told_after_the_first_batch() -> None:
-    made = rollout(PLAN, BATCH, Event("proven", "n1"))
+    made = rollout(PLAN, BATCH, Event("verified", "n1"))
     assert made.seconds_left(112) is None
     made.close()
     assert made.seconds_left(112) == pytest.approx(10)
@@ -163,8 +163,8 @@ def test_interrupted_is_not_done() -> None:
 def test_nodes_with_the_same_to_do_share_an_entry() -> None:
     report = document.make(example(100))
     assert [entry["nodes"] for entry in report["changes"]] == [82, 16]
-    assert report["summary"] == {"nodes": 100, "batches": 11, "failed": 2, "back": 2, "done": 94, "unchanged": 2}
-    assert [node["state"] for node in report["nodes"][:5]] == ["failed", "failed", "back", "back", "done"]
+    assert report["summary"] == {"nodes": 100, "batches": 11, "failed": 2, "reverted": 2, "done": 94, "unchanged": 2}
+    assert [node["state"] for node in report["nodes"][:5]] == ["failed", "failed", "reverted", "reverted", "done"]
 
 
 def test_the_report_is_plain_and_has_no_configuration() -> None:

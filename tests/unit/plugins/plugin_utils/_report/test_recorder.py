@@ -69,10 +69,10 @@ def test_one_line_a_batch_and_a_failure(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.take(PLAN)
     run.take(Event("batch", detail=["n1"]))
-    run.take(Event("proven", "n1"))
+    run.take(Event("verified", "n1"))
     run.take(Event("batch", detail=["n2", "n3", "n4", "n5"]))
     run.take(Event("failed", "n2", "a flag\nwins \x1b[31m", "differs"), Event("failed", "n2", "again"))
-    run.take(*(Event("proven", f"n{number}") for number in (3, 4, 5)))
+    run.take(*(Event("verified", f"n{number}") for number in (3, 4, 5)))
     run.recorder.end()
     assert run.said[:-2] == [
         "kubelet rollout: batch 1, 1 node (n1): 1 done in 1 s; 1 of 5 nodes, about 8 s left",
@@ -86,7 +86,7 @@ def test_a_killed_run_leaves_what_was_seen(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.take(PLAN)
     assert run.outcome() == "running"
-    run.take(Event("batch", detail=["n1"]), Event("proven", "n1"))
+    run.take(Event("batch", detail=["n1"]), Event("verified", "n1"))
     run.recorder.play("all")
     assert json.loads(run.json.read_text(encoding="utf-8"))["summary"]["done"] == 1
     run.take(Event("failed", "n2", "why"))

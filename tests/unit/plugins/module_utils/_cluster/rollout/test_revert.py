@@ -56,7 +56,7 @@ def test_a_kubelet_that_differs_is_pointed_back(clock: Clock) -> None:
     assert result["nodes"]["n1"] == {
         "changed": True,
         "ok": True,
-        "state": "back",
+        "state": "reverted",
         "message": "runs again what it ran before",
         "source": place("good"),
     }
@@ -67,7 +67,7 @@ def test_a_kubelet_that_differs_is_pointed_back(clock: Clock) -> None:
 
 def test_back_to_local(clock: Clock) -> None:
     cluster = Cluster(node("n1", place("bad"), status()), live={"n1": live(maxPods=110)})
-    assert go(cluster, n1=row())["nodes"]["n1"]["state"] == "back"
+    assert go(cluster, n1=row())["nodes"]["n1"]["state"] == "reverted"
     assert "configSource" not in cluster.nodes["n1"]["spec"]
 
 
@@ -98,7 +98,7 @@ def test_who_went_back_by_itself_keeps_the_evidence(clock: Clock, found: dict[st
     cluster = Cluster(found, live={"n1": live(maxPods=110)})
     delivery = "native" if "configSource" in found["spec"] else "checkpoint"
     result = go(cluster, n1=row(reference("good"), delivery, reference("bad")))
-    assert (result["nodes"]["n1"]["state"], result["changed"]) == ("back", False)
+    assert (result["nodes"]["n1"]["state"], result["changed"]) == ("reverted", False)
 
 
 def test_a_kubelet_that_went_back_too_far_is_pointed_at_what_it_ran(clock: Clock) -> None:
@@ -109,7 +109,7 @@ def test_a_kubelet_that_went_back_too_far_is_pointed_at_what_it_ran(clock: Clock
     result = go(cluster, n1=row(reference("good")))
     assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
     assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["message"], clock.now) == (
-        "back",
+        "reverted",
         "runs again what it ran before",
         1012,
     )
@@ -182,8 +182,8 @@ def test_what_keeps_a_node_from_being_back(clock: Clock) -> None:
         cluster = Cluster(found, live={"n1": lived})
         with pytest.raises(NodesFailed, match=said) as caught:
             go(cluster, n1=row(place("good")))
-        assert caught.value.result["nodes"]["n1"]["state"] == "not_back"
-        assert caught.value.result["summary"] == {"nodes": 1, "back": 0, "failed": 1}
+        assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
+        assert caught.value.result["summary"] == {"nodes": 1, "reverted": 0, "failed": 1}
 
 
 def test_a_dead_kubelet_is_told_as_such(clock: Clock) -> None:
@@ -225,7 +225,7 @@ def test_an_api_server_that_is_away_from_the_beginning(clock: Clock) -> None:
     cluster.outage = ApiError(0, "no answer", transient=True)
     with pytest.raises(NodesFailed, match=r"n1: not brought back: no answer. .* run again") as caught:
         go(cluster, n1=row(place("good")))
-    assert caught.value.result["nodes"]["n1"]["state"] == "not_back"
+    assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
 
 
 def test_check_mode_waits_for_nothing(clock: Clock) -> None:

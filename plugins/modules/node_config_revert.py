@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: node_config_back
+module: node_config_revert
 short_description: Bring nodes back from an assignment that failed, and see that they are
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
@@ -62,7 +62,7 @@ EXAMPLES = r"""
   ignore_errors: true  # what failed is brought back by the next task
 
 - name: Bring back what failed
-  livenodes.kubelet.node_config_back:
+  livenodes.kubelet.node_config_revert:
     nodes: "{{ assigned.nodes | dict2items | rejectattr('value.ok') | items2dict }}"
   delegate_to: localhost
   run_once: true
@@ -82,7 +82,7 @@ nodes:
       description: Whether the node runs again what it ran before.
       type: bool
     state:
-      description: V(back), V(not_back), or V(reassigned) when somebody else changed what the node should run.
+      description: V(back), V(not_reverted), or V(reassigned) when somebody else changed what the node should run.
       type: str
     message:
       description: The same in words, with cause and remedy.
