@@ -131,28 +131,49 @@ def minor(version: Any) -> int:
 def field(path: str, old: dict[str, Any] | None, new: dict[str, Any] | None, ours: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of one Field that differ from its defaults, in their order."""
     kind = normal_type((new or old or {})["type"])
-    row: dict[str, Any] = {"path": path, "type": kind}
-    since = ours["since"].get(path, minor(new["since"]) if new else None)
-    row["since"] = since if since is not None and since > 12 else None
-    row["until"] = ours["until"].get(path, minor(new["until"]) if new and "until" in new else None)
-    if old:
-        row.update(default=old["default"], unset=old["unset"], zero_omitted=old["zero_shown"] == "omitted")
-        effect = old["suggested"] if old["class"] == "unspecified" else old["class"]
-        row["effect"] = EFFECT_OF_CLASS.get(effect, effect)
-        row["reason"] = old["reason"].replace("no advice in comment", "no advice upstream")
-    else:
-        assert new is not None
-        row["unset"] = "nil" if new["pointer"] else "none"
-        row["zero_omitted"] = bool(new["omitempty"] and not new["pointer"] and kind not in ("duration", "object"))
-        row.update(ours["effects"].get(path, {"effect": "disrupt", "reason": NO_ADVICE}))
+    row = {"path": path, "type": kind, **lifetime(path, new, ours)}
+    row.update(from_table_of_1_20(old) if old else from_newer_table(path, kind, new or {}, ours))
     if new and row["unset"] != "nil" and new["pointer"]:
         row["nil_since"] = next(minor(step["from"]) for step in new["types"] if step["type"].startswith("*"))
-    row["flags"] = tuple((old or {}).get("flags", ()))
     for key in ("whole", "machine", "secret", "open"):
         row[key] = path in ours[key]
-    row["fatal"] = bool(old and old.get("fatal_not_validated"))
-    row["path_ref"] = bool(old and old.get("path_ref"))
     return row
+
+
+def lifetime(path: str, new: dict[str, Any] | None, ours: dict[str, Any]) -> dict[str, int | None]:
+    """Return the minors between which a field exists; None where the tables begin or do not end."""
+    since = ours["since"].get(path, minor(new["since"]) if new else None)
+    return {
+        "since": since if since is not None and since > 12 else None,
+        "until": ours["until"].get(path, minor(new["until"]) if new and "until" in new else None),
+    }
+
+
+def from_table_of_1_20(old: dict[str, Any]) -> dict[str, Any]:
+    """Return what fields-1.20.yaml knows of a field: default, effect with its reason, flags."""
+    effect = old["suggested"] if old["class"] == "unspecified" else old["class"]
+    return {
+        "default": old["default"],
+        "unset": old["unset"],
+        "zero_omitted": old["zero_shown"] == "omitted",
+        "effect": EFFECT_OF_CLASS.get(effect, effect),
+        "reason": old["reason"].replace("no advice in comment", "no advice upstream"),
+        "flags": tuple(old.get("flags", ())),
+        "fatal": bool(old.get("fatal_not_validated")),
+        "path_ref": bool(old.get("path_ref")),
+    }
+
+
+def from_newer_table(path: str, kind: str, new: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """Return what fields-by-version.yaml and our own notes know of a field that 1.20 does not have."""
+    return {
+        "unset": "nil" if new["pointer"] else "none",
+        "zero_omitted": bool(new["omitempty"] and not new["pointer"] and kind not in ("duration", "object")),
+        "flags": (),
+        "fatal": False,
+        "path_ref": False,
+        **ours["effects"].get(path, {"effect": "disrupt", "reason": NO_ADVICE}),
+    }
 
 
 def normal_type(name: str) -> str:
