@@ -27,7 +27,8 @@ STORE = "/var/lib/kubelet-config"
 HEAD = """
 import json, sys
 sys.path.insert(0, "/opt/bench")
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node import local, observe, setup
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_module, observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
@@ -50,7 +51,7 @@ class Bench:
         self.python("""
 store.remember_local({"/var/lib/kubelet/config.yaml": local.take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
 store.settle()
-setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
+guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
 """)
 
     def bring(self) -> None:
@@ -58,8 +59,8 @@ setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             for part in ("_node", "_config"):
-                for path in sorted((ROOT / "plugins/module_utils" / part).glob("*.py")):
-                    archive.add(path, f"ansible_collections/livenodes/kubelet/plugins/module_utils/{part}/{path.name}")
+                for path in sorted((ROOT / "plugins/module_utils" / part).rglob("*.py")):
+                    archive.add(path, f"ansible_collections/livenodes/kubelet/{path.relative_to(ROOT)}")
         self.node.run(f"mkdir -p {PLACE}")
         self._put(f"{PLACE}.b64", buffer.getvalue())
         self.node.run(f"base64 -d {PLACE}.b64 | tar -x -C {PLACE}")
@@ -70,7 +71,7 @@ setup.present("/var/lib/kubelet-config", unit, "kubelet", False)
     def close(self) -> None:
         """Take everything away and start the kubelet as it was."""
         self.node.run("systemctl stop livenodes-kubelet-guard.service", check=False)
-        self.python("setup.absent('/var/lib/kubelet-config', unit, False)")
+        self.python("guard_module.absent('/var/lib/kubelet-config', unit, False)")
         self.node.run(f"rm -rf {STORE}; systemctl reset-failed kubelet; systemctl restart kubelet")
         self.wait(self.healthy, 60, "the kubelet's own healthz")
         self.lab.kubectl("annotate", "node", self.node.name, "kubelet-config.livenodes.io/status-", check=False)
