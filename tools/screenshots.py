@@ -18,10 +18,8 @@ from tools.collection_tree import ROOT, link
 
 sys.path.insert(0, str(link(ROOT / ".nox" / ".cache" / "link")))
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import (
-    document,
-    page,
-)  # found only after the line above
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document  # found only now
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from tests.support.browser import chromium, prefer
 from tests.support.played_rollout import example
 
@@ -40,7 +38,7 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as folder_of_pages, chromium(1200, 1340) as driver:
         for name, (size, scheme, anchor) in PICTURES.items():
             report = Path(folder_of_pages) / f"{name}.html"
-            page.write(str(report), document.make(example(size)))
+            page.write(str(report), report_document.make(example(size)))
             prefer(driver, scheme)
             driver.get(report.as_uri() + anchor)
             driver.save_screenshot(str(folder / f"{name}.png"))

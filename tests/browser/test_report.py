@@ -15,7 +15,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import document, page
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from tests.support.browser import chromium, prefer
 from tests.support.played_rollout import Played, example
 
@@ -36,7 +37,7 @@ def show(browser: webdriver.Chrome, tmp_path: Path) -> t.Callable[[t.Any], webdr
 
     def opened(rollout: t.Any) -> webdriver.Chrome:
         path = tmp_path / "report.html"
-        page.write(str(path), document.make(rollout))
+        page.write(str(path), report_document.make(rollout))
         prefer(browser, "light")
         for kind in ("browser", "performance"):
             browser.get_log(kind)

@@ -12,8 +12,8 @@ import dataclasses
 import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import View
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import rules, types
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.support.kubelet_model import DOWNLOAD, LOAD, VALIDATE
 
@@ -43,7 +43,7 @@ def refusal(text: str | None) -> tuple[str, Config | None]:
         return LOAD, None
     if any(problem.rule == "type" for problem in types.check(config, fields.TABLE_MINOR)):
         return LOAD, None
-    return (VALIDATE, None) if any(rules.check(View(config, fields.TABLE_MINOR))) else ("", config)
+    return (VALIDATE, None) if any(validation.check(EffectiveConfig(config, fields.TABLE_MINOR))) else ("", config)
 
 
 @dataclasses.dataclass

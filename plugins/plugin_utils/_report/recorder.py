@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from . import document, events, files, model, page, status, text
+from . import events, model, report_document, report_files, report_text, status_line
+from .page import page
 
 BETWEEN_DRAWINGS = 0.1
 """Seconds: a thousand results a second need not be a thousand drawings."""
@@ -69,7 +70,7 @@ class Recorder:
             if event.kind == events.BATCH:
                 self._close()
             if self.rollout.apply(event, self._clock()):
-                self._say(text.failure_line(self.rollout.node(event.node)))
+                self._say(report_text.failure_line(self.rollout.node(event.node)))
         if self._clock() - self._written >= self._pause:
             self._write()
         self._draw()
@@ -91,22 +92,22 @@ class Recorder:
             # Enabled for all playbooks, and this one had nothing to do with kubelets.
             return
         self._write()
-        self._say(text.last_line(self.rollout))
+        self._say(report_text.last_line(self.rollout))
         for path in filter(None, (self.settings.html, self.settings.json)):
             self._say(f"kubelet rollout: the report is in {path}")
 
     def _close(self) -> None:
         batch = self.rollout.close()
         if batch:
-            self._say(text.batch_line(self.rollout, batch, self._clock()))
+            self._say(report_text.batch_line(self.rollout, batch, self._clock()))
             self._write()
 
     def _write(self) -> None:
         if not self.settings.html and not self.settings.json:
             return
         began = self._clock()
-        report = document.make(self.rollout)
-        for path, write in ((self.settings.json, files.write_json), (self.settings.html, page.write)):
+        report = report_document.make(self.rollout)
+        for path, write in ((self.settings.json, report_files.write_json), (self.settings.html, page.write)):
             try:
                 if path:
                     write(path, report)
@@ -125,12 +126,12 @@ class Recorder:
         now = self._clock()
         if force or now - self._drawn >= BETWEEN_DRAWINGS:
             self._drawn = now
-            self._line.show(text.progress_bar(self.rollout, self._doing, self._since, now, self._line.width()))
+            self._line.show(report_text.progress_bar(self.rollout, self._doing, self._since, now, self._line.width()))
 
 
-def _status_line(live: str, stdout: t.TextIO, stderr: t.TextIO) -> status.StatusLine | None:
+def _status_line(live: str, stdout: t.TextIO, stderr: t.TextIO) -> status_line.StatusLine | None:
     """Return the status line, on stderr where that is a terminal, or None where there is none."""
     on = [stream for stream in (stderr, stdout) if stream.isatty()]
     if live == "never" or (live == "auto" and not on):
         return None
-    return status.StatusLine(on[0] if on else stderr, on or (stdout, stderr))
+    return status_line.StatusLine(on[0] if on else stderr, on or (stdout, stderr))

@@ -9,7 +9,7 @@ import typing as t
 import urllib.parse
 from fractions import Fraction
 
-from ..._config.forecast.node_usage import Load, Observed, Pod
+from ..._config.forecast.node_usage import NodeUsage, Observed, Pod
 from ..._config.rules import eviction
 from ..._config.values import quantity
 from ..api.errors import ApiError
@@ -22,7 +22,7 @@ Json = t.Mapping[str, t.Any]
 _MIRROR = "kubernetes.io/config.mirror"
 
 
-def read(session: Session, node: Node) -> Load:
+def read(session: Session, node: Node) -> NodeUsage:
     """Return the pods of a node that are not over, with what they use (one LIST, one GET).
 
     Statistics that cannot be read are no failure, the load says why there are none. Raises ApiError when the pods
@@ -46,11 +46,11 @@ def read(session: Session, node: Node) -> Load:
     except ApiError as error:
         if error.status in HOPELESS:
             raise
-        return Load(capacity, tuple(pod(item, {}) for item in pods), unread=error.message)
+        return NodeUsage(capacity, tuple(pod(item, {}) for item in pods), unread=error.message)
     return parse(capacity, pods, summary)
 
 
-def parse(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: Json) -> Load:
+def parse(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: Json) -> NodeUsage:
     """Put together a capacity, Pod objects and an answer of /stats/summary
     (staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1).
     """
@@ -62,7 +62,7 @@ def parse(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: J
     }
     places = ((item["metadata"]["namespace"], item["metadata"]["name"]) for item in pods)
     group: Json = next((item for item in about.get("systemContainers") or [] if item.get("name") == "pods"), {})
-    return Load(
+    return NodeUsage(
         capacity,
         tuple(pod(item, usage.get(place, {})) for item, place in zip(pods, places)),
         _signals(about, root, images),

@@ -9,7 +9,7 @@ import typing as t
 
 from ..._config.forecast import forecast_text
 from ..._config.forecast import pod_forecast as pure_forecast
-from ..._config.forecast.node_usage import Load
+from ..._config.forecast.node_usage import NodeUsage
 from ..._config.forecast.pod_forecast import KINDS, Change
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed
@@ -31,7 +31,7 @@ def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> d
     asked = [name for name, change in changes.items() if change.touches()]
     rows: Rows = {name: {kind: [] for kind in (*KINDS, "notes")} for name in changes}
     failures: dict[str, str] = {}
-    for outcome in _loads(session, asked):
+    for outcome in _usages(session, asked):
         if outcome.value is None:
             failures[outcome.item.name] = outcome.error.message if outcome.error else ""
         else:
@@ -70,6 +70,6 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Cha
     return found
 
 
-def _loads(session: Session, names: list[str]) -> list[parallel.Outcome[nodes.Node, Load]]:
+def _usages(session: Session, names: list[str]) -> list[parallel.Outcome[nodes.Node, NodeUsage]]:
     found = list(nodes.read(session, names).values()) if names else []
     return parallel.each(found, lambda node: pod_usage.read(session, node), session.concurrency)

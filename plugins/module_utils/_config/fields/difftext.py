@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, Mapping
 
 from ..values.document import render
@@ -37,21 +36,6 @@ def diff(
         "before_header": before_header,
         "after_header": after_header,
     }
-
-
-def unified(
-    before: Mapping[str, Any] | None,
-    after: Mapping[str, Any] | None,
-    before_header: str = "before",
-    after_header: str = "after",
-) -> str:
-    """Return the same as a unified diff; empty when nothing differs to the eye."""
-    entry = diff(before, after, before_header, after_header)
-    return "".join(
-        difflib.unified_diff(
-            entry["before"].splitlines(True), entry["after"].splitlines(True), before_header, after_header
-        )
-    )
 
 
 def _hide(value: Any) -> Any:

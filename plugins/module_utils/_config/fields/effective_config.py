@@ -20,7 +20,7 @@ _GATES: dict[str, tuple[tuple[int, bool], ...]] = {
 }
 
 
-class View:
+class EffectiveConfig:
     """Typed access to the effective values of a configuration for a kubelet of one minor.
 
     Every getter returns None when the value is absent without a known default, or has another type: types.py reports

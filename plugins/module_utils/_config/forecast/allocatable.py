@@ -9,7 +9,7 @@ import re
 from fractions import Fraction
 from typing import Mapping
 
-from ..fields.effective_config import View
+from ..fields.effective_config import EffectiveConfig
 from ..rules import eviction
 from ..values import quantity
 
@@ -19,36 +19,36 @@ RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
 _BY_SIGNAL = {"memory": "memory.available", "ephemeral-storage": "nodefs.available"}
 
 
-def allocatable(view: View, capacity: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return what pods may request: capacity less what is reserved and less evictionHard; and how many pods.
 
     Source: cm/node_container_manager_linux.go GetNodeAllocatableReservation, nodestatus/setters.go MachineInfo.
     """
     found = {}
-    hard = {one.signal: one for one in eviction.thresholds(view) if one.field == "evictionHard"}
+    hard = {one.signal: one for one in eviction.thresholds(config) if one.field == "evictionHard"}
     for resource in RESOURCES[1:]:
         if resource not in capacity:
             continue
         threshold = hard.get(_BY_SIGNAL.get(resource, ""))
-        kept_back = reserved(view, resource) + (threshold.amount(capacity[resource]) if threshold else 0)
+        kept_back = reserved(config, resource) + (threshold.amount(capacity[resource]) if threshold else 0)
         if resource == "memory":
             kept_back += sum(amount for name, amount in capacity.items() if name.startswith("hugepages-"))
         found[resource] = max(capacity[resource] - kept_back, Fraction(0))
-    limit = Fraction(view.number("maxPods") or 0)
-    per_core = view.number("podsPerCore") or 0
+    limit = Fraction(config.number("maxPods") or 0)
+    per_core = config.number("podsPerCore") or 0
     if per_core > 0 and "cpu" in capacity:
         limit = min(limit, per_core * capacity["cpu"])
     return {PODS: limit, **found}
 
 
-def reserved(view: View, resource: str) -> Fraction:
+def reserved(config: EffectiveConfig, resource: str) -> Fraction:
     """Return what kubeReserved and systemReserved keep from pods; reservedSystemCPUs takes the place of both for cpu
     (cmd/kubelet/app/server.go).
     """
-    if resource == "cpu" and view.text("reservedSystemCPUs"):
-        return Fraction(_count(view.text("reservedSystemCPUs")))
+    if resource == "cpu" and config.text("reservedSystemCPUs"):
+        return Fraction(_count(config.text("reservedSystemCPUs")))
     return sum(
-        (_amount(view.pairs(field).get(resource, "0")) for field in ("kubeReserved", "systemReserved")), Fraction(0)
+        (_amount(config.pairs(field).get(resource, "0")) for field in ("kubeReserved", "systemReserved")), Fraction(0)
     )
 
 

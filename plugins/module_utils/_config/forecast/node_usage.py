@@ -58,7 +58,7 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Load:
+class NodeUsage:
     """A node with what runs on it."""
 
     capacity: Mapping[str, Fraction]

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any, Iterable, Iterator, Mapping
 
 from ..fields import compare
-from ..fields.effective_config import View
+from ..fields.effective_config import EffectiveConfig
 from ..fields.fields import TABLE_MINOR
 from ..rules import eviction
 from ..values.paths import parse
 from . import admission, allocatable, pressure
-from .node_usage import Cause, Load, Pod
+from .node_usage import Cause, NodeUsage, Pod
 
 EVICTED, REFUSED, UNKNOWN = KINDS = ("evicted", "refused", "unknown")
 _MAP_FIELDS = (
@@ -54,15 +54,15 @@ class Change:
         self, running: Mapping[str, Any], desired: Mapping[str, Any], changes: Iterable[Mapping[str, Any]] = ()
     ) -> None:
         hidden = {str(parse(row["path"])[0]) for row in changes if row["shadowed_by"]}
-        self.old = View(running, TABLE_MINOR)
-        self.new = View({**desired, **{name: running.get(name) for name in hidden}}, TABLE_MINOR)
+        self.old = EffectiveConfig(running, TABLE_MINOR)
+        self.new = EffectiveConfig({**desired, **{name: running.get(name) for name in hidden}}, TABLE_MINOR)
 
     def touches(self, *fields: str) -> bool:
         """Return whether one of the fields means something else afterwards."""
         return any(not compare.same(self.old.value(field), self.new.value(field)) for field in fields or FIELDS)
 
 
-def forecast(change: Change, load: Load) -> dict[str, list[Any]]:
+def forecast(change: Change, usage: NodeUsage) -> dict[str, list[Any]]:
     """Return the pods of a node by what becomes of them, ``evicted``, ``refused`` and ``unknown``, and ``notes`` on the
     node itself.
 
@@ -70,10 +70,10 @@ def forecast(change: Change, load: Load) -> dict[str, list[Any]]:
     and ``detail``, the numbers of this node.
     """
     found: dict[str, list[Any]] = {kind: [] for kind in (*KINDS, "notes")}
-    _evictions(change, load, found)
-    before = admission.refused(load.pods, allocatable.allocatable(change.old, load.capacity))
-    after = admission.refused(load.pods, allocatable.allocatable(change.new, load.capacity))
-    for pod in load.pods:
+    _evictions(change, usage, found)
+    before = admission.refused(usage.pods, allocatable.allocatable(change.old, usage.capacity))
+    after = admission.refused(usage.pods, allocatable.allocatable(change.new, usage.capacity))
+    for pod in usage.pods:
         if pod.key in after and pod.key not in before:
             found[REFUSED].append(_row(pod, after[pod.key]))
         causes = [Cause(reason, "") for reason in _doubts(change, pod)]
@@ -82,21 +82,22 @@ def forecast(change: Change, load: Load) -> dict[str, list[Any]]:
     return found
 
 
-def _evictions(change: Change, load: Load, found: dict[str, list[Any]]) -> None:
-    if load.unread:
+def _evictions(change: Change, usage: NodeUsage, found: dict[str, list[Any]]) -> None:
+    if usage.unread:
         # Without numbers a threshold that is no higher than before is still known to be harmless.
         if eviction.thresholds(change.old) != eviction.thresholds(change.new) or _less_for_pods(change):
             found[UNKNOWN].append(
                 _row(
                     None,
                     Cause(
-                        "which pods would be evicted is not known: the kubelet's statistics cannot be read", load.unread
+                        "which pods would be evicted is not known: the kubelet's statistics cannot be read",
+                        usage.unread,
                     ),
                 )
             )
         return
-    before, after = pressure.pressure(change.old, load), pressure.pressure(change.new, load)
-    for pod in load.pods:
+    before, after = pressure.pressure(change.old, usage), pressure.pressure(change.new, usage)
+    for pod in usage.pods:
         if pod.key in after.evicted and pod.key not in before.evicted:
             found[EVICTED].append(_row(pod, *after.evicted[pod.key]))
     found["notes"] += [text for text in after.unmet if text not in before.unmet]

@@ -11,11 +11,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple, Sequence
 
-from ..fields.effective_config import View
+from ..fields.effective_config import EffectiveConfig
 from ..rules import eviction
 from ..values import quantity
 from . import allocatable
-from .node_usage import Cause, Key, Load, Observed, Pod
+from .node_usage import Cause, Key, NodeUsage, Observed, Pod
 
 # signal: the condition it sets, the resource whose request counts against the usage. Source: helpers.go init.
 _MEMORY, _DISK, _INODES, _PIDS = (
@@ -35,7 +35,6 @@ _SIGNALS = {
     "containerfs.inodesFree": _INODES,
     "pid.available": _PIDS,
 }
-SIGNALS = tuple(_SIGNALS)
 
 
 class Pressure(NamedTuple):
@@ -48,18 +47,18 @@ class Pressure(NamedTuple):
     """The thresholds of whose signals nothing is known, in sentences."""
 
 
-def pressure(view: View, load: Load) -> Pressure:
+def pressure(config: EffectiveConfig, usage: NodeUsage) -> Pressure:
     """Return which pods of a node would be evicted under a configuration, and what that would not cure."""
     found = Pressure({}, [], [])
-    for threshold in eviction.thresholds(view):
-        observed = _observe(threshold.signal, view, load)
+    for threshold in eviction.thresholds(config):
+        observed = _observe(threshold.signal, config, usage)
         if observed is None:
             if threshold.signal != eviction.ALLOCATABLE_MEMORY:
                 found.unseen.append(f"{_name(threshold)}: the kubelet's statistics do not tell this signal")
             continue
         if observed.available >= threshold.amount(observed.capacity):
             continue
-        chosen, enough = _victims(threshold, observed, load.pods)
+        chosen, enough = _victims(threshold, observed, usage.pods)
         cause = Cause(
             _reason(threshold),
             f"{_show(threshold.signal, observed.available)} of {_show(threshold.signal, observed.capacity)} available",
@@ -74,15 +73,15 @@ def pressure(view: View, load: Load) -> Pressure:
     return found
 
 
-def _observe(signal: str, view: View, load: Load) -> Observed | None:
+def _observe(signal: str, config: EffectiveConfig, usage: NodeUsage) -> Observed | None:
     """Return what the restarted kubelet would see."""
     if signal != eviction.ALLOCATABLE_MEMORY:
-        return load.signals.get(signal)
-    if load.pods_memory is None or "memory" not in load.capacity:
+        return usage.signals.get(signal)
+    if usage.pods_memory is None or "memory" not in usage.capacity:
         return None
     # The limit of the pods' cgroup, which the new configuration sets (GetNodeAllocatableAbsolute).
-    limit = max(load.capacity["memory"] - allocatable.reserved(view, "memory"), Fraction(0))
-    return Observed(max(limit - load.pods_memory, Fraction(0)), limit)
+    limit = max(usage.capacity["memory"] - allocatable.reserved(config, "memory"), Fraction(0))
+    return Observed(max(limit - usage.pods_memory, Fraction(0)), limit)
 
 
 def _victims(threshold: eviction.Threshold, observed: Observed, pods: Sequence[Pod]) -> tuple[list[Pod], bool]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ..fields.effective_config import View
-from . import fatal, rules, types
+from ..fields.effective_config import EffectiveConfig
+from . import fatal, types, validation
 from .problem import Problem
 
 __all__ = ["Problem", "problems"]
@@ -16,6 +16,6 @@ __all__ = ["Problem", "problems"]
 
 def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
     """Return the problems of a complete configuration for a kubelet of this minor: refusals first, then by path."""
-    view = View(config, minor)
-    found = {*types.check(config, minor), *rules.check(view), *fatal.check(view)}
+    effective = EffectiveConfig(config, minor)
+    found = {*types.check(config, minor), *validation.check(effective), *fatal.check(effective)}
     return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))

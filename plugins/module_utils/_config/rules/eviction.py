@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Iterator
 
-from ..fields.effective_config import View
+from ..fields.effective_config import EffectiveConfig
 from ..values import duration, paths, quantity
 from .problem import REFUSAL, Problem
 
@@ -52,20 +52,20 @@ class Threshold:
         return self.amount(capacity) + amount(self.reclaim, capacity)
 
 
-def thresholds(view: View) -> list[Threshold]:
+def thresholds(config: EffectiveConfig) -> list[Threshold]:
     """Return the thresholds in force, those for pods' allocatable memory among them (addAllocatableThresholds); what
     check() refuses is left out.
     """
-    reclaim, grace = view.pairs("evictionMinimumReclaim"), view.pairs("evictionSoftGracePeriod")
+    reclaim, grace = config.pairs("evictionMinimumReclaim"), config.pairs("evictionSoftGracePeriod")
     found = [
         Threshold(
             field, signal, value, reclaim.get(signal, "0"), grace.get(signal, "") if field == "evictionSoft" else ""
         )
         for field in ("evictionHard", "evictionSoft")
-        for signal, value in sorted(view.pairs(field).items())
+        for signal, value in sorted(config.pairs(field).items())
         if value not in _OFF
     ]
-    if "pods" in view.texts("enforceNodeAllocatable"):
+    if "pods" in config.texts("enforceNodeAllocatable"):
         found += [
             Threshold(one.field, ALLOCATABLE_MEMORY, one.value, one.reclaim)
             for one in found
@@ -97,19 +97,19 @@ def signals(minor: int) -> tuple[str, ...]:
     return _SIGNALS + (_SIGNALS_SINCE_29 if minor >= 29 else ())
 
 
-def check(view: View) -> Iterator[Problem]:
+def check(config: EffectiveConfig) -> Iterator[Problem]:
     """Yield a refusal for every signal, threshold and grace period that the kubelet would die of."""
     for field in ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"):
-        for signal, value in view.pairs(field).items():
+        for signal, value in config.pairs(field).items():
             path = paths.show((field, signal))
-            if signal not in signals(view.minor):
-                yield _refuse(path, f"unsupported eviction signal {signal}", _signal_remedy(signal, view.minor))
+            if signal not in signals(config.minor):
+                yield _refuse(path, f"unsupported eviction signal {signal}", _signal_remedy(signal, config.minor))
             elif field == "evictionSoftGracePeriod":
                 yield from _grace_period(path, value)
             else:
                 yield from _threshold(path, signal, value, field == "evictionMinimumReclaim")
-    periods = view.pairs("evictionSoftGracePeriod")
-    for signal in view.pairs("evictionSoft"):
+    periods = config.pairs("evictionSoftGracePeriod")
+    for signal in config.pairs("evictionSoft"):
         if signal not in periods:
             yield _refuse(
                 paths.show(("evictionSoft", signal)),

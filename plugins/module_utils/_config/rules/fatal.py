@@ -14,7 +14,7 @@ import ipaddress
 import re
 from typing import Iterator
 
-from ..fields.effective_config import View
+from ..fields.effective_config import EffectiveConfig
 from ..values import paths, quantity
 from . import eviction
 from .problem import REFUSAL, Problem
@@ -54,7 +54,7 @@ CIPHERS = frozenset(
 )
 
 
-def check(view: View) -> Iterator[Problem]:
+def check(config: EffectiveConfig) -> Iterator[Problem]:
     """Yield a refusal for every value that a kubelet of this minor would not survive."""
     for rule in (
         _gate,
@@ -70,18 +70,18 @@ def check(view: View) -> Iterator[Problem]:
         _sysctls,
         _addresses,
     ):
-        yield from rule(view)
+        yield from rule(config)
 
 
 def _refuse(path: str, message: str, remedy: str, rule: str) -> Problem:
     return Problem(REFUSAL, path, message, remedy, rule)
 
 
-def _gate(view: View) -> Iterator[Problem]:
+def _gate(config: EffectiveConfig) -> Iterator[Problem]:
     # cmd/kubelet/app/options/options.go: fatal with --dynamic-config-dir, on every start, for good. The gate is gone in
     # 1.26.
-    gates = view.value("featureGates")
-    if view.minor < 26 and isinstance(gates, dict) and gates.get("DynamicKubeletConfig") is False:
+    gates = config.value("featureGates")
+    if config.minor < 26 and isinstance(gates, dict) and gates.get("DynamicKubeletConfig") is False:
         yield _refuse(
             "featureGates.DynamicKubeletConfig",
             "the DynamicKubeletConfig feature gate must be enabled in order to use the --dynamic-config-dir flag: "
@@ -91,9 +91,9 @@ def _gate(view: View) -> Iterator[Problem]:
         )
 
 
-def _run_once(view: View) -> Iterator[Problem]:
+def _run_once(config: EffectiveConfig) -> Iterator[Problem]:
     # cmd/kubelet/app/server.go: no sync loop is started, the process ends after one pass and is started again.
-    if view.truth("runOnce"):
+    if config.truth("runOnce"):
         yield _refuse(
             "runOnce",
             "the kubelet would run its pods once, never read its configuration source again and exit, over and over",
@@ -102,10 +102,10 @@ def _run_once(view: View) -> Iterator[Problem]:
         )
 
 
-def _reserved(view: View) -> Iterator[Problem]:
+def _reserved(config: EffectiveConfig) -> Iterator[Problem]:
     # cmd/kubelet/app/server.go parseResourceList
     for field in ("kubeReserved", "systemReserved"):
-        for name, amount in view.pairs(field).items():
+        for name, amount in config.pairs(field).items():
             path = paths.show((field, name))
             if name not in ("cpu", "memory", "ephemeral-storage", "pid"):
                 yield _refuse(
@@ -134,9 +134,9 @@ def _reserved(view: View) -> Iterator[Problem]:
                 )
 
 
-def _qos_reserved(view: View) -> Iterator[Problem]:
+def _qos_reserved(config: EffectiveConfig) -> Iterator[Problem]:
     # pkg/kubelet/cm/qos_container_manager / helpers.go ParseQOSReserved
-    for name, amount in view.pairs("qosReserved").items():
+    for name, amount in config.pairs("qosReserved").items():
         path = paths.show(("qosReserved", name))
         if name != "memory":
             yield _refuse(
@@ -165,9 +165,9 @@ _CHOICES = (
 )
 
 
-def _choices(view: View) -> Iterator[Problem]:
+def _choices(config: EffectiveConfig) -> Iterator[Problem]:
     for path, allowed, message in _CHOICES:
-        value = view.text(path)
+        value = config.text(path)
         if value and value not in allowed:
             near = next((word for word in allowed if word.lower() == value.lower()), None)
             yield _refuse(
@@ -175,13 +175,13 @@ def _choices(view: View) -> Iterator[Problem]:
             )
 
 
-def _static_cpu_policy(view: View) -> Iterator[Problem]:
+def _static_cpu_policy(config: EffectiveConfig) -> Iterator[Problem]:
     # pkg/kubelet/cm/cpumanager/cpu_manager.go NewManager
-    if view.text("cpuManagerPolicy") != "static" or view.text("reservedSystemCPUs"):
+    if config.text("cpuManagerPolicy") != "static" or config.text("reservedSystemCPUs"):
         return
     for field in ("kubeReserved", "systemReserved"):
         try:
-            if quantity.parse(view.pairs(field).get("cpu", "0")) > 0:
+            if quantity.parse(config.pairs(field).get("cpu", "0")) > 0:
                 return
         except ValueError:
             return  # reported by its own rule
@@ -193,14 +193,14 @@ def _static_cpu_policy(view: View) -> Iterator[Problem]:
     )
 
 
-def _tls(view: View) -> Iterator[Problem]:
+def _tls(config: EffectiveConfig) -> Iterator[Problem]:
     # staging/src/k8s.io/component-base/cli/flag/ciphersuites_flag.go
-    version = view.text("tlsMinVersion")
+    version = config.text("tlsMinVersion")
     if version and version not in VERSIONS:
         yield _refuse(
             "tlsMinVersion", f'unknown tls version "{version}"', f"Use one of {', '.join(VERSIONS)}.", "tls-version"
         )
-    for position, name in enumerate(view.texts("tlsCipherSuites")):
+    for position, name in enumerate(config.texts("tlsCipherSuites")):
         if name not in CIPHERS:
             yield _refuse(
                 paths.show(("tlsCipherSuites", position)),
@@ -210,15 +210,15 @@ def _tls(view: View) -> Iterator[Problem]:
             )
 
 
-def _log_files(view: View) -> Iterator[Problem]:
+def _log_files(config: EffectiveConfig) -> Iterator[Problem]:
     # pkg/kubelet/logs/container_log_manager.go NewContainerLogManager; with a CRI runtime
-    value = view.number("containerLogMaxFiles")
+    value = config.number("containerLogMaxFiles")
     if value is not None and value <= 1:
         yield _refuse("containerLogMaxFiles", f"invalid MaxFiles {value}, must be > 1", "Give 2 or more.", "log-files")
 
 
-def _log_size(view: View) -> Iterator[Problem]:
-    value = view.text("containerLogMaxSize")
+def _log_size(config: EffectiveConfig) -> Iterator[Problem]:
+    value = config.text("containerLogMaxSize")
     if not value:
         return
     try:
@@ -238,12 +238,12 @@ _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?
 _NAMESPACED = ("kernel.shm", "kernel.msg", "fs.mqueue.", "net.")
 
 
-def _sysctls(view: View) -> Iterator[Problem]:
+def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
     # pkg/kubelet/sysctl/whitelist.go NewWhitelist, namespace.go
-    for position, given in enumerate(view.texts("allowedUnsafeSysctls")):
+    for position, given in enumerate(config.texts("allowedUnsafeSysctls")):
         path = paths.show(("allowedUnsafeSysctls", position))
         # From 1.23 on a slash may part the words as well.
-        pattern = given.replace("/", ".") if view.minor >= 23 else given
+        pattern = given.replace("/", ".") if config.minor >= 23 else given
         if len(pattern) > 253 or not _SYSCTL.fullmatch(pattern):
             yield _refuse(
                 path,
@@ -260,13 +260,13 @@ def _sysctls(view: View) -> Iterator[Problem]:
             )
 
 
-def _addresses(view: View) -> Iterator[Problem]:
+def _addresses(config: EffectiveConfig) -> Iterator[Problem]:
     # An address that Go cannot parse is dropped without an error: DNS entries vanish, a server listens on every
     # interface.
     named: list[tuple[paths.Path, str]] = [
-        (("clusterDNS", position), value) for position, value in enumerate(view.texts("clusterDNS"))
+        (("clusterDNS", position), value) for position, value in enumerate(config.texts("clusterDNS"))
     ]
-    named += [((field,), view.text(field)) for field in ("address", "healthzBindAddress") if view.text(field)]
+    named += [((field,), config.text(field)) for field in ("address", "healthzBindAddress") if config.text(field)]
     for path, value in named:
         try:
             ipaddress.ip_address(value)

@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import document, model, page
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import model, report_document
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import Event
-from tests.support.played_rollout import DIFFERS, Played, example
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 
 
 def rollout(*found: Event) -> model.Rollout:
@@ -58,7 +56,12 @@ FAILS = Event("failed", "n1", "a flag wins", "differs")
         ([PLAN, BATCH, FAILS, Event("reverted", "n1")], "reverted", "reverted", "failed"),
         ([PLAN, BATCH, FAILS, Event("verified", "n1")], "reverted", "reverted", "failed"),
         ([PLAN, BATCH, FAILS, Event("switched", "n1"), Event("restarted", "n1")], "failed", "failed", "failed"),
-        ([PLAN, BATCH, FAILS, Event("reverted", "n1"), Event("not_reverted", "n1", "not yet")], "failed", "failed", "failed"),
+        (
+            [PLAN, BATCH, FAILS, Event("reverted", "n1"), Event("not_reverted", "n1", "not yet")],
+            "failed",
+            "failed",
+            "failed",
+        ),
         ([PLAN, BATCH, Event("drained", "n1"), Event("restored", "n1")], "running", "unfinished", "failed"),
         ([PLAN, BATCH, Event("reverted", "n1")], "done", "done", "done"),
         ([PLAN, Event("refused", message="no")], "waiting", "untouched", "refused"),
@@ -121,7 +124,7 @@ def test_a_way_back_shows_where_nodes_go_and_nobody_claims_to_know_fields() -> N
         )
     )
     made.end(110)
-    words = page.make(document.make(made))
+    words = page.make(report_document.make(made))
     assert [(entry["text"], entry["nodes"]) for entry in made.changes] == [(way["text"], 2), ("", 1)]
     assert "kube-system/b -&gt; kube-system/a" in words and "No field changes" not in words and "who?" in words
     assert "Nothing was changed" in words
@@ -158,43 +161,3 @@ def test_interrupted_is_not_done() -> None:
     made = rollout(PLAN, BATCH)
     made.end(110, "interrupted")
     assert made.outcome == "interrupted"
-
-
-def test_nodes_with_the_same_to_do_share_an_entry() -> None:
-    report = document.make(example(100))
-    assert [entry["nodes"] for entry in report["changes"]] == [82, 16]
-    assert report["summary"] == {"nodes": 100, "batches": 11, "failed": 2, "reverted": 2, "done": 94, "unchanged": 2}
-    assert [node["state"] for node in report["nodes"][:5]] == ["failed", "failed", "reverted", "reverted", "done"]
-
-
-def test_the_report_is_plain_and_has_no_configuration() -> None:
-    played = Played(3, {"worker-0001.example.com": DIFFERS})
-    report = json.loads(json.dumps(document.make(played.rollout)))
-    assert report["outcome"] == "running" and report["ended"] >= report["started"]
-    assert "nodefs.inodesFree" not in json.dumps(report), "a field that does not change"
-
-
-def test_failures_that_differ_in_the_name_only_are_one_card() -> None:
-    names = [f"n{number}" for number in range(1, 31)]
-    made = Played(30, {name: ("differs", f"Node {name}: a flag wins") for name in names}, names).rollout
-    made.end(made.ended)
-    words = page.make(document.make(made))
-    assert words.count('<article class="card bad">') == 1
-    assert "18 more" in words
-
-
-@pytest.mark.parametrize(
-    "evil", ["</script><script>x()</script>", "<!--<script>", "<b>", "&lt;", '" onclick="x()', "{{data}}", "\\u003c"]
-)
-def test_text_from_outside_never_is_markup(evil: str) -> None:
-    made = Played(3, {evil: (evil, evil)}, [evil, "n2", "n3"]).rollout
-    made.group = evil
-    made.end(made.ended)
-    plain, odd = (
-        page.make(document.make(one)) for one in (Played(3, {"n1": ("n1", "n1")}, ["n1", "n2", "n3"]).rollout, made)
-    )
-    assert odd.count("<script") == plain.count("<script") and odd.count("</script") == plain.count("</script")
-    assert odd.count("<!--") == plain.count("<!--")
-    assert "<b>&" not in odd and "onclick=" not in odd.replace("&quot; onclick=", "").replace('\\" onclick=', "")
-    data = json.loads(odd.partition('id="data">')[2].partition("</script>")[0])
-    assert evil in [row[0] for row in data["nodes"]]

@@ -7,32 +7,18 @@ from __future__ import annotations
 
 import io
 import json
-import re
-import stat
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import files, model, text
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import Event
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import (
     BETWEEN_REPORTS,
     Recorder,
     Settings,
 )
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.status import ERASE, StatusLine
-
-
-class Terminal(io.StringIO):
-    """A terminal that shows what is left after everything that was erased."""
-
-    def isatty(self) -> bool:
-        """It is one."""
-        return True
-
-    def screen(self) -> list[str]:
-        """Lines as a person sees them."""
-        return [line.rpartition(ERASE)[2] for line in self.getvalue().split("\n")]
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.status_line import ERASE
+from tests.support.terminal import Terminal
 
 
 class Run:
@@ -127,34 +113,6 @@ def test_a_report_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     assert "name another file" in run.warned[0]
 
 
-def test_files_are_whole_and_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files.write(str(tmp_path / "r"), "old")
-    with monkeypatch.context() as patch, pytest.raises(OSError):
-        patch.setattr(files.os, "replace", lambda *_paths: (dummy for dummy in ()).throw(OSError("no")))
-        files.write(str(tmp_path / "r"), "new")
-    assert (tmp_path / "r").read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["r"]
-    assert stat.S_IMODE((tmp_path / "r").stat().st_mode) & 0o600 == 0o600
-
-
-def test_the_line_never_runs_into_other_output() -> None:
-    terminal = Terminal()
-    line = StatusLine(terminal)
-    for number in range(3):
-        line.show(f"a long status line {number}")
-        terminal.write(f"ok {number}\n")
-    line.show("at the bottom")
-    assert terminal.screen() == ["ok 0", "ok 1", "ok 2", "at the bottom"]
-    terminal.write("Are you sure? ")
-    line.show("not now")
-    assert terminal.screen()[-1] == "Are you sure? "
-    terminal.write("\n")
-    line.show("again")
-    line.close()
-    terminal.write("free\n")
-    assert terminal.screen()[-2:] == ["free", ""]
-
-
 @pytest.mark.parametrize(
     ("live", "terminal", "drawn"),
     [("auto", True, True), ("auto", False, False), ("never", True, False), ("always", False, True)],
@@ -166,26 +124,3 @@ def test_who_gets_a_line(tmp_path: Path, live: str, terminal: bool, drawn: bool)
     assert bool(stream.getvalue()) == drawn
     run.recorder.end()
     assert stream.getvalue().rpartition(ERASE)[2] == ""
-
-
-@pytest.mark.parametrize("width", [20, 40, 79, 200])
-def test_the_bar_fits(width: int) -> None:
-    rollout = model.Rollout(0)
-    rollout.apply(PLAN, 1)
-    rollout.apply(Event("batch", detail=["n1", "n2"]), 2)
-    rollout.apply(Event("failed", "n1", "x"), 3)
-    line = text.progress_bar(rollout, "Wait until\nthe kubelets are there", 3, 4, width)
-    assert len(line) <= width and "\n" not in line
-    if width == 200:
-        assert re.match(
-            r"\[#{5}-{23}\] 1 of 5 nodes \| 1 failed \| batch 1 \(2 nodes\) \| Wait until the kubelets are there, since \d\d:\d\d:\d\d$",
-            line,
-        )
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599, "59 min 59 s"), (11400, "3 h 10 min")],
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert text.duration(seconds) == words

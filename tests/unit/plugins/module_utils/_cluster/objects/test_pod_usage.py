@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes, pod_usage
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import Load, Observed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import NodeUsage, Observed
 from tests.support.calls import NODES, Call, Calls
 from tests.support.objects import items, node, workload
 
@@ -49,14 +49,14 @@ USAGE = {
 }
 
 
-def _read(*calls: Call) -> Load:
+def _read(*calls: Call) -> NodeUsage:
     shown = node()
     shown["status"]["capacity"] = {"cpu": "4", "memory": "8Gi"}
     with Calls(*calls) as session:
         return pod_usage.read(session, nodes.trim(shown))
 
 
-def _parse(stats: dict[str, t.Any]) -> Load:
+def _parse(stats: dict[str, t.Any]) -> NodeUsage:
     return pod_usage.parse({}, [workload("a")], {**SUMMARY, **stats})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import View
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import allocatable
 
 GI = 2**30
@@ -16,7 +16,9 @@ CAPACITY = {"cpu": Fraction(4), "memory": Fraction(8 * GI), "ephemeral-storage":
 
 
 def _room(capacity: dict[str, Fraction] | None = None, **config: Any) -> dict[str, Fraction]:
-    return allocatable.allocatable(View({"evictionHard": {}, **config}, 20), CAPACITY if capacity is None else capacity)
+    return allocatable.allocatable(
+        EffectiveConfig({"evictionHard": {}, **config}, 20), CAPACITY if capacity is None else capacity
+    )
 
 
 def test_what_is_reserved_and_the_hard_thresholds_are_not_for_pods() -> None:
@@ -31,7 +33,7 @@ def test_what_is_reserved_and_the_hard_thresholds_are_not_for_pods() -> None:
 
 
 def test_defaults_count() -> None:
-    assert allocatable.allocatable(View({}, 20), CAPACITY)["memory"] == 8 * GI - 100 * 2**20
+    assert allocatable.allocatable(EffectiveConfig({}, 20), CAPACITY)["memory"] == 8 * GI - 100 * 2**20
 
 
 def test_huge_pages_are_taken_from_memory_and_nothing_goes_below_zero() -> None:

@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import Load, Observed, Pod
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import (
+    NodeUsage,
+    Observed,
+    Pod,
+)
 
 from .. import kubelet_model as model
 
@@ -30,7 +34,7 @@ def _pod(name: str, used: int = 1, **fields: Any) -> Pod:
 
 
 HALF = Observed(Fraction(50 * GI), Fraction(100 * GI))
-LOAD = Load(
+LOAD = NodeUsage(
     {"cpu": Fraction(4), "memory": Fraction(8 * GI), "ephemeral-storage": Fraction(100 * GI)},
     (_pod("p1"), _pod("p2"), _pod("p3")),
     {
@@ -41,14 +45,16 @@ LOAD = Load(
     },
     Fraction(3 * GI),
 )
-UNREAD = Load(LOAD.capacity, LOAD.pods, unread="its kubelet does not answer")
+UNREAD = NodeUsage(LOAD.capacity, LOAD.pods, unread="its kubelet does not answer")
 
 
-def _forecast(old: dict[str, Any], new: dict[str, Any], load: Load = LOAD, changes: Any = ()) -> dict[str, list[Any]]:
+def _forecast(
+    old: dict[str, Any], new: dict[str, Any], load: NodeUsage = LOAD, changes: Any = ()
+) -> dict[str, list[Any]]:
     return pod_forecast.forecast(pod_forecast.Change(old, new, changes), load)
 
 
-def _names(old: dict[str, Any], new: dict[str, Any], load: Load = LOAD) -> dict[str, list[Any]]:
+def _names(old: dict[str, Any], new: dict[str, Any], load: NodeUsage = LOAD) -> dict[str, list[Any]]:
     return {
         kind: [row["pod"] for row in rows]
         for kind, rows in _forecast(old, new, load).items()
@@ -178,12 +184,12 @@ EXCLUSIVE: dict[str, Any] = {"qos": "Guaranteed", "whole_cpus": True}
 def test_what_only_the_node_knows(
     old: dict[str, Any], new: dict[str, Any], fields: dict[str, Any], word: str | None
 ) -> None:
-    rows = _forecast(old, new, Load(LOAD.capacity, (_pod("p1", **fields),), LOAD.signals))["unknown"]
+    rows = _forecast(old, new, NodeUsage(LOAD.capacity, (_pod("p1", **fields),), LOAD.signals))["unknown"]
     assert [row["reason"][: len(word or "")] for row in rows] == ([word] if word else [])
 
 
 def test_a_pod_that_is_refused_for_sure_is_not_unknown() -> None:
-    load = Load(LOAD.capacity, (_pod("p1", **EXCLUSIVE),), LOAD.signals)
+    load = NodeUsage(LOAD.capacity, (_pod("p1", **EXCLUSIVE),), LOAD.signals)
     assert _names({}, {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "3500m"}}, load) == {"refused": ["p1"]}
 
 
@@ -230,12 +236,12 @@ PODS = st.lists(
 )
 
 
-def _load(rows: list[Any]) -> Load:
+def _load(rows: list[Any]) -> NodeUsage:
     pods = tuple(
         _pod(f"p{number}", used, priority=priority, qos=qos, whole_cpus=whole)
         for number, (used, priority, qos, whole) in enumerate(rows)
     )
-    return Load(LOAD.capacity, pods, LOAD.signals, LOAD.pods_memory)
+    return NodeUsage(LOAD.capacity, pods, LOAD.signals, LOAD.pods_memory)
 
 
 @given(CONFIGS, PODS)

@@ -11,9 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import View
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pressure
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import Load, Observed, Pod
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import (
+    NodeUsage,
+    Observed,
+    Pod,
+)
 
 GI = 2**30
 OFF: dict[str, Any] = {"evictionHard": {}, "enforceNodeAllocatable": []}
@@ -32,8 +36,8 @@ def _pod(name: str, used: float | None = 0, asked: float = 0, signal: str = "mem
 
 def _load(
     *pods: Pod, available: float = 2, capacity: float = 8, signal: str = "memory.available", **fields: Any
-) -> Load:
-    return Load(
+) -> NodeUsage:
+    return NodeUsage(
         {"memory": Fraction(8 * GI)},
         pods,
         {signal: Observed(Fraction(int(available * GI)), Fraction(int(capacity * GI)))},
@@ -41,11 +45,11 @@ def _load(
     )
 
 
-def _gone(load: Load, **config: Any) -> list[str]:
-    return [name for _namespace, name in pressure.pressure(View({**OFF, **config}, 20), load).evicted]
+def _gone(load: NodeUsage, **config: Any) -> list[str]:
+    return [name for _namespace, name in pressure.pressure(EffectiveConfig({**OFF, **config}, 20), load).evicted]
 
 
-def _hard(value: str, load: Load, signal: str = "memory.available", **config: Any) -> list[str]:
+def _hard(value: str, load: NodeUsage, signal: str = "memory.available", **config: Any) -> list[str]:
     return _gone(load, evictionHard={signal: value}, **config)
 
 
@@ -99,7 +103,7 @@ def test_processes_are_ranked_by_priority_and_number_alone() -> None:
 
 def test_critical_and_static_pods_stay() -> None:
     load = _load(_pod("a", 3, static=True), _pod("b", 3, priority=2_000_000_000), _pod("c", 1, priority=1_999_999_999))
-    found = pressure.pressure(View({**OFF, "evictionHard": {"memory.available": "4Gi"}}, 20), load)
+    found = pressure.pressure(EffectiveConfig({**OFF, "evictionHard": {"memory.available": "4Gi"}}, 20), load)
     assert [name for _namespace, name in found.evicted] == ["c"]
     assert found.unmet == [
         "evictionHard memory.available 4Gi: not enough is freed by evicting every pod that may be evicted; the node would keep "
@@ -109,7 +113,9 @@ def test_critical_and_static_pods_stay() -> None:
 
 def test_enough_is_not_told_as_unmet() -> None:
     assert (
-        pressure.pressure(View({**OFF, "evictionHard": {"memory.available": "3Gi"}}, 20), _load(_pod("a", 1))).unmet
+        pressure.pressure(
+            EffectiveConfig({**OFF, "evictionHard": {"memory.available": "3Gi"}}, 20), _load(_pod("a", 1))
+        ).unmet
         == []
     )
 
@@ -120,7 +126,7 @@ def test_reasons() -> None:
         {"evictionSoft": {"memory.available": "4Gi"}, "evictionSoftGracePeriod": {"memory.available": "1m30s"}},
     ]
     hard, soft = (
-        pressure.pressure(View({**OFF, **config}, 20), _load(_pod("a", 3))).evicted["default", "a"][0]
+        pressure.pressure(EffectiveConfig({**OFF, **config}, 20), _load(_pod("a", 3))).evicted["default", "a"][0]
         for config in given
     )
     assert (hard.reason, hard.detail) == (
@@ -143,7 +149,7 @@ def test_reasons() -> None:
 )
 def test_disks(signal: str, value: str, text: str) -> None:
     load = _load(_pod("a", 3, signal=signal), signal=signal)
-    [[cause]] = pressure.pressure(View({**OFF, "evictionHard": {signal: value}}, 20), load).evicted.values()
+    [[cause]] = pressure.pressure(EffectiveConfig({**OFF, "evictionHard": {signal: value}}, 20), load).evicted.values()
     assert (
         cause.reason
         == f"evictionHard {signal} {value} is more than is available, unless deleting unused images and dead containers frees enough"
@@ -174,7 +180,9 @@ def test_what_pods_may_use_together() -> None:
 
 
 def test_signals_that_nobody_tells() -> None:
-    found = pressure.pressure(View({**OFF, "evictionHard": {"pid.available": "5%"}}, 20), _load(_pod("a", 3)))
+    found = pressure.pressure(
+        EffectiveConfig({**OFF, "evictionHard": {"pid.available": "5%"}}, 20), _load(_pod("a", 3))
+    )
     assert (found.evicted, found.unseen) == (
         {},
         ["evictionHard pid.available 5%: the kubelet's statistics do not tell this signal"],

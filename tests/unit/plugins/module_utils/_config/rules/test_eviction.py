@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import View
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import eviction
 
 
 def _one(field: str, signal: str, value: str, minor: int = 20) -> tuple[str, str]:
-    [problem] = eviction.check(View({field: {signal: value}}, minor))
+    [problem] = eviction.check(EffectiveConfig({field: {signal: value}}, minor))
     return problem.message, problem.remedy
 
 
@@ -44,7 +44,7 @@ def test_signals() -> None:
     )
     assert _one("evictionHard", "nodefs.inodesfree", "5%")[1] == "Write nodefs.inodesFree."
     assert "containerfs.available" in _one("evictionHard", "containerfs.available", "5%")[0]
-    assert list(eviction.check(View({"evictionHard": {"containerfs.available": "5%"}}, 29))) == []
+    assert list(eviction.check(EffectiveConfig({"evictionHard": {"containerfs.available": "5%"}}, 29))) == []
 
 
 def test_an_operator_in_the_value_is_taken_off_in_the_remedy() -> None:
@@ -62,9 +62,9 @@ def test_soft_thresholds_need_a_grace_period() -> None:
         "evictionSoft": {"memory.available": "1Gi"},
         "evictionSoftGracePeriod": {"memory.available": "1m30s", "nodefs.available": "1m"},
     }
-    assert list(eviction.check(View(good, 20))) == []
+    assert list(eviction.check(EffectiveConfig(good, 20))) == []
 
 
 @pytest.mark.parametrize("value", ["0%", "100%", "5%", "0.5%", "1e1%", "100Mi", "1.5Gi", "12345"])
 def test_thresholds_a_kubelet_takes(value: str) -> None:
-    assert list(eviction.check(View({"evictionHard": {"memory.available": value}}, 20))) == []
+    assert list(eviction.check(EffectiveConfig({"evictionHard": {"memory.available": value}}, 20))) == []

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import View
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import fatal
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
 
 
 @pytest.mark.parametrize("minor", [12, 20, 25, 36])
 def test_defaults_are_not_fatal(minor: int) -> None:
-    assert list(fatal.check(View(compare.with_defaults({}), minor))) == []
-    assert list(fatal.check(View({}, minor))) == []
+    assert list(fatal.check(EffectiveConfig(compare.with_defaults({}), minor))) == []
+    assert list(fatal.check(EffectiveConfig({}, minor))) == []
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_defaults_are_not_fatal(minor: int) -> None:
     ],
 )
 def test_fatal_values_are_refused(config: dict[str, Any], rule: str, path: str, message: str) -> None:
-    [problem] = fatal.check(View(config, 20))
+    [problem] = fatal.check(EffectiveConfig(config, 20))
     assert (problem.severity, problem.rule, problem.path) == (REFUSAL, rule, path)
     assert message in problem.message
     assert problem.remedy
@@ -103,4 +103,4 @@ def test_fatal_values_are_refused(config: dict[str, Any], rule: str, path: str, 
     ],
 )
 def test_what_a_kubelet_survives(config: dict[str, Any], minor: int) -> None:
-    assert list(fatal.check(View(config, minor))) == []
+    assert list(fatal.check(EffectiveConfig(config, minor))) == []

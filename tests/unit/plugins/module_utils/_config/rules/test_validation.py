@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import View
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import rules
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import WARNING
 
 IC = "invalid configuration: "
 
 
 def _messages(config: dict[str, Any], minor: int = 20) -> list[str]:
-    return [problem.message for problem in rules.check(View(config, minor))]
+    return [problem.message for problem in validation.check(EffectiveConfig(config, minor))]
 
 
 @pytest.mark.parametrize("minor", [12, 17, 20, 21, 27, 36])
@@ -123,7 +123,7 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
     ],
 )
 def test_a_broken_rule_is_told_in_the_kubelets_words(config: dict[str, Any], message: str) -> None:
-    [problem] = rules.check(View(config, 20))
+    [problem] = validation.check(EffectiveConfig(config, 20))
     assert problem.message == message
     assert problem.severity == WARNING
     assert problem.remedy

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Callable, Iterator, NamedTuple, Tuple
 
-from ..fields.effective_config import View
+from ..fields.effective_config import EffectiveConfig
 from ..values import duration
 from .problem import WARNING, Problem
 
@@ -28,14 +28,14 @@ class Rule(NamedTuple):
     name: str
     since: int
     until: int
-    find: Callable[[View], Iterator[Finding]]
+    find: Callable[[EffectiveConfig], Iterator[Finding]]
 
 
-def check(view: View) -> Iterator[Problem]:
+def check(config: EffectiveConfig) -> Iterator[Problem]:
     """Yield a warning for every rule that the configuration breaks."""
     for rule in _RULES:
-        if rule.since <= view.minor <= rule.until:
-            for path, message, remedy in rule.find(view):
+        if rule.since <= config.minor <= rule.until:
+            for path, message, remedy in rule.find(config):
                 yield Problem(WARNING, path, message, remedy, rule.name)
 
 
@@ -78,22 +78,22 @@ _NOT_NEGATIVE = {
 }
 
 
-def _ranges(view: View) -> Iterator[Finding]:
+def _ranges(config: EffectiveConfig) -> Iterator[Finding]:
     for path, low, high, message in _RANGES:
-        value = view.number(path)
+        value = config.number(path)
         if value is not None and not low <= value <= high:
             yield path, _IC + message.format(value), f"Give a number from {low} to {high}."
 
 
-def _not_negative(view: View) -> Iterator[Finding]:
+def _not_negative(config: EffectiveConfig) -> Iterator[Finding]:
     for path, flag in _NOT_NEGATIVE.items():
-        value = view.number(path)
+        value = config.number(path)
         if value is not None and value < 0:
             yield path, f"{_IC}{path} (--{flag}) {value} must not be a negative number", "Give 0 or more."
 
 
-def _lease(view: View) -> Iterator[Finding]:
-    value = view.number("nodeLeaseDurationSeconds")
+def _lease(config: EffectiveConfig) -> Iterator[Finding]:
+    value = config.number("nodeLeaseDurationSeconds")
     if value is not None and value < 0:
         yield (
             "nodeLeaseDurationSeconds",
@@ -102,8 +102,8 @@ def _lease(view: View) -> Iterator[Finding]:
         )
 
 
-def _image_thresholds(view: View) -> Iterator[Finding]:
-    low, high = view.number("imageGCLowThresholdPercent"), view.number("imageGCHighThresholdPercent")
+def _image_thresholds(config: EffectiveConfig) -> Iterator[Finding]:
+    low, high = config.number("imageGCLowThresholdPercent"), config.number("imageGCHighThresholdPercent")
     if low is not None and high is not None and low >= high:
         yield (
             "imageGCLowThresholdPercent",
@@ -113,8 +113,8 @@ def _image_thresholds(view: View) -> Iterator[Finding]:
         )
 
 
-def _status_images(view: View) -> Iterator[Finding]:
-    value = view.number("nodeStatusMaxImages")
+def _status_images(config: EffectiveConfig) -> Iterator[Finding]:
+    value = config.number("nodeStatusMaxImages")
     if value is not None and value < -1:
         yield (
             "nodeStatusMaxImages",
@@ -123,8 +123,8 @@ def _status_images(view: View) -> Iterator[Finding]:
         )
 
 
-def _allocatable_needs_qos(view: View) -> Iterator[Finding]:
-    if view.truth("cgroupsPerQOS") is False and view.texts("enforceNodeAllocatable"):
+def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
+    if config.truth("cgroupsPerQOS") is False and config.texts("enforceNodeAllocatable"):
         yield (
             "enforceNodeAllocatable",
             f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
@@ -132,10 +132,10 @@ def _allocatable_needs_qos(view: View) -> Iterator[Finding]:
         )
 
 
-def _allocatable_values(view: View) -> Iterator[Finding]:
-    path, named = "enforceNodeAllocatable", view.texts("enforceNodeAllocatable")
+def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
+    path, named = "enforceNodeAllocatable", config.texts("enforceNodeAllocatable")
     allowed = ["pods", "system-reserved", "kube-reserved", "none"]
-    if view.minor >= 32:
+    if config.minor >= 32:
         allowed += ["system-reserved-compressible", "kube-reserved-compressible"]
     for value in named:
         if value not in allowed:
@@ -152,7 +152,7 @@ def _allocatable_values(view: View) -> Iterator[Finding]:
             "Keep [none] alone, or remove none.",
         )
     for value, cgroup in (("system-reserved", "systemReservedCgroup"), ("kube-reserved", "kubeReservedCgroup")):
-        if value in named and not view.text(cgroup):
+        if value in named and not config.text(cgroup):
             yield (
                 path,
                 f"{_IC}{cgroup} (--{value}-cgroup) must be specified when '{value}' contained in enforceNodeAllocatable (--enforce-node-allocatable)",
@@ -160,8 +160,8 @@ def _allocatable_values(view: View) -> Iterator[Finding]:
             )
 
 
-def _system_cgroups(view: View) -> Iterator[Finding]:
-    if view.text("systemCgroups") and not view.text("cgroupRoot"):
+def _system_cgroups(config: EffectiveConfig) -> Iterator[Finding]:
+    if config.text("systemCgroups") and not config.text("cgroupRoot"):
         yield (
             "systemCgroups",
             f"{_IC}systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified",
@@ -169,11 +169,11 @@ def _system_cgroups(view: View) -> Iterator[Finding]:
         )
 
 
-def _cfs_period(view: View) -> Iterator[Finding]:
-    period, path = view.nanoseconds("cpuCFSQuotaPeriod"), "cpuCFSQuotaPeriod"
+def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
+    period, path = config.nanoseconds("cpuCFSQuotaPeriod"), "cpuCFSQuotaPeriod"
     if period is None or period == 100 * 10**6:
         return
-    if not view.gate("CustomCPUCFSQuotaPeriod"):
+    if not config.gate("CustomCPUCFSQuotaPeriod"):
         yield (
             path,
             f"{_IC}cpuCFSQuotaPeriod {{{duration.format(period)}}} requires feature gate CustomCPUCFSQuotaPeriod",
@@ -187,8 +187,8 @@ def _cfs_period(view: View) -> Iterator[Finding]:
         )
 
 
-def _server_certificate(view: View) -> Iterator[Finding]:
-    if view.truth("serverTLSBootstrap") and not view.gate("RotateKubeletServerCertificate"):
+def _server_certificate(config: EffectiveConfig) -> Iterator[Finding]:
+    if config.truth("serverTLSBootstrap") and not config.gate("RotateKubeletServerCertificate"):
         yield (
             "serverTLSBootstrap",
             f"{_IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate",
@@ -196,10 +196,10 @@ def _server_certificate(view: View) -> Iterator[Finding]:
         )
 
 
-def _topology_gate(view: View) -> Iterator[Finding]:
+def _topology_gate(config: EffectiveConfig) -> Iterator[Finding]:
     for path, plain in (("topologyManagerPolicy", "none"), ("topologyManagerScope", "container")):
-        value = view.text(path)
-        if value not in ("", plain) and not view.gate("TopologyManager"):
+        value = config.text(path)
+        if value not in ("", plain) and not config.gate("TopologyManager"):
             yield (
                 path,
                 f"{_IC}{path} {value} requires feature gate TopologyManager",
@@ -207,20 +207,20 @@ def _topology_gate(view: View) -> Iterator[Finding]:
             )
 
 
-def _topology_values(view: View) -> Iterator[Finding]:
+def _topology_values(config: EffectiveConfig) -> Iterator[Finding]:
     for path, allowed in (
         ("topologyManagerPolicy", ("none", "best-effort", "restricted", "single-numa-node")),
         ("topologyManagerScope", ("container", "pod")),
     ):
-        value = view.text(path)
+        value = config.text(path)
         if value and value not in allowed:
             yield path, f"{_IC}{path} non-allowable value: {value}", f"Use one of {', '.join(allowed)}."
 
 
-def _shutdown(view: View) -> Iterator[Finding]:
+def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     path = "shutdownGracePeriod"
-    total, critical = view.nanoseconds(path) or 0, view.nanoseconds("shutdownGracePeriodCriticalPods") or 0
-    if not view.gate("GracefulNodeShutdown"):
+    total, critical = config.nanoseconds(path) or 0, config.nanoseconds("shutdownGracePeriodCriticalPods") or 0
+    if not config.gate("GracefulNodeShutdown"):
         if total > 0 or critical > 0:
             yield (
                 path,
@@ -248,8 +248,8 @@ def _shutdown(view: View) -> Iterator[Finding]:
             )
 
 
-def _hairpin(view: View) -> Iterator[Finding]:
-    value = view.text("hairpinMode")
+def _hairpin(config: EffectiveConfig) -> Iterator[Finding]:
+    value = config.text("hairpinMode")
     if value not in ("", "none", "hairpin-veth", "promiscuous-bridge"):
         yield (
             "hairpinMode",
@@ -259,11 +259,11 @@ def _hairpin(view: View) -> Iterator[Finding]:
         )
 
 
-def _reserved_cpus(view: View) -> Iterator[Finding]:
-    path, value = "reservedSystemCPUs", view.text("reservedSystemCPUs")
+def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "reservedSystemCPUs", config.text("reservedSystemCPUs")
     if not value:
         return
-    if view.text("systemReservedCgroup") or view.text("kubeReservedCgroup"):
+    if config.text("systemReservedCgroup") or config.text("kubeReservedCgroup"):
         yield (
             path,
             "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) "
@@ -278,8 +278,8 @@ def _reserved_cpus(view: View) -> Iterator[Finding]:
         )
 
 
-def _hidden_metrics(view: View) -> Iterator[Finding]:
-    value, previous = view.text("showHiddenMetricsForVersion"), f"1.{view.minor - 1}"
+def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
+    value, previous = config.text("showHiddenMetricsForVersion"), f"1.{config.minor - 1}"
     if value not in ("", previous):
         yield (
             "showHiddenMetricsForVersion",
@@ -288,8 +288,8 @@ def _hidden_metrics(view: View) -> Iterator[Finding]:
         )
 
 
-def _log_format(view: View) -> Iterator[Finding]:
-    value = view.text("logging.format")
+def _log_format(config: EffectiveConfig) -> Iterator[Finding]:
+    value = config.text("logging.format")
     if value not in ("", "text", "json"):
         yield "logging.format", f"unsupported log format: {value}", "Use text or json."
 

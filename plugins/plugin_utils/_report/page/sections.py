@@ -10,7 +10,7 @@ import re
 import typing as t
 from html import escape
 
-from . import model, text
+from .. import model, report_text
 
 OUTCOMES = {
     "done": ("good", "Done", "Every node that was to change runs what it was given."),
@@ -68,9 +68,9 @@ def make(report: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 def _facts(report: t.Mapping[str, t.Any]) -> str:
     facts = [
-        text.count(report["summary"]["nodes"], "node"),
+        report_text.count(report["summary"]["nodes"], "node"),
         f"{report['summary']['batches']:,} batch{'' if report['summary']['batches'] == 1 else 'es'}",
-        f"took {text.duration(report['seconds'])}",
+        f"took {report_text.duration(report['seconds'])}",
     ]
     began = f'<time datetime="{escape(report["started"])}">{escape(report["started"].replace("T", " ").replace("Z", " UTC"))}</time>'
     return " · ".join([began, *map(escape, facts)])
@@ -129,13 +129,13 @@ def _card(nodes: list[t.Mapping[str, t.Any]]) -> str:
         names += f"<details><summary>{len(nodes) - MOST_NAMES:,} more</summary>{''.join(_name(node['name']) for node in rest)}</details>"
     back = sum(node["state"] == model.REVERTED for node in nodes)
     went = (
-        f'<p class="quiet">{back:,} of {text.count(len(nodes), "node")} went back to the former configuration.</p>'
+        f'<p class="quiet">{back:,} of {report_text.count(len(nodes), "node")} went back to the former configuration.</p>'
         if back
         else ""
     )
     remedy = f'<p class="remedy"><b>Remedy</b> {escape(first["remedy"])}</p>' if first["remedy"] else ""
     return (
-        f'<article class="card bad"><h3><span class="chip s-{escape(first["state"])}">{escape(state)}</span> {text.count(len(nodes), "node")}</h3>'
+        f'<article class="card bad"><h3><span class="chip s-{escape(first["state"])}">{escape(state)}</span> {report_text.count(len(nodes), "node")}</h3>'
         f'<p class="cause">{escape(first["cause"])}</p>{remedy}{went}<div class="names">{names}</div></article>'
     )
 
@@ -187,7 +187,7 @@ def _change(entry: t.Mapping[str, t.Any], shown: bool) -> str:
         for row in entry["problems"]
         if isinstance(row, dict)
     )
-    head = f'{text.count(entry["nodes"], "node")} {_effect(entry)} <code class="quiet">{named}</code>'
+    head = f'{report_text.count(entry["nodes"], "node")} {_effect(entry)} <code class="quiet">{named}</code>'
     return (
         f'<details class="plan"{" open" if shown else ""}><summary>{head}</summary>{table}'
         f"{f'<ul>{problems}</ul>' if problems else ''}</details>"
@@ -212,8 +212,8 @@ def _value(value: t.Any) -> str:
 def _batches(report: t.Mapping[str, t.Any]) -> str:
     rows = "".join(
         f'<tr><th scope="row">{batch["number"]}</th><td>{batch["nodes"]:,}</td><td>{batch.get(model.DONE, 0):,}</td>'
-        f"<td{' class=worst' if _bad(batch) else ''}>{_bad(batch):,}</td><td>{escape(text.duration(batch['at']))}</td>"
-        f"<td>{escape(text.duration(batch['seconds']))}</td></tr>"
+        f"<td{' class=worst' if _bad(batch) else ''}>{_bad(batch):,}</td><td>{escape(report_text.duration(batch['at']))}</td>"
+        f"<td>{escape(report_text.duration(batch['seconds']))}</td></tr>"
         for batch in report["batches"]
     )
     if not rows:

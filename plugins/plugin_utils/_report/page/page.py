@@ -13,18 +13,19 @@ import pathlib
 import re
 import typing as t
 
-from . import events, files, model, sections
+from .. import events, model, report_files
+from . import sections
 
 _HERE = pathlib.Path(__file__).parent
 
 
 def write(path: str, report: t.Mapping[str, t.Any]) -> None:
     """Write the HTML report. Raises OSError when the folder cannot be written to."""
-    files.write(path, make(report))
+    report_files.write(path, make(report))
 
 
 def make(report: t.Mapping[str, t.Any]) -> str:
-    """Return the page for a report as document.make returns it."""
+    """Return the page for a report as report_document.make returns it."""
     template, style, script = _parts()
     parts = {
         "policy": _policy(style, script),

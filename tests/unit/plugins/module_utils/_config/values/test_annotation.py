@@ -1,0 +1,21 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+
+
+def test_equal_states_are_equal_texts() -> None:
+    one, other = {"time": "t", "active": {"name": "\u00e9"}}, {"active": {"name": "\u00e9"}, "time": "t"}
+    assert annotation.text(one) == annotation.text(other) == '{"active":{"name":"\u00e9"},"time":"t"}'
+    assert annotation.parse(annotation.text(one)) == one
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [(None, None), ("", {}), ("{", {}), ("[1]", {}), ("3", {}), ('{"a": 1}', {"a": 1})]
+)
+def test_an_unreadable_annotation_is_an_empty_mapping(value: str | None, found: dict[str, int] | None) -> None:
+    assert annotation.parse(value) == found

@@ -1,0 +1,32 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The HTML report as text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
+from tests.support.played_rollout import Played
+
+
+@pytest.mark.parametrize(
+    "evil", ["</script><script>x()</script>", "<!--<script>", "<b>", "&lt;", '" onclick="x()', "{{data}}", "\\u003c"]
+)
+def test_text_from_outside_never_is_markup(evil: str) -> None:
+    made = Played(3, {evil: (evil, evil)}, [evil, "n2", "n3"]).rollout
+    made.group = evil
+    made.end(made.ended)
+    plain, odd = (
+        page.make(report_document.make(one))
+        for one in (Played(3, {"n1": ("n1", "n1")}, ["n1", "n2", "n3"]).rollout, made)
+    )
+    assert odd.count("<script") == plain.count("<script") and odd.count("</script") == plain.count("</script")
+    assert odd.count("<!--") == plain.count("<!--")
+    assert "<b>&" not in odd and "onclick=" not in odd.replace("&quot; onclick=", "").replace('\\" onclick=', "")
+    data = json.loads(odd.partition('id="data">')[2].partition("</script>")[0])
+    assert evil in [row[0] for row in data["nodes"]]
