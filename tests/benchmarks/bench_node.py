@@ -44,7 +44,7 @@ NOISE = 1.5
 
 RESTART = """
 import subprocess, time
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node import health
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
 
 def restart(ready):
     begun = time.monotonic()
@@ -56,7 +56,7 @@ def restart(ready):
 PREFLIGHT = """
 import time
 begun = time.monotonic()
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 with open("/var/lib/kubelet/config.yaml") as stream:
     said = preflight.look("kubelet.service", stream.read())
 print(json.dumps([time.monotonic() - begun, said["check"]["verdict"]]))

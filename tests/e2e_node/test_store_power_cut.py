@@ -185,7 +185,7 @@ def test_store_and_kubelet_read_each_other(lab: Lab, node: LabNode) -> None:
         read = python(
             node,
             f"""
-from {PACKAGE.replace("/", ".")}._node import meta
+from {PACKAGE.replace("/", ".")}._node.store import meta
 native, ours = Store({NATIVE!r}), Store(STORE)
 data = {{key: value.decode() for key, value in native.data(native.assigned()).items()}}
 ours.remember_local({{"/var/lib/kubelet/config.yaml": take("/var/lib/kubelet/config.yaml")}}, "/var/lib/kubelet/config.yaml")
