@@ -480,11 +480,11 @@ def release(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def screenshots(session: nox.Session) -> None:
-    """Not a gate: make the pictures of the report in the docs anew."""
+    """Not a gate: take the screenshots of the report that the documentation shows."""
     browser_tools(session).run("python", "-m", "tools.screenshots", *session.posargs)
 
 
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Not a gate: show the main job on the lab, with the Ansible of the gates."""
-    newest(session).run("python", "tools/demo.py", watched=True)
+    newest(session).run("python", "-m", "tools.demo", watched=True)

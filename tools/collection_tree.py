@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lay the checkout where Ansible looks for a collection: at <somewhere>/ansible_collections/livenodes/kubelet."""
+"""Place the checkout where Ansible looks for a collection: at <somewhere>/ansible_collections/livenodes/kubelet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INSIDE = Path("ansible_collections/livenodes/kubelet")
 def link(above: Path) -> Path:
     """Make `above`/ansible_collections/livenodes/kubelet a symbolic link to the checkout; return `above`.
 
-    Enough for pytest, ansible-playbook and ansible-doc, and what one sees in a traceback is the file one edits.
+    Enough for pytest, ansible-playbook and ansible-doc. Tracebacks then name the files of the checkout.
     """
     place = above / INSIDE
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -30,12 +30,12 @@ def link(above: Path) -> Path:
 
 
 def copy(above: Path) -> Path:
-    """Copy what git knows, or would add, to `above`/ansible_collections/livenodes/kubelet; return that folder.
+    """Copy all files that git tracks, or would add, to `above`/ansible_collections/livenodes/kubelet; return that path.
 
-    ansible-test refuses a collection that lies anywhere else, resolves symbolic links first, and asks git for the
-    files: where the copy lies in a folder that the checkout ignores it would see none. So the copy is a repository of
-    its own. Files keep their times, so caches beside the copy stay good; files that are gone from the checkout go from
-    the copy.
+    ansible-test refuses a collection in any other place, resolves symbolic links first, and lists files with git. In a
+    folder that the checkout ignores it would find no files, so the copy is a git repository of its own. Files keep
+    their times, so caches beside the copy stay valid. Files that were deleted from the checkout are deleted from the
+    copy.
     """
     place = above / INSIDE
     place.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def copy(above: Path) -> Path:
         shutil.copy2(ROOT / name, target)
     for folder, folders, files in os.walk(place, topdown=False):
         here = Path(folder)
-        # tests/output is where ansible-test keeps its own results.
+        # ansible-test keeps its results in tests/output.
         if here.relative_to(place).parts[:2] == ("tests", "output") or ".git" in here.relative_to(place).parts:
             continue
         for name in files:

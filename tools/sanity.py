@@ -5,8 +5,8 @@
 
 Usage: python tools/sanity.py CACHE_FOLDER [ARGUMENT OF ansible-test sanity ...]
 
-Needs a Python environment that holds ansible-core. Everything ansible-test keeps stays under CACHE_FOLDER, the user's
-home is not touched.
+Needs a Python environment with ansible-core. Everything ansible-test keeps stays under CACHE_FOLDER; the user's
+home is not changed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 
 from collection_tree import copy
 
-# ansible-test makes environments without pip and fills them with a bootstrap script that it downloads. Where that
-# download is not possible, it says, one may put the script into its cache oneself. This one does the same from what is
-# there: the pip inside Python, then the pip it asked for.
+# ansible-test creates environments without pip and installs pip with a script that it downloads. According to its
+# documentation, the script may also be placed in its cache. This script needs no download: it starts from the pip
+# inside Python and installs the version that ansible-test asks for.
 BOOTSTRAP = """\
 import subprocess
 import sys
@@ -42,7 +42,9 @@ def write_bootstrap(home: Path) -> None:
     source = Path(next(iter(ansible_test.__path__))) / "_internal" / "python_requirements.py"
     versions = re.findall(r"pip='([0-9.]+)'", source.read_text(encoding="utf-8"))
     if not versions:
-        raise SystemExit(f"{source} names no pip version any more: see how it bootstraps pip now and adapt {__file__}")
+        raise SystemExit(
+            f"{source} no longer names a pip version: find out how ansible-test installs pip now, and adapt {__file__}"
+        )
     cache = home / ".ansible" / "test" / "cache"
     cache.mkdir(parents=True, exist_ok=True)
     for version in versions:
@@ -50,9 +52,7 @@ def write_bootstrap(home: Path) -> None:
 
 
 def write_pip_settings(home: Path) -> None:
-    """Carry the user's pip settings and download cache over: ansible-test passes neither PIP_* variables nor the real
-    home on.
-    """
+    """Copy the user's pip settings and the path of the download cache; ansible-test hides PIP_* and the real home."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     lines = ["[global]"]
     for setting in subprocess.run(
@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
     write_pip_settings(home)
     tree = copy(cache / "tree")
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    # ansible-test looks its interpreter up by name in PATH, so the one of this environment has to come first.
+    # ansible-test looks up its interpreter by name in PATH, so this environment must come first.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     command = ["ansible-test", "sanity", "--python", python, "--color", "no", *arguments[1:]]
     return subprocess.run(

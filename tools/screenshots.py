@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make the pictures of the report in the docs anew.
+"""Take the screenshots of the report that the documentation shows.
 
 Usage: python -m tools.screenshots [FOLDER]      default: docs/docsite/rst/images
 
@@ -18,12 +18,12 @@ from tools.collection_tree import ROOT, link
 
 sys.path.insert(0, str(link(ROOT / ".nox" / ".cache" / "link")))
 
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document  # found only now
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import report_document  # found after that line
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
 from tests.support.browser import chromium, prefer
 from tests.support.played_rollout import example
 
-# Nodes, colours, and where on the page.
+# Name: number of nodes, colour scheme, anchor on the page.
 PICTURES = {
     "report_3": (3, "light", ""),
     "report_100": (100, "light", ""),
@@ -33,7 +33,7 @@ PICTURES = {
 
 
 def main(folder: Path) -> None:
-    """Write one PNG a picture."""
+    """Write one PNG per picture."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder_of_pages, chromium(1200, 1340) as driver:
         for name, (size, scheme, anchor) in PICTURES.items():

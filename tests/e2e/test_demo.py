@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The demo tells the truth: it shows the main job, notices when it goes wrong, and leaves things as they were."""
+"""The demo shows what really happens, fails when a step does not end as expected, and restores the lab."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ import pytest
 
 from tests.lab.lab import Lab
 from tests.support.ansible import ROOT, Ansible
-from tools.demo import Demo, DemoError
+from tools.demo.console import DemoError
+from tools.demo.steps import Demo
 
-COMMAND = [sys.executable, str(ROOT / "tools" / "demo.py")]
+COMMAND = [sys.executable, "-m", "tools.demo"]
 PROGRAMS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
 def test_demo_on_a_lab_that_is_up(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """All steps, with the values and the error in the output; the lab stays up."""
+    """Every step runs, the output contains the values and the error, and the lab stays up."""
     done = subprocess.run(
         COMMAND,
         check=False,
+        cwd=ROOT,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -42,38 +44,38 @@ def test_demo_on_a_lab_that_is_up(lab: Lab, fleet: tuple[str, ...], ansible: Ans
         '1 node (n3): evictionHard["memory.available"]: quantities must match',
         "kill -9",
         "config: deadly",
-        "config: the good one; it answers",
+        "config: good; the kubelet answers",
         '"error": "the kubelet ended 2 times"',
         "went back to last-known-good",
         "to use /api/v1/namespaces/kube-system/configmaps/livenodes-kubelet-",
-        "stays up",
+        "keeps running",
     ):
         assert text in " ".join(done.stdout.split()), done.stdout
     assert "\033" not in done.stdout
-    assert_given_back(lab)
+    assert_restored(lab)
 
 
-def test_demo_notices_what_goes_other_than_it_should(
+def test_demo_fails_when_a_playbook_does_not_end_as_expected(
     lab: Lab, tmp_path: Path, ansible: Ansible, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A playbook that succeeds where it must fail, and the reverse."""
+    """A playbook that succeeds where the demo expects a failure, and the reverse."""
     monkeypatch.setenv("PATH", PROGRAMS)
     monkeypatch.setenv("ANSIBLE_COLLECTIONS_PATH", ansible.environment["ANSIBLE_COLLECTIONS_PATH"])
     demo = Demo(lab, tmp_path / "demo")
     demo.playbook("plan", "-e", "kubelet_config_hosts=n1")
     with pytest.raises(DemoError, match="plan should have failed and exited 0"):
         demo.playbook("plan", "-e", "kubelet_config_hosts=n1", fails=True)
-    demo.playbook("plan", "-e", "kubelet_config_hosts=nobody", fails=True)
+    demo.playbook("plan", "-e", "kubelet_config_hosts=absent", fails=True)
     with pytest.raises(DemoError, match="plan should have succeeded and exited"):
-        demo.playbook("plan", "-e", "kubelet_config_hosts=nobody")
+        demo.playbook("plan", "-e", "kubelet_config_hosts=absent")
 
 
-# The demo with a lab that it believes to have brought up itself: the tests' own, so that this takes seconds.
+# Makes the demo treat the tests' lab as one that it started: this takes seconds instead of a whole start.
 OWN = """
 import os, sys
 sys.path.insert(0, os.getcwd())
-from tests.lab.console import LabError, say
-from tools import demo
+from tests.lab.console import LabError
+from tools.demo import __main__ as demo
 
 class Lab(demo.Lab):
     known = []
@@ -90,7 +92,7 @@ class Lab(demo.Lab):
 
     @classmethod
     def down(cls):
-        open(sys.argv[1], "w").write("taken down")
+        open(sys.argv[1], "w").write("removed")
 
 attach, demo.Lab = demo.Lab.attach, Lab
 sys.exit(demo.main())
@@ -98,10 +100,10 @@ sys.exit(demo.main())
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_demo_takes_its_own_lab_down_when_stopped(
+def test_interrupted_demo_removes_its_own_lab(
     fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path, stop: signal.Signals
 ) -> None:
-    """Stopped in the middle of a playbook, by Ctrl-C, by kill, or because the terminal is gone."""
+    """Interrupted during a playbook: by Ctrl-C, by kill, or because the terminal closed."""
     mark = tmp_path / "down"
     with subprocess.Popen(
         [sys.executable, "-c", OWN, str(mark)],
@@ -114,34 +116,33 @@ def test_demo_takes_its_own_lab_down_when_stopped(
         start_new_session=True,
     ) as process:
         assert process.stdout
-        said = []
+        output = []
         for line in process.stdout:
-            said.append(line)
+            output.append(line)
             if "livenodes.kubelet.plan" in line:
                 time.sleep(1)
-                # As a terminal does: to all of the foreground's processes.
+                # A terminal signals all processes in the foreground, too.
                 os.killpg(process.pid, stop)
-        assert process.wait(60) == 130, "".join(said)
-    assert mark.read_text() == "taken down", "".join(said)
+        assert process.wait(60) == 130, "".join(output)
+    assert mark.read_text() == "removed", "".join(output)
 
 
 NODE_PART = """
 import os, pathlib, signal, sys
 sys.path.insert(0, os.getcwd())
-from tools import demo
+from tests.lab.lab import Lab
+from tools.demo import __main__, checkpoint, steps
 
-signal.signal(signal.SIGTERM, demo.end)
-shown = demo.Demo(demo.Lab.attach(), pathlib.Path(sys.argv[1]))
-(shown.inventory / "host_vars/n3.yml").write_text(demo.EXCEPTION)
-with shown.without_dynamic_config() as node:
-    shown.on_the_node(node)
+signal.signal(signal.SIGTERM, __main__.end)
+demo = steps.Demo(Lab.attach(), pathlib.Path(sys.argv[1]))
+(demo.inventory / "host_vars/n3.yml").write_text(steps.EXCEPTION)
+with checkpoint.without_dynamic_config(demo) as node:
+    checkpoint.run(demo, node)
 """
 
 
-def test_demo_gives_the_node_back_when_stopped(
-    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path
-) -> None:
-    """Stopped while Ansible is dead and the kubelet too: store, guard, ConfigMap and the missing flag are no more."""
+def test_interrupted_demo_restores_the_node(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path) -> None:
+    """Interrupted with Ansible and the kubelet dead: store, guard and ConfigMap are removed, the flag is restored."""
     with subprocess.Popen(
         [sys.executable, "-c", NODE_PART, str(tmp_path / "demo")],
         text=True,
@@ -152,17 +153,17 @@ def test_demo_gives_the_node_back_when_stopped(
         env={**ansible.environment, "PATH": PROGRAMS},
     ) as process:
         assert process.stdout
-        said = []
+        output = []
         for line in process.stdout:
-            said.append(line)
+            output.append(line)
             if line.startswith("$ kill -9"):
                 process.terminate()
-        assert process.wait(120), "".join(said)
-    assert_given_back(lab)
+        assert process.wait(120), "".join(output)
+    assert_restored(lab)
 
 
-def assert_given_back(lab: Lab) -> None:
-    """Nothing of the demo is left on n3."""
+def assert_restored(lab: Lab) -> None:
+    """Nothing of the demo is left on n3 or in the cluster."""
     assert lab.is_whole()
     lab.wait_listening(0)
     assert lab.node("n3").run("ls -d /var/lib/kubelet-config", check=False).startswith("ls: cannot access")
