@@ -9,23 +9,21 @@ import argparse
 import signal
 import sys
 
-from .console import LabError, say, warn
+from .console import LabError, progress, warn
 from .lab import Lab
 
 
 def main() -> int:
-    """Run one command. Exit 0: done, or all is up; 1: failed; 3: the lab is down or not whole; 130: interrupted."""
+    """Run one command. Exit 0: done, or all is up; 1: failed; 3: the lab is down or incomplete; 130: interrupted."""
     parser = argparse.ArgumentParser(
         prog="python3 -m tests.lab", description="A real control plane and real kubelets on this machine."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    up = commands.add_parser("up", help="bring the lab up, or add nodes to it")
+    up = commands.add_parser("up", help="start the lab, or add nodes to it")
     up.add_argument("--nodes", type=int, default=3, help="how many nodes at least (default 3)")
     up.add_argument("--no-dynamic", action="store_true", help="start kubelets without --dynamic-config-dir")
-    commands.add_parser(
-        "build", help="install and build what a lab is made of, where that is missing, and start nothing"
-    )
-    commands.add_parser("down", help="remove the lab without a trace")
+    commands.add_parser("build", help="install and build the missing parts of a lab, and start nothing")
+    commands.add_parser("down", help="remove the lab and everything it created")
     commands.add_parser("status", help="show nodes and paths; exit 3 unless all is up")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -42,7 +40,7 @@ def main() -> int:
         warn(str(error))
         return 1
     except KeyboardInterrupt:
-        warn("interrupted; run the same command again to complete it, or `down` to remove what there is")
+        warn("interrupted; run the same command again to complete it, or `down` to remove what exists")
         return 130
     return 0
 
@@ -51,7 +49,7 @@ def _status() -> int:
     try:
         lab = Lab.attach()
     except LabError as error:
-        say(str(error))
+        progress(str(error))
         return 3
     print(lab.table())
     return 0 if lab.is_whole() else 3

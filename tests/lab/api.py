@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The least API client that the lab needs for its own work: one kept connection, JSON in and out."""
+"""A minimal API client for the lab's own work: one persistent connection, JSON in and out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .console import LabError
 
 
 class Api:
-    """A connection to the lab's API server. Not for use by two threads at once."""
+    """A connection to the lab's API server. Not thread-safe."""
 
     def __init__(self, host: str, port: int, authority: Path, certificate: Path, key: Path) -> None:
         context = ssl.create_default_context(cafile=str(authority))
@@ -26,7 +26,7 @@ class Api:
     def request(
         self, method: str, path: str, body: object = None, content_type: str = "application/json"
     ) -> tuple[int, dict[str, Any]]:
-        """Return (HTTP status, decoded answer). A kept connection that the server has closed is opened anew, once."""
+        """Return (HTTP status, decoded answer). Reconnects once if the server has closed the connection."""
         payload = None if body is None else json.dumps(body)
         for attempt in (1, 2):
             try:
@@ -53,17 +53,17 @@ class Api:
         return answer
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self._connection.close()
 
     def ensure(self, path: str, item: dict[str, Any]) -> None:
-        """Create an object unless it is there."""
+        """Create an object unless it exists. Raises LabError."""
         status, answer = self.request("POST", path, item)
         if status >= 400 and status != 409:
             raise LabError(f"creating {item['kind']} {item['metadata']['name']}: {status} {answer.get('message')}")
 
     def is_ready(self) -> bool:
-        """Whether the API server answers and says it is ready."""
+        """Return whether the API server answers and reports that it is ready."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             return self.request("GET", "/readyz")[0] == 200
         return False

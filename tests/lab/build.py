@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab's binaries and the nodes' root tree: built once from Debian's packages, then kept in a cache folder.
 
-Debian's source package `kubernetes` is the one place that holds a kubelet with Dynamic Kubelet Configuration and can be
-had with nothing but apt. Every product is made under a temporary name and renamed when complete, so an interrupted
-build leaves nothing that a later run could mistake for a finished one.
+Debian's source package `kubernetes` is the only source of a kubelet with Dynamic Kubelet Configuration that needs
+nothing but apt. Every product is built under a temporary name and renamed when complete. A later run therefore never
+mistakes the remains of an interrupted build for a finished one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import shutil
 from pathlib import Path
 
 from . import images
-from .console import LabError, run, run_long, say
+from .console import LabError, progress, run, run_long
 
 CACHE = Path(os.environ.get("LIVENODES_LAB_CACHE", "/var/cache/livenodes-kubelet-lab"))
 KUBE_VERSION = "v1.20.2"
@@ -51,12 +51,12 @@ NODE_PACKAGES = (
     "kmod",
     "procps",
 )
-# Raised when a recipe below changes what it makes, so that old caches are not used.
+# Raise this number when a recipe below changes its product, so that old caches are not used.
 RECIPE = "1"
 
 
 def ensure() -> Cache:
-    """Return the cache with everything the lab needs in it, building what is missing."""
+    """Return the cache with everything the lab needs; build what is missing."""
     _install_host_packages()
     cache = Cache(CACHE / f"{_candidate('kubernetes-client')}-{RECIPE}")
     cache.root.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def ensure() -> Cache:
 
 
 class Cache:
-    """Where the finished products are."""
+    """Paths of the finished products."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -85,15 +85,15 @@ class Cache:
 def _install_host_packages() -> None:
     absent = [name for name in HOST_PACKAGES if run("dpkg", "-s", name, check=False).returncode]
     if absent:
-        say(f"installing Debian packages: {' '.join(absent)}")
+        progress(f"installing Debian packages: {' '.join(absent)}")
         run("apt-get", "update", "-q")
-        # etcd's own service would be started by its package; the lab runs its own.
+        # etcd's package would start its service; the lab starts etcd itself.
         environment = {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
         run("apt-get", "install", "-y", "-q", "--no-install-recommends", *absent, env=environment)
 
 
 def _candidate(package: str) -> str:
-    """The version apt would install of a package."""
+    """Return the version of a package that apt would install."""
     for attempt in range(2):
         found = re.search(r"Candidate: (\d\S*)", run("apt-cache", "policy", package).stdout)
         if found:
@@ -113,9 +113,9 @@ def _unpack_package(package: str, folder: Path) -> Path:
 
 
 def _make_kubectl(product: Path) -> None:
-    say("unpacking Debian's kubectl")
+    progress("unpacking Debian's kubectl")
     scratch = _scratch(product)
-    # Unpacked, not installed: another kubectl may own /usr/bin/kubectl on this machine.
+    # Unpacked, not installed: this machine may have another kubectl at /usr/bin/kubectl.
     (_unpack_package("kubernetes-client", scratch / "deb") / "usr/bin/kubectl").rename(scratch / "kubectl")
     (scratch / "kubectl").rename(product)
     shutil.rmtree(scratch)
@@ -163,8 +163,8 @@ def _make_binaries(product: Path) -> None:
 
 
 def _fetch_source(scratch: Path) -> Path:
-    """Fetch and unpack the source package from where this machine's own packages come, leaving its apt set-up alone."""
-    say("fetching Debian's source package kubernetes (34 MB)")
+    """Fetch and unpack the source package from this machine's package sources without changing its apt settings."""
+    progress("fetching Debian's source package kubernetes (34 MB)")
     parts = scratch / "sources.list.d"
     parts.mkdir()
     (scratch / "lists/partial").mkdir(parents=True)
@@ -233,7 +233,7 @@ def _make_tree(product: Path) -> None:
 
 
 def _make_image(product: Path) -> None:
-    say("packing the image that pods run, from Debian's busybox-static")
+    progress("packing the image that pods run, from Debian's busybox-static")
     scratch = _scratch(product)
     busybox = _unpack_package("busybox-static", scratch / "deb") / "bin/busybox"
     (scratch / "image.tar").write_bytes(images.archive(busybox.read_bytes()))
@@ -242,7 +242,7 @@ def _make_image(product: Path) -> None:
 
 
 def _trim_tree(tree: Path) -> None:
-    """Every node gets an identity of its own at boot, and starts nothing a node does not need."""
+    """Remove the identity, so that every node generates its own at boot, and disable the services no node needs."""
     (tree / "etc/machine-id").write_text("")
     for key in tree.glob("etc/ssh/ssh_host_*"):
         key.unlink()
@@ -264,7 +264,7 @@ def _trim_tree(tree: Path) -> None:
 
 
 def _scratch(product: Path) -> Path:
-    """An empty folder beside the product for work that may be cut off at any point."""
+    """Return an empty folder beside the product, for work that may be interrupted at any point."""
     scratch = product.with_name(f".{product.name}.partial")
     if scratch.exists():
         run("chmod", "-R", "u+w", scratch, check=False)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One cgroup for each node in every hierarchy of this machine, so that nodes never see or count each other's processes."""
+"""One cgroup per node in every hierarchy of this machine: nodes never see or count each other's processes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .settings import Settings
 
 
 def managed() -> bool:
-    """Whether systemd runs this machine and so owns the cgroup tree."""
+    """Return whether systemd runs this machine and therefore owns the cgroup tree."""
     return Path("/run/systemd/private").exists() and Path("/proc/1/comm").read_text().strip() == "systemd"
 
 
 def hierarchies() -> list[Path]:
-    """Where the cgroup hierarchies are mounted."""
+    """Return the mount points of the cgroup hierarchies."""
     found = []
     for line in Path("/proc/self/mounts").read_text().splitlines():
         target, kind = line.split()[1:3]
@@ -38,7 +38,7 @@ def make(settings: Settings, node: str) -> list[Path]:
         for part in (_name(settings), node):
             parent, folder = folder, folder / part
             folder.mkdir(exist_ok=True)
-            # A new cpuset (version 1) is empty and takes no process.
+            # A new cpuset (version 1) is empty and accepts no process.
             for knob in ("cpuset.cpus", "cpuset.mems"):
                 if (parent / knob).exists() and (folder / knob).exists() and not (folder / knob).read_text().strip():
                     (folder / knob).write_text((parent / knob).read_text())
@@ -47,7 +47,7 @@ def make(settings: Settings, node: str) -> list[Path]:
 
 
 def remove(settings: Settings, node: str | None = None) -> None:
-    """Remove the cgroups of a node, or of the whole lab, and end what still runs in them: they are the lab's by name."""
+    """Remove the cgroups of a node, or of the whole lab, and kill the processes in them. Raises LabError."""
     for hierarchy in hierarchies():
         top = hierarchy / _name(settings)
         if node:
@@ -64,7 +64,7 @@ def remove(settings: Settings, node: str | None = None) -> None:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                # The kernel needs a moment after the last process has gone.
+                # The kernel releases a cgroup shortly after its last process has ended.
                 if time.monotonic() > deadline:
                     raise LabError(
                         f"cgroup {error.filename} stays busy; see its cgroup.procs for what runs there"
@@ -77,7 +77,7 @@ def _kill(top: Path) -> None:
         with contextlib.suppress(OSError):
             for word in members.read_text().split():
                 descriptor = os.pidfd_open(int(word))
-                # Still a member now that the descriptor holds the process: so it is the one that was listed.
+                # The descriptor pins the process; if the pid is still listed, it is the process that was listed.
                 if word in members.read_text().split():
                     signal.pidfd_send_signal(descriptor, signal.SIGKILL)
                 os.close(descriptor)

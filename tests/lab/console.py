@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Running commands and telling people what goes on."""
+"""Run commands and print progress."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 
 
 class LabError(Exception):
-    """Something the lab needs is missing or failed; the text says what to do."""
+    """Something the lab needs is missing or failed; the text names the remedy."""
 
 
-def say(text: str) -> None:
-    """Print one progress line at once, also into a pipe."""
+def progress(text: str) -> None:
+    """Print one progress line, unbuffered also into a pipe."""
     print(f"lab: {text}", flush=True)
 
 
@@ -49,9 +49,9 @@ def run(
 
 
 def run_long(title: str, *argv: object, log: Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> None:
-    """Run a command that takes minutes: its output goes to `log`, a line every 15 seconds to the reader."""
+    """Run a command that takes minutes: write its output to `log` and print one line every 15 seconds."""
     started = last = time.monotonic()
-    say(f"{title} ...")
+    progress(f"{title} ...")
     tail: collections.deque[str] = collections.deque(maxlen=15)
     lines = 0
     with (
@@ -74,13 +74,13 @@ def run_long(title: str, *argv: object, log: Path, cwd: Path | None = None, env:
                 lines += 1
                 if time.monotonic() - last > 15:
                     last = time.monotonic()
-                    say(f"{title}: {last - started:.0f} s, {lines} lines, now {line.strip()[-70:]}")
+                    progress(f"{title}: {last - started:.0f} s, {lines} lines, now {line.strip()[-70:]}")
         except BaseException:
             os.killpg(process.pid, 15)
             raise
     if process.returncode:
         raise LabError(f"{title} failed (exit {process.returncode}); the whole output is in {log}\n{''.join(tail)}")
-    say(f"{title}: done in {time.monotonic() - started:.0f} s")
+    progress(f"{title}: done in {time.monotonic() - started:.0f} s")
 
 
 def warn(text: str) -> None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd and the API server, with the certificates they use and the objects every kubeadm cluster has for its nodes."""
+"""etcd and the API server, their certificates, and the objects that every kubeadm cluster has for its nodes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ControlPlane:
         self.logs = settings.folder / "logs"
 
     def certify(self) -> None:
-        """Make the certificates and the administrator's kubeconfig."""
+        """Create the certificates and the administrator's kubeconfig."""
         self.ca.ensure()
         self.etcd_ca.ensure()
         self.etcd_ca.issue("server", "etcd", addresses=["127.0.0.1"])
@@ -47,21 +47,21 @@ class ControlPlane:
             addresses=[self.settings.gateway, str(_first(SERVICE_RANGE))],
             names=[HOST, "kubernetes.default", "kubernetes.default.svc"],
         )
-        # As in a kubeadm cluster, the API server meets the kubelets as a member of system:masters.
+        # As in a kubeadm cluster, the API server authenticates to kubelets as a member of system:masters.
         self.ca.issue("apiserver-kubelet-client", "kube-apiserver-kubelet-client", ["system:masters"])
         certificate, key = self.ca.issue("admin", "kubernetes-admin", ["system:masters"])
         write_private(self.kubeconfig, kubeconfig(self.url, self.ca.certificate, "kubernetes-admin", certificate, key))
 
     def api(self) -> Api:
-        """A new connection as administrator."""
+        """Open a new connection as administrator."""
         return Api(
             self.settings.gateway, PORT, self.ca.certificate, self.ca.folder / "admin.crt", self.ca.folder / "admin.key"
         )
 
     def start(self, *flags: str) -> None:
-        """Start what does not run, the API server with further flags where some are given, and wait until it is ready."""
+        """Start etcd and the API server (with additional `flags`) unless they run; wait until both are ready."""
         if not self.is_etcd_running() or "etcd_ports" not in self.state.data:
-            # The ports of a new etcd are new, and an API server that runs on knows only the old ones.
+            # A new etcd has new ports, and a running API server only knows the old ones.
             processes.stop(self.settings, "apiserver", patience=1)
             processes.stop(self.settings, "etcd", patience=5)
             self._start_etcd()
@@ -80,16 +80,16 @@ class ControlPlane:
         wait_for("the API server's readiness", ready, 60, f"see {self.logs}/kube-apiserver.log and etcd.log")
 
     def stop(self) -> None:
-        """Stop the API server; etcd stays, and with it every object."""
-        # Watches that stay open would keep it a minute in its orderly shutdown.
+        """Stop the API server; etcd keeps running and keeps every object."""
+        # Open watches would delay an orderly shutdown by a minute.
         processes.stop(self.settings, "apiserver", patience=1)
 
     def is_running(self) -> bool:
-        """Whether the API server's process exists."""
+        """Return whether the API server's process exists."""
         return bool(processes.find(self.settings, "apiserver"))
 
     def is_etcd_running(self) -> bool:
-        """Whether etcd's process exists."""
+        """Return whether etcd's process exists."""
         return bool(processes.find(self.settings, "etcd"))
 
     def _start_etcd(self) -> None:
@@ -142,11 +142,11 @@ class ControlPlane:
             f"--tls-private-key-file={pki}/apiserver.key",
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",
-            # No controller manager makes the default service accounts that this plugin would insist on.
+            # This plugin requires default service accounts, and the lab has no controller manager to create them.
             "--disable-admission-plugins=ServiceAccount",
             f"--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt",
             f"--kubelet-client-key={pki}/apiserver-kubelet-client.key",
-            # Node names resolve nowhere on this machine.
+            # This machine cannot resolve node names.
             "--kubelet-preferred-address-types=InternalIP",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-signing-key-file={self.ca.key}",
@@ -161,8 +161,9 @@ class ControlPlane:
         namespace = "/api/v1/namespaces/kube-system/configmaps"
         wait_for("namespace kube-system", lambda: api.request("GET", "/api/v1/namespaces/kube-system")[0] == 200, 20)
         cluster = (
-            "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nclusterName: kubernetes\nkubernetesVersion: v1.20.2\n"
-            f"controlPlaneEndpoint: {self.settings.gateway}:{PORT}\nnetworking:\n  dnsDomain: cluster.local\n  serviceSubnet: {SERVICE_RANGE}\n"
+            "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nclusterName: kubernetes\n"
+            f"kubernetesVersion: v1.20.2\ncontrolPlaneEndpoint: {self.settings.gateway}:{PORT}\n"
+            f"networking:\n  dnsDomain: cluster.local\n  serviceSubnet: {SERVICE_RANGE}\n"
         )
         status = (
             "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterStatus\napiEndpoints:\n  control-plane:\n"
@@ -218,7 +219,9 @@ def _refuse_taken(address: str, port: int) -> None:
     try:
         socket.create_server((address, port)).close()
     except OSError as error:
-        raise LabError(f"{address}:{port} is not free ({error.strerror}); see who has it with `ss -ltnp`") from error
+        raise LabError(
+            f"{address}:{port} is not free ({error.strerror}); find the process that uses it with `ss -ltnp`"
+        ) from error
 
 
 def _tail(log: Path) -> str:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands on a node: the files of a kubeadm 1.20 node, and apart from them what only a node of this lab needs."""
+"""The files of a node: those of a kubeadm 1.20 node, and separately those that only a node of this lab needs."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ SERVICE_RANGE = "10.96.0.0/12"
 
 @dataclasses.dataclass(frozen=True)
 class Traits:
-    """How a node differs from its neighbours. A real fleet is never uniform."""
+    """How a node differs from the others; a real fleet is never uniform."""
 
     flags: tuple[str, ...] = ()
     resolv_conf: str | None = None
     qos_cgroups: bool = True
 
 
-# n2: a flag that shadows a field, and the explicit empty list; n3: another resolvConf. All others are alike.
+# n2: a flag that shadows a field, and an explicit empty list; n3: another resolvConf. All others are equal.
 TRAITS = {"n2": Traits(flags=("--max-pods=61",), qos_cgroups=False), "n3": Traits(resolv_conf=OTHER_RESOLV_CONF)}
 
 
 def traits(name: str) -> Traits:
-    """The traits of a node."""
+    """Return the traits of a node."""
     return TRAITS.get(name, Traits())
 
 
 def config_yaml(own: Traits) -> str:
-    """`/var/lib/kubelet/config.yaml` as `kubeadm join` writes it (zero durations included: the kubelet defaults them),
-    then what a kubelet inside a container needs."""
+    """Return `/var/lib/kubelet/config.yaml` as `kubeadm join` writes it, plus what a kubelet inside a container needs.
+
+    Zero durations are included; the kubelet replaces them by its defaults.
+    """
     text = f"""apiVersion: kubelet.config.k8s.io/v1beta1
 authentication:
   anonymous:
@@ -84,13 +86,13 @@ volumeStatsAggPeriod: 0s
 
 
 def default_kubelet(own: Traits, dynamic: bool) -> str:
-    """`/etc/default/kubelet`, the place kubeadm leaves to the administrator for more flags."""
+    """Return `/etc/default/kubelet`, which kubeadm reserves for the administrator's additional flags."""
     flags = ([f"--dynamic-config-dir={DYNAMIC_CONFIG_DIR}"] if dynamic else []) + list(own.flags)
     return f"KUBELET_EXTRA_ARGS={' '.join(flags)}\n"
 
 
 def node_files(name: str, address: str, api: tuple[str, str], own: Traits, dynamic: bool) -> dict[str, str]:
-    """Path -> content of every text file on a node but its credentials. `api` is the API server's (host name, address)."""
+    """Return path -> content of a node's text files, without credentials. `api`: the API server's (name, address)."""
     return {
         "/var/lib/kubelet/config.yaml": config_yaml(own),
         "/var/lib/kubelet/kubeadm-flags.env": 'KUBELET_KUBEADM_ARGS="--container-runtime=remote '
@@ -106,7 +108,8 @@ def node_files(name: str, address: str, api: tuple[str, str], own: Traits, dynam
         "/etc/cni/net.d/10-lab.conflist": CNI,
         "/etc/containerd/config.toml": CONTAINERD,
         "/etc/ssh/sshd_config.d/lab.conf": "UseDNS no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n",
-        "/etc/systemd/journald.conf.d/lab.conf": "[Journal]\nStorage=persistent\nSystemMaxUse=32M\nForwardToConsole=no\n",
+        "/etc/systemd/journald.conf.d/lab.conf": "[Journal]\nStorage=persistent\nSystemMaxUse=32M\n"
+        "ForwardToConsole=no\n",
         "/etc/hosts": f"127.0.0.1 localhost\n{address} {name}\n{api[1]} {api[0]}\n",
         "/etc/hostname": f"{name}\n",
         "/etc/resolv.conf": "nameserver 127.0.0.1\n",
@@ -116,7 +119,7 @@ def node_files(name: str, address: str, api: tuple[str, str], own: Traits, dynam
     }
 
 
-# Unit -> what it is linked to. systemd-sysctl and its like would write to the one kernel that all nodes and this
+# Unit -> target of its link. systemd-sysctl and similar units would write to the kernel that all nodes and this
 # machine share.
 NODE_LINKS = {
     "/etc/systemd/system/multi-user.target.wants/kubelet.service": "/usr/lib/systemd/system/kubelet.service",
@@ -153,7 +156,8 @@ WantedBy=multi-user.target
 """
 
 KUBEADM_DROP_IN = """[Service]
-Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
+Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf \
+--kubeconfig=/etc/kubernetes/kubelet.conf"
 Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
 EnvironmentFile=-/etc/default/kubelet
@@ -170,8 +174,8 @@ After=containerd.service lab-tunables.service lab-no-docker.socket
 RestartSec=1
 """
 
-# The kubelet insists on three kernel settings that belong to the whole machine. The node sees the values it wants; the
-# machine keeps its own. nspawn mounts the version 1 cgroup controllers read-only, and the kubelet wants to make cgroups
+# The kubelet requires three kernel settings that belong to the whole machine. The node sees the required values; the
+# machine keeps its own. nspawn mounts the version 1 cgroup controllers read-only, but the kubelet must create cgroups
 # in them.
 TUNABLES_SERVICE = """[Unit]
 Description=Kernel settings as the kubelet wants to see them
@@ -184,12 +188,13 @@ RemainAfterExit=yes
 ExecStart=/bin/mount --bind /usr/share/lab/one /proc/sys/vm/overcommit_memory
 ExecStart=/bin/mount --bind /usr/share/lab/ten /proc/sys/kernel/panic
 ExecStart=/bin/mount --bind /usr/share/lab/one /proc/sys/kernel/panic_on_oops
-ExecStart=/bin/sh -c 'for mount in $(grep " cgroup ro" /proc/mounts | cut -d" " -f2); do mount -o remount,bind,rw "$mount"; done'
+ExecStart=/bin/sh -c 'for mount in $(grep " cgroup ro" /proc/mounts | cut -d" " -f2); \
+do mount -o remount,bind,rw "$mount"; done'
 """
 
-# cAdvisor, a part of this kubelet, asks Docker for its folder at every start, five times 1 s apart until something
-# answers. Here something answers at once, with a version that cAdvisor finds too old to use: a start takes 1 s instead
-# of 6, and Docker counts as absent as before.
+# cAdvisor, a part of this kubelet, asks Docker for its folder at every start, five times at intervals of 1 s until it
+# gets an answer. This service answers immediately, with a version too old for cAdvisor: a start takes 1 s instead of 6,
+# and Docker still counts as absent.
 NO_DOCKER_SOCKET = """[Socket]
 ListenStream=/run/docker.sock
 Accept=yes
@@ -211,12 +216,13 @@ ExecStart=/bin/sh /usr/share/lab/no-docker
 NO_DOCKER_ANSWER = r"""read -r method rest
 while read -r line && [ "${#line}" -gt 1 ]; do :; done
 body='{"DockerRootDir": "/var/lib/docker", "ServerVersion": "0.0.0", "Version": "0.0.0", "ApiVersion": "1.40"}'
-printf 'HTTP/1.1 200 OK\r\nApi-Version: 1.40\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n' "${#body}"
+printf 'HTTP/1.1 200 OK\r\nApi-Version: 1.40\r\nContent-Type: application/json\r\n'
+printf 'Content-Length: %d\r\nConnection: close\r\n\r\n' "${#body}"
 [ "$method" = HEAD ] || printf %s "$body"
 """
 
-# As in Debian's package, but for two lines: pods' sandboxes are of the lab's own image, and nobody sets `oom_score_adj`
-# below what the machine allows.
+# As in Debian's package, except for two lines: pod sandboxes use the lab's image, and containerd never sets
+# `oom_score_adj` below what the machine allows.
 CONTAINERD = f"""version = 2
 
 [plugins]
@@ -230,6 +236,6 @@ CONTAINERD = f"""version = 2
     path = "/var/lib/containerd/opt"
 """
 
-# Enough for a node to be Ready; pods of the lab use the node's own network.
+# Enough for a node to become Ready; the lab's pods use the node's own network.
 CNI = """{"cniVersion": "0.4.0", "name": "lab", "plugins": [{"type": "loopback"}]}
 """

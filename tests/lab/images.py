@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one image that pods of the lab run: busybox, packed as `docker save` would, so that no registry is asked."""
+"""The only image that the lab's pods run: busybox, packed as by `docker save`, so that no registry is needed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import json
 import tarfile
 
 IMAGE = "registry.invalid/lab/busybox:1"
-"""Its name on the nodes. Nothing resolves it: a pod that would pull it fails."""
+"""Its name on the nodes. It cannot be resolved: a pod that tries to pull it fails."""
 FOREVER = ("/bin/sh", "-c", "trap exit TERM INT; sleep inf & wait")
-"""A command that runs until it is told to end. Ends on SIGTERM: as process 1 of its container a plain `sleep` would
-hold up a node's shutdown for 90 s.
+"""A command that runs until SIGTERM. A plain `sleep` ignores SIGTERM as process 1 of its container, and would delay a
+node's shutdown by 90 s.
 """
 APPLETS = ("cat", "echo", "false", "ls", "rm", "sh", "sleep", "test", "touch", "true")
 
 
 def archive(busybox: bytes) -> bytes:
-    """A docker-archive with one layer, made of a static busybox. Without a command of the pod's own it runs `FOREVER`,
-    so it serves for pod sandboxes too.
+    """Return a docker-archive with one layer that holds a static busybox.
+
+    It runs `FOREVER` unless the pod sets a command, so that pod sandboxes can use it too.
     """
     layer = _tar({"bin/busybox": busybox}, {f"bin/{name}": "busybox" for name in APPLETS})
     config = {

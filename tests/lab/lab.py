@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The whole lab: bring it up, take it down, and what tests do with it."""
+"""The whole lab: start it, remove it, and change it in tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from . import build, cgroups, machine, network, objects, processes
 from .api import Api
-from .console import LabError, run, say
+from .console import LabError, progress, run
 from .controlplane import ControlPlane
 from .node import LabNode
 from .pki import kubeconfig, write_private
@@ -40,17 +40,17 @@ class Lab:
 
     @staticmethod
     def build() -> build.Cache:
-        """Install and build what is missing of what a lab is made of; one such run waits for another. Raises LabError."""
+        """Install and build the missing parts of a lab; a second such run waits for the first. Raises LabError."""
         _check_machine()
         with locked(build.CACHE, wait=True):
             return build.ensure()
 
     @classmethod
     def up(cls, nodes: int = 3, dynamic: bool = True) -> Lab:
-        """Bring up a lab of at least `nodes` nodes, all of them Ready; what runs already is left alone.
+        """Start a lab of at least `nodes` nodes and wait until all are Ready; parts that run already are not changed.
 
-        `dynamic` says whether kubelets run with `--dynamic-config-dir`; a lab that is up with the other choice has its
-        kubelets restarted. Raises LabError when this machine cannot hold a lab.
+        `dynamic`: whether kubelets run with `--dynamic-config-dir`. If a running lab has the other choice, its kubelets
+        are restarted. Raises LabError when this machine cannot run a lab.
         """
         _check_machine(nodes)
         started = time.monotonic()
@@ -67,7 +67,7 @@ class Lab:
             network.raise_bridge(settings, state)
             lab.apiserver.certify()
             if not lab.apiserver.is_running():
-                say(f"starting etcd and the API server at {lab.apiserver.url}")
+                progress(f"starting etcd and the API server at {lab.apiserver.url}")
             lab.apiserver.start()
             lab.apiserver.populate()
             lab._start_nodes(dynamic)
@@ -75,12 +75,12 @@ class Lab:
             lab.wait_ready()
             if dynamic:
                 lab.wait_listening()
-        say(f"up: {count} nodes Ready in {time.monotonic() - started:.1f} s")
+        progress(f"up: {count} nodes Ready in {time.monotonic() - started:.1f} s")
         return lab
 
     @classmethod
     def attach(cls) -> Lab:
-        """The lab that is up; raises LabError when there is none."""
+        """Return the running lab. Raises LabError when there is none."""
         settings = Settings.load()
         state = State(settings.folder)
         if not is_lab(settings.folder) or "cache" not in state.data or not processes.find(settings):
@@ -89,27 +89,25 @@ class Lab:
 
     @classmethod
     def down(cls) -> None:
-        """End the lab and remove everything it made but the cache of built things. Finds leftovers also when `lab.json`
-        is gone.
-        """
+        """Stop the lab and remove everything it created except the cache. Finds remains also without `lab.json`."""
         _check_root()
         with locked(Settings.load().folder):
             settings = Settings.load()
             state = State(settings.folder)
-            # Nothing of it is kept, so nothing needs an orderly end.
+            # No data is kept, so no process needs an orderly shutdown.
             processes.stop(settings, patience=0)
             network.remove(settings, state)
             cgroups.remove(settings)
             machine.leave(settings.folder)
             if settings.folder.exists():
                 if not is_lab(settings.folder) and any(settings.folder.iterdir()):
-                    raise LabError(f"{settings.folder} holds something that is not a lab and stays as it is")
+                    raise LabError(f"{settings.folder} is not the folder of a lab, so it was not removed")
                 _remove_folder(settings.folder)
-        say("down: nothing of the lab is left")
+        progress("down: the lab is removed")
 
     @property
     def nodes(self) -> list[LabNode]:
-        """All nodes, n1 first."""
+        """Return all nodes, n1 first."""
         groups = self.state.data.get("groups", {})
         return [
             LabNode(self.settings, self.apiserver, self.cache, index, groups.get(f"n{index}"))
@@ -117,7 +115,7 @@ class Lab:
         ]
 
     def node(self, name: str) -> LabNode:
-        """The node of this name; raises LabError when the lab has none."""
+        """Return the node of this name. Raises LabError when there is none."""
         for item in self.nodes:
             if item.name == name:
                 return item
@@ -130,12 +128,12 @@ class Lab:
             node.prepare(public_key, dynamic)
             fresh = not node.is_supervised()
             if fresh:
-                say(f"{node.name}: booting at {node.address}")
+                progress(f"{node.name}: booting at {node.address}")
             node.start()
             if node.set_dynamic(dynamic):
-                say(f"{node.name}: kubelet restarted {'with' if dynamic else 'without'} --dynamic-config-dir")
+                progress(f"{node.name}: kubelet restarted {'with' if dynamic else 'without'} --dynamic-config-dir")
             elif fresh:
-                say(f"{node.name}: booted")
+                progress(f"{node.name}: booted")
 
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(start, self.nodes))
@@ -153,14 +151,13 @@ class Lab:
                 return
             if time.monotonic() > deadline:
                 raise LabError(
-                    f"not Ready after {seconds:.0f} s: {', '.join(late)}; the kubelet of {late[0]} says:\n{self.node(late[0]).journal(12)}"
+                    f"not Ready after {seconds:.0f} s: {', '.join(late)}; journal of the kubelet of {late[0]}:\n"
+                    f"{self.node(late[0]).journal(12)}"
                 )
             time.sleep(0.2)
 
     def wait_listening(self, seconds: float = 60) -> None:
-        """Wait until every kubelet has said that it follows Node.spec.configSource, which it first does some 10 s after
-        its start.
-        """
+        """Wait until every kubelet has reported that it follows Node.spec.configSource, about 10 s after its start."""
         api = self.apiserver.api()
         for node in self.nodes:
             processes.wait_for(
@@ -182,7 +179,8 @@ class Lab:
             "    ansible_user: root",
             f"    ansible_ssh_private_key_file: {self.ssh_key}",
             "    ansible_python_interpreter: /usr/bin/python3",
-            f"    ansible_ssh_common_args: -o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=/dev/null -o IdentitiesOnly=yes -F none",
+            f"    ansible_ssh_common_args: -o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=/dev/null"
+            " -o IdentitiesOnly=yes -F none",
             "  children:",
         ]
         nodes = self.nodes
@@ -196,7 +194,7 @@ class Lab:
 
     def kubectl(self, *arguments: object, check: bool = True, stdin: str | None = None) -> str:
         """Run Debian's kubectl as administrator and return its standard output."""
-        # KUBECONFIG and HOME of the caller must not matter, and kubectl caches under HOME.
+        # The caller's KUBECONFIG and HOME must have no influence, and kubectl caches under HOME.
         return run(
             self.cache.kubectl,
             f"--kubeconfig={self.kubeconfig}",
@@ -208,14 +206,15 @@ class Lab:
         ).stdout
 
     def get(self, path: str) -> dict[str, Any]:
-        """Read an object or a list as administrator, for what is read often: a kubectl costs a tenth of a second of a
-        core. Raises LabError and OSError.
+        """Read an object or a list as administrator. Raises LabError and OSError.
+
+        For frequent reads: a kubectl costs a tenth of a second of a core.
         """
         with contextlib.closing(self.apiserver.api()) as api:
             return api.call("GET", path)
 
     def user_kubeconfig(self, name: str, groups: tuple[str, ...] = (), expired: bool = False) -> Path:
-        """A kubeconfig with a fresh client certificate for a user of these groups; `expired`: one that ended in 2020."""
+        """Return a kubeconfig with a new client certificate for a user of these groups; `expired`: expired in 2020."""
         users = self.folder / "users"
         users.mkdir(exist_ok=True, mode=0o700)
         label = (
@@ -228,8 +227,9 @@ class Lab:
         return write_private(users / f"{label}.kubeconfig", text)
 
     def set_group(self, name: str, group: str | None) -> None:
-        """Put a node into another group of the inventory, None: back into the one it came with. Kept over `up`. Raises
-        LabError when there is no such node.
+        """Move a node to another group of the inventory, or with None to its original one. The choice survives `up`.
+
+        Raises LabError when there is no such node.
         """
         self.node(name)
         groups = {key: value for key, value in self.state.data.get("groups", {}).items() if key != name}
@@ -237,32 +237,32 @@ class Lab:
         self._write_inventory()
 
     def add_node_objects(self, count: int, prefix: str = "scale-") -> list[str]:
-        """Create Node objects that no kubelet stands behind, each as large as a real one; return their names."""
+        """Create Node objects without kubelets, each as large as a real one; return their names."""
         return objects.add_nodes(self.apiserver.api(), count, prefix)
 
     def remove_node_objects(self, prefix: str = "scale-") -> None:
-        """Remove the Node objects that `add_node_objects` made with this prefix."""
+        """Remove the Node objects that `add_node_objects` created with this prefix."""
         objects.remove_nodes(self.apiserver.api(), prefix)
 
     def ready_nodes(self) -> set[str]:
-        """Names of the nodes that are up, with a kubelet that answers and says Ready; none while the API server is stopped."""
+        """Return the names of the running nodes whose kubelet answers and is Ready; none while the API is stopped."""
         api = self.apiserver.api()
         return self._ready(api) if api.is_ready() else set()
 
     def _ready(self, api: Api) -> set[str]:
-        said = objects.ready_nodes(api)
+        ready = objects.ready_nodes(api)
         return {
             node.name
             for node in self.nodes
-            if node.name in said and node.running and objects.is_kubelet_alive(api, node.name)
+            if node.name in ready and node.running and objects.is_kubelet_alive(api, node.name)
         }
 
     def is_whole(self) -> bool:
-        """Whether the API server and all nodes are up and Ready."""
+        """Return whether the API server and all nodes are up and Ready."""
         return bool(self.nodes) and {node.name for node in self.nodes} == self.ready_nodes()
 
     def table(self) -> str:
-        """The lab's state for people."""
+        """Return the lab's state as a table to print."""
         ready = self.ready_nodes()
         rows = [("NODE", "READY", "KUBELET PID", "ADDRESS", "GROUP")]
         for node in self.nodes:
@@ -271,14 +271,15 @@ class Lab:
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
         table = "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
         return (
-            f"{table}\nAPI server  {self.apiserver.url} ({'running' if self.apiserver.is_running() else 'stopped'})\nkubeconfig  {self.kubeconfig}\n"
+            f"{table}\nAPI server  {self.apiserver.url} ({'running' if self.apiserver.is_running() else 'stopped'})\n"
+            f"kubeconfig  {self.kubeconfig}\n"
             f"inventory   {self.inventory}"
         )
 
 
 def _check_root() -> None:
     if os.geteuid():
-        raise LabError("the lab makes network interfaces, mounts and containers: run it as root")
+        raise LabError("the lab creates network interfaces, mounts and containers: run it as root")
 
 
 def _check_machine(nodes: int = 1) -> None:
@@ -286,7 +287,8 @@ def _check_machine(nodes: int = 1) -> None:
     release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
     if release.get("ID") != "debian" or release.get("VERSION_ID", "").strip('"') != "12" or not shutil.which("apt-get"):
         raise LabError(
-            f"the lab needs Debian 12 with apt, whose packages it is built from; this is {release.get('PRETTY_NAME', 'something else')}"
+            "the lab is built from packages of Debian 12 and needs its apt; "
+            f"this is {release.get('PRETTY_NAME', 'another system')}"
         )
     if not 1 <= nodes <= MOST_NODES:
         raise LabError(f"a lab has 1 to {MOST_NODES} nodes, not {nodes}")
@@ -296,8 +298,8 @@ def _remove_folder(folder: Path) -> None:
     mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
     inside = [mount for mount in mounts if mount == str(folder) or mount.startswith(f"{folder}/")]
     if inside:
-        raise LabError(f"{folder} stays: something is mounted at {inside[0]}, which the lab did not do")
-    # The sign goes last: a removal that was cut off leaves a folder that the next one still knows for a lab.
+        raise LabError(f"{folder} was not removed: another program mounted something at {inside[0]}; unmount it first")
+    # The file that marks a lab is removed last, so that an interrupted removal can be repeated.
     for path in sorted(folder.iterdir(), key=lambda item: item.name.startswith(".")):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab's bridge: the one network that the API server and the nodes share, reachable from this machine only."""
+"""The lab's bridge: the network of the API server and the nodes, reachable from this machine only."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .settings import Settings, State
 
 
 def links() -> list[dict[str, Any]]:
-    """All network interfaces of this machine with their aliases and addresses."""
+    """Return all network interfaces of this machine with their aliases and addresses."""
     addresses = {link["ifname"]: link for link in json.loads(run("ip", "-json", "address", "show").stdout)}
-    # `ip address` leaves the alias out of its JSON.
+    # The JSON of `ip address` lacks the alias.
     return [
         {**link, "addr_info": addresses.get(link["ifname"], {}).get("addr_info", [])}
         for link in json.loads(run("ip", "-json", "link", "show").stdout)
@@ -24,13 +24,13 @@ def links() -> list[dict[str, Any]]:
 
 
 def raise_bridge(settings: Settings, state: State) -> None:
-    """Make the bridge, or see that the one there is ours. Refuse a name or a subnet that belongs to something else."""
+    """Create the bridge unless this lab has one. Raises LabError when its name or its subnet is in use."""
     present = {link["ifname"]: link for link in links()}
     bridge = present.get(settings.bridge)
     if bridge and not _is_ours(bridge, settings, state):
         raise LabError(
             f"interface {settings.bridge} exists and is not this lab's (its alias is {bridge.get('ifalias')!r}); "
-            "take that lab down, or name another bridge in LIVENODES_LAB_BRIDGE and another network in LIVENODES_LAB_SUBNET"
+            "remove that lab, or set another bridge in LIVENODES_LAB_BRIDGE and another network in LIVENODES_LAB_SUBNET"
         )
     for name, link in present.items():
         for item in link.get("addr_info", ()):
@@ -40,7 +40,8 @@ def raise_bridge(settings: Settings, state: State) -> None:
                 and ipaddress.ip_address(item["local"]) in settings.subnet
             ):
                 raise LabError(
-                    f"subnet {settings.subnet} is in use: {name} has {item['local']}; name a free one in LIVENODES_LAB_SUBNET"
+                    f"subnet {settings.subnet} is in use: {name} has {item['local']}; "
+                    "set a free one in LIVENODES_LAB_SUBNET"
                 )
     for route in json.loads(run("ip", "-json", "-4", "route", "show").stdout):
         target = route["dst"]
@@ -50,7 +51,8 @@ def raise_bridge(settings: Settings, state: State) -> None:
             and ipaddress.ip_network(target).overlaps(settings.subnet)
         ):
             raise LabError(
-                f"subnet {settings.subnet} is in use: route {target} by {route.get('dev')}; name a free one in LIVENODES_LAB_SUBNET"
+                f"subnet {settings.subnet} is in use: route {target} by {route.get('dev')}; "
+                "set a free one in LIVENODES_LAB_SUBNET"
             )
     state.record(bridge=settings.bridge, subnet=str(settings.subnet), bridge_made=True)
     if not bridge:
@@ -65,12 +67,12 @@ def plug(settings: Settings, veth: str) -> None:
 
 
 def has_link(name: str) -> bool:
-    """Whether an interface of this name exists."""
+    """Return whether an interface of this name exists."""
     return run("ip", "link", "show", name, check=False).returncode == 0
 
 
 def remove(settings: Settings, state: State) -> None:
-    """Remove the bridge and whatever interface of the lab is left; those of others stay."""
+    """Remove the bridge and all remaining interfaces of this lab."""
     for link in links():
         name = link["ifname"]
         ours = (
@@ -86,5 +88,5 @@ def remove(settings: Settings, state: State) -> None:
 
 
 def _is_ours(bridge: dict[str, Any], settings: Settings, state: State) -> bool:
-    # Without an alias it may be ours still: the run that made it was killed before it could set one.
+    # A bridge without an alias may be ours: the run that created it may have been killed before it set one.
     return bridge.get("ifalias") == settings.mark or ("ifalias" not in bridge and bool(state.data.get("bridge_made")))

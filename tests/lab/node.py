@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node: a booted systemd in a container of its own, with its own network, and a kubelet laid out as kubeadm does."""
+"""A node: a container with its own systemd and network, and a kubelet installed as by kubeadm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class LabNode:
-    """One node of the lab. Its disk outlives `stop` and `start`; nothing of it outlives the lab."""
+    """One node of the lab. Its disk survives `stop` and `start`, but not the removal of the lab."""
 
     def __init__(
         self, settings: Settings, control: ControlPlane, cache: Cache, index: int, group: str | None = None
@@ -46,7 +46,7 @@ class LabNode:
     # -------------------------------------------------------------------------------------------------------
 
     def prepare(self, public_key: str, dynamic: bool) -> None:
-        """Write the node's own layer over the common tree, once. What tests change later stays."""
+        """Write the node's own files over the common tree, once; later changes by tests are kept."""
         done = self.folder / "prepared"
         if done.exists():
             return
@@ -82,7 +82,7 @@ class LabNode:
         target.write_text(text)
 
     def _write_credentials(self) -> None:
-        """The node's client certificate, where the kubelet keeps it after kubeadm's join."""
+        """Write the node's client certificate to where the kubelet keeps it after `kubeadm join`."""
         certificate, key = self.control.ca.issue(self.role, f"system:node:{self.name}", ["system:nodes"])
         current = "/var/lib/kubelet/pki/kubelet-client-current.pem"
         self._write(current, certificate.read_text() + key.read_text(), 0o600)
@@ -113,7 +113,7 @@ users:
         )
 
     def set_dynamic(self, dynamic: bool) -> bool:
-        """Give or take `--dynamic-config-dir` on a running node; return whether that restarted the kubelet."""
+        """Set or remove `--dynamic-config-dir` on a running node; return whether that restarted the kubelet."""
         wanted = files.default_kubelet(self.traits, dynamic)
         if self.run("cat /etc/default/kubelet") == wanted:
             return False
@@ -122,7 +122,7 @@ users:
 
     @property
     def host_key(self) -> str:
-        """The node's public ssh host key."""
+        """Return the node's public ssh host key."""
         return " ".join((self.folder / "upper/etc/ssh/ssh_host_ed25519_key.pub").read_text().split()[:2])
 
     # -- power
@@ -163,18 +163,18 @@ users:
                 ],
                 self._log,
             )
-        # Also for a node that runs: the command that started it may have been cut off just before this.
+        # Also for a running node: the command that started it may have been interrupted just before this.
         self._wait(f"{self.name}'s network", lambda: network.has_link(veth), 10)
         network.plug(self.settings, veth)
         self._wait(f"the boot of {self.name}", self._booted, 60)
 
     def is_supervised(self) -> bool:
-        """Whether node.sh runs. Without it a node cannot reboot: it is an orphan to start anew."""
+        """Return whether node.sh runs. A node without it cannot reboot and must be started again."""
         found = processes.find(self.settings, self.role)
         return bool(found) and found[0].pid != self.leader()
 
     def stop(self) -> None:
-        """Shut the node down in good order, as a power button does, and wait for its end."""
+        """Shut the node down in an orderly way, like a power button, and wait until it has ended."""
         payload = self.leader()
         if payload:
             os.kill(payload, signal.SIGRTMIN + 4)
@@ -189,7 +189,7 @@ users:
         cgroups.remove(self.settings, self.name)
 
     def reboot(self) -> None:
-        """Reboot the node from inside and wait until it is up again. Its kubelet may need some seconds more to be Ready."""
+        """Reboot the node from inside and wait until it is up. Its kubelet may need some seconds to become Ready."""
         former = self.leader()
         self.run("systemctl reboot")
         wait_for(
@@ -201,11 +201,11 @@ users:
 
     @property
     def running(self) -> bool:
-        """Whether the node's systemd runs."""
+        """Return whether the node's systemd runs."""
         return self.leader() is not None
 
     def leader(self) -> int | None:
-        """The pid, on this machine, of the node's pid 1."""
+        """Return the pid, on this machine, of the node's process 1; None when the node is down."""
         for process in processes.find(self.settings, self.role):
             with contextlib.suppress(OSError, StopIteration):
                 status = Path(f"/proc/{process.pid}/status").read_text()
@@ -231,7 +231,7 @@ users:
         def check() -> bool:
             if self._ended():
                 raise LabError(
-                    f"{self.name} has ended while it started:\n"
+                    f"{self.name} ended while it started:\n"
                     + "\n".join(self._log.read_text(errors="replace").splitlines()[-8:])
                 )
             return ready()
@@ -294,38 +294,40 @@ users:
         )
 
     def enable_pods(self) -> None:
-        """Give the node the image that the lab's pods run, once; nodes come up without. Raises LabError when the lab is
-        older than that image.
+        """Load the image of the lab's pods on the node, once; nodes start without it.
+
+        Raises LabError when the lab is older than that image.
         """
         if images.IMAGE in self.run("ctr --namespace=k8s.io images list --quiet").split():
             return
         if not self.cache.image.exists():
             raise LabError(
-                f"{self.cache.image} is missing, this lab was made without pods; take it down and bring it up again"
+                f"{self.cache.image} is missing because this lab was created without pods; "
+                "remove the lab and start it again"
             )
-        # The folder is the node's /var/lib/containerd.
+        # This folder is the node's /var/lib/containerd.
         copy = self.folder / "containerd" / self.cache.image.name
         shutil.copy(self.cache.image, copy)
         self.run(f"ctr --namespace=k8s.io images import /var/lib/containerd/{copy.name}")
         copy.unlink()
 
     def unit_property(self, name: str, unit: str = "kubelet.service") -> str:
-        """One property of a unit, as systemd shows it."""
+        """Return one property of a unit as systemd shows it."""
         return self.run(f"systemctl show --property={name} --value {unit}").strip()
 
     def invocation_id(self) -> str:
-        """Changes whenever the kubelet's unit starts, for whatever reason."""
+        """Return the InvocationID of the kubelet's unit, which changes at every start."""
         return self.unit_property("InvocationID")
 
     def restarts(self) -> int:
-        """How often systemd has restarted the kubelet by itself since somebody last started it."""
+        """Return how often systemd has restarted the kubelet automatically since its last explicit start."""
         return int(self.unit_property("NRestarts"))
 
     def kubelet_pid(self) -> int:
-        """The kubelet's pid inside the node; 0 when it does not run."""
+        """Return the kubelet's pid inside the node; 0 when it does not run."""
         return int(self.unit_property("MainPID"))
 
     def journal(self, lines: int = 40, unit: str = "kubelet.service", since: float = 0) -> str:
-        """The last lines of a unit's journal, none from before `since` (seconds since 1970)."""
-        # With --since, --lines of systemd before 254 counts from there, not from the end.
+        """Return the last lines of a unit's journal, only those after `since` (seconds since 1970)."""
+        # With --since, systemd before 254 counts --lines from that time, not from the end.
         return self.run(f"journalctl --no-pager --output=cat --unit={unit} --since=@{since:.0f} | tail --lines={lines}")

@@ -2,8 +2,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs one node. Its mounts and its network live in namespaces that only this script holds, so that nothing of them is left
-# once it has ended, however it ends.
+# Runs one node. Only this script holds the namespaces of its mounts and its network, so the kernel removes them when the
+# script ends, however it ends.
 set -eu
 stage=$1 name=$2 veth=$3 address=$4 host=$5 folder=$6 tree=$7 binaries=$8
 if [ "$stage" = outside ]; then
@@ -17,12 +17,12 @@ ip link add eth0 type veth peer name "$veth" netns "$host"
 ip address add "$address" dev eth0
 # No default route: with one, this kubelet's look-ups of cloud credentials hang for seconds.
 ip link set eth0 up
-# systemd-nspawn never removes its notes there.
+# systemd-nspawn never removes its files there.
 mkdir -p /run/systemd/nspawn
 mount -t tmpfs -o mode=0755 "$name" /run/systemd/nspawn
 mount -t overlay "$name" -o "lowerdir=$tree,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
 
-# The node's pid 1 gets this script's mark: it lives on when only systemd-nspawn is killed, and has to be found then.
+# The node's process 1 gets this script's mark: it survives when only systemd-nspawn is killed, and must be found then.
 # A reboot of the node ends systemd-nspawn with 133 (--keep-unit asks for that).
 status=133
 while [ "$status" = 133 ]; do

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects seen from the API: which are Ready, and bare ones made by the thousand for tests of scale."""
+"""Node objects in the API: which are Ready, and thousands of bare ones for tests of scale."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABEL = "livenodes.lab/bare"
 
 
 def ready_nodes(api: Api) -> set[str]:
-    """Names of the nodes whose kubelet says Ready."""
+    """Return the names of the nodes whose condition Ready is true."""
     items = api.call("GET", f"/api/v1/nodes?labelSelector=%21{LABEL.replace('/', '%2F')}")["items"]
     return {
         item["metadata"]["name"]
@@ -29,18 +29,19 @@ def ready_nodes(api: Api) -> set[str]:
 
 
 def is_kubelet_alive(api: Api, name: str) -> bool:
-    """Whether the node's kubelet itself says it is healthy. A Node's condition stays as it was when its kubelet dies:
-    the lab has no node controller.
+    """Return whether the node's kubelet itself reports that it is healthy.
+
+    A Node's condition does not change when its kubelet dies: the lab has no node controller.
     """
     return api.request("GET", f"/api/v1/nodes/{name}/proxy/healthz")[0] == 200
 
 
 def complete(api: Api, name: str, pod_network: str) -> bool:
-    """Give a Node what `kubeadm join` and the controller manager give it; return whether that is done.
+    """Set on a Node what `kubeadm join` and the controller manager set; return whether that is done.
 
-    By the annotation `kubeadm upgrade node` finds the container runtime. A kubelet that first sees its pod network
-    reports its state at once, others only with their next regular report, 10 s later. In its first second it would
-    report that it has not looked at its pods yet, so the Node waits for that.
+    `kubeadm upgrade node` finds the container runtime by the annotation. A kubelet that first sees its pod network
+    reports its state immediately; otherwise its next report comes 10 s later. In its first second a kubelet would
+    report that it has not checked its pods yet, so this function waits that long.
     """
     status, answer = api.request("GET", f"/api/v1/nodes/{name}")
     if status == 404:
@@ -65,7 +66,7 @@ def complete(api: Api, name: str, pod_network: str) -> bool:
 
 
 def add_nodes(api: Api, count: int, prefix: str) -> list[str]:
-    """Create bare Node objects over one connection; names that exist are left as they are."""
+    """Create bare Node objects over one connection; existing ones are not changed."""
     names = [f"{prefix}{number:05d}" for number in range(count)]
     for name in names:
         api.ensure("/api/v1/nodes", _bare_node(name, prefix))
@@ -73,26 +74,24 @@ def add_nodes(api: Api, count: int, prefix: str) -> list[str]:
 
 
 def remove_nodes(api: Api, prefix: str) -> None:
-    """Remove them in one request."""
+    """Remove the bare nodes of a prefix in one request."""
     answer = api.call("DELETE", f"/api/v1/nodes?labelSelector={selector(prefix)}")
     if answer.get("kind") == "Status" and answer.get("status") == "Failure":
         raise LabError(f"removing bare nodes {prefix}*: {answer.get('message')}")
 
 
 def labels(prefix: str) -> dict[str, str]:
-    """What marks the bare nodes of a prefix, and what goes with them."""
+    """Return the labels of the bare nodes of a prefix."""
     return {LABEL: hashlib.sha256(prefix.encode()).hexdigest()[:16]}
 
 
 def selector(prefix: str) -> str:
-    """The same as a label selector, quoted for a URL."""
+    """Return these labels as a label selector, quoted for a URL."""
     return "".join(f"{name.replace('/', '%2F')}%3D{value}" for name, value in labels(prefix).items())
 
 
 def _bare_node(name: str, prefix: str) -> dict[str, Any]:
-    """About 10 KB, as a node in service has: 35 images with two names each, five conditions, addresses, system
-    information.
-    """
+    """Return about 10 KB, like a node in service: 35 images with two names each, conditions, addresses, system data."""
     digest = hashlib.sha256(name.encode()).hexdigest()
     moment = "2026-01-01T00:00:00Z"
     capacity = {
@@ -147,7 +146,7 @@ def _bare_node(name: str, prefix: str) -> dict[str, Any]:
         "status": {
             "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}, {"type": "Hostname", "address": name}],
             "capacity": capacity,
-            # Empty as a kubelet with dynamic configuration reports it before anything was assigned.
+            # A kubelet with dynamic configuration reports an empty status before the first assignment.
             "config": {},
             "allocatable": capacity,
             "conditions": conditions,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab's own certificate authorities and what they sign, made with openssl."""
+"""The lab's certificate authorities and the certificates they sign, created with openssl."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Authority:
         self._name = name
 
     def ensure(self) -> None:
-        """Make the authority unless it exists."""
+        """Create the authority unless it exists."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self.certificate.exists():
             return
         fresh = self.folder / "ca.new"
-        # The certificate is renamed last: its presence says that the pair is complete.
+        # The certificate is renamed last: if it exists, the pair is complete.
         run(
             "openssl",
             "req",
@@ -59,10 +59,9 @@ class Authority:
         expired: bool = False,
         again: bool = False,
     ) -> tuple[Path, Path]:
-        """Sign a certificate for client and server use and return (certificate, key); an existing one is kept unless
-        `again`.
+        """Sign a certificate for client and server use, unless it exists (`again`: anyway); return (certificate, key).
 
-        `name` and `groups` are what Kubernetes takes as user and groups (CN and O).
+        Kubernetes reads `name` and `groups` as user and groups (CN and O).
         """
         certificate, key = self.folder / f"{label}.crt", self.folder / f"{label}.key"
         if certificate.exists() and not again:
@@ -104,7 +103,7 @@ class Authority:
         return certificate, key
 
     def _sign_expired(self, work: Path) -> None:
-        # Only `openssl ca` takes dates of the past, and it wants a small database.
+        # Only `openssl ca` accepts dates in the past, and it needs a small database.
         (work / "index").touch()
         (work / "serial").write_text(secrets.token_hex(8).upper() + "\n")
         (work / "config").write_text(
@@ -139,7 +138,7 @@ class Authority:
 
 
 def kubeconfig(url: str, authority: Path, user: str, certificate: Path, key: Path) -> str:
-    """A self-contained kubeconfig. JSON, which every reader of a kubeconfig takes."""
+    """Return a self-contained kubeconfig, as JSON, which every reader of a kubeconfig accepts."""
 
     def inline(path: Path) -> str:
         return base64.b64encode(path.read_bytes()).decode()

@@ -1,8 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab's long-lived processes. Each carries the lab's mark in its environment, so /proc itself says what is ours:
-there are no pid files that a crash could leave behind or a reused pid could turn against somebody else."""
+"""The lab's long-running processes. Each has the lab's mark in its environment, so /proc shows which ones are ours.
+
+There are no pid files: a crash could leave them behind, and a reused pid would then name a process of another program.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,7 @@ VARIABLE = "LIVENODES_LAB_PROCESS"
 
 
 class Process:
-    """A running process of the lab, held by a file descriptor: a signal can never reach a later process of the same
-    number.
-    """
+    """A running process of the lab, pinned by a file descriptor: no signal can reach a later process with its pid."""
 
     def __init__(self, pid: int, descriptor: int, started: int) -> None:
         self.pid = pid
@@ -40,7 +40,7 @@ class Process:
 
 
 def spawn(settings: Settings, role: str, argv: Sequence[object], log: Path) -> None:
-    """Start a process of the lab in a session of its own, so that Ctrl-C on the command that started it leaves it alone."""
+    """Start a process of the lab in its own session, out of reach of Ctrl-C on the command that starts it."""
     log.parent.mkdir(exist_ok=True)
     with log.open("ab") as sink:
         subprocess.Popen(
@@ -55,18 +55,18 @@ def spawn(settings: Settings, role: str, argv: Sequence[object], log: Path) -> N
 
 
 def find(settings: Settings, role: str | None = None) -> list[Process]:
-    """The lab's processes (of one role), oldest first."""
+    """Return the lab's processes (of one role), oldest first."""
     wanted = f"{VARIABLE}={settings.mark} ".encode() if role is None else f"{VARIABLE}={settings.mark} {role}".encode()
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         descriptor = -1
         try:
-            if not _carries(entry, wanted, role is None):
+            if not _has_mark(entry, wanted, role is None):
                 continue
             descriptor = os.pidfd_open(int(entry.name))
-            # Looked at again now that the descriptor holds it: between the two looks the number may have changed hands.
+            # Checked again now that the descriptor pins it: the pid may have been reused after the first check.
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            if _carries(entry, wanted, role is None) and fields[0] != "Z":
+            if _has_mark(entry, wanted, role is None) and fields[0] != "Z":
                 found.append(Process(int(entry.name), descriptor, int(fields[19])))
                 descriptor = -1
         except OSError:
@@ -77,11 +77,10 @@ def find(settings: Settings, role: str | None = None) -> list[Process]:
     return sorted(found, key=lambda process: (process.started, process.pid))
 
 
-def _carries(entry: Path, wanted: bytes, prefix: bool) -> bool:
+def _has_mark(entry: Path, wanted: bytes, prefix: bool) -> bool:
     text = (entry / "environ").read_bytes()
     for _again in range(20):
-        # Empty for a moment while a process executes another program; always for kernel threads and zombies, which have
-        # no program.
+        # Empty for a moment while a process executes another program, and always for kernel threads and zombies.
         if text or not _has_program(entry):
             break
         time.sleep(0.002)
@@ -98,14 +97,15 @@ def _has_program(entry: Path) -> bool:
 
 
 def stop(settings: Settings, role: str | None = None, patience: float = 10) -> None:
-    """End the lab's processes (of one role): ask first, then force after `patience` seconds."""
+    """Terminate the lab's processes (of one role); kill them after `patience` seconds. Raises LabError."""
     deadline = time.monotonic() + patience
     asked: set[int] = set()
     while alive := find(settings, role):
         forced = time.monotonic() >= deadline
         if time.monotonic() > deadline + 15:
             raise LabError(
-                f"process {alive[0].pid} of the lab does not end, even when killed; see what it waits for: cat /proc/{alive[0].pid}/stack"
+                f"process {alive[0].pid} of the lab does not end after SIGKILL; "
+                f"/proc/{alive[0].pid}/stack shows what it waits for"
             )
         for process in alive:
             if forced:
@@ -118,13 +118,13 @@ def stop(settings: Settings, role: str | None = None, patience: float = 10) -> N
 
 
 def reap() -> None:
-    """Collect ended children of this very process, or they would look alive to whoever waits for them."""
+    """Collect ended children of this process; otherwise they would still look alive."""
     for child in list(getattr(subprocess, "_active", [])):
         child.poll()
 
 
 def wait_for(what: str, ready: Callable[[], bool], seconds: float, hint: str = "") -> None:
-    """Poll until `ready`; raise LabError naming what did not happen."""
+    """Poll until `ready`; raise LabError with `what` and `hint` after `seconds`."""
     deadline = time.monotonic() + seconds
     while not ready():
         if time.monotonic() > deadline:

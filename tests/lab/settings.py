@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the lab lives, what it is called on this machine, and the one file that records what it made."""
+"""Where the lab lives, its names on this machine, and the file that records what it has created."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROJECT = "livenodes-kubelet-lab"
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The lab's place and names. `bridge` is also the prefix of every interface, machine and cgroup of the lab."""
+    """The lab's folder and names. `bridge` is also the prefix of every interface, machine and cgroup of the lab."""
 
     folder: Path
     bridge: str
@@ -31,7 +31,7 @@ class Settings:
 
     @classmethod
     def load(cls) -> Settings:
-        """From the environment; a lab that exists keeps the names it was made with."""
+        """Read the settings from the environment; an existing lab keeps the names it was created with."""
         folder = Path(os.environ.get("LIVENODES_LAB_DIR", f"/var/lib/{PROJECT}")).absolute()
         known = State(folder).data
         bridge = known.get("bridge") or os.environ.get("LIVENODES_LAB_BRIDGE", "lnk-br0")
@@ -40,31 +40,32 @@ class Settings:
             network = ipaddress.IPv4Network(subnet)
         except ValueError as error:
             raise LabError(
-                f"LIVENODES_LAB_SUBNET={subnet}: {error}; give a private network such as 10.211.0.0/24"
+                f"LIVENODES_LAB_SUBNET={subnet}: {error}; set a private network such as 10.211.0.0/24"
             ) from error
         if network.prefixlen > 24 or not bridge or len(bridge) > 9:
             raise LabError(
-                f"the lab's subnet must be /24 or larger (is {subnet}) and its bridge's name 1 to 9 characters long (is {bridge!r})"
+                f"the lab's subnet must be /24 or larger (is {subnet}) "
+                f"and its bridge's name 1 to 9 characters long (is {bridge!r})"
             )
         return cls(folder, bridge, network)
 
     @property
     def gateway(self) -> str:
-        """The bridge's own address, where the API server listens."""
+        """Return the bridge's own address, on which the API server listens."""
         return str(self.subnet[1])
 
     def address(self, index: int) -> str:
-        """The address of node number `index`, counted from 1."""
+        """Return the address of node number `index`, counted from 1."""
         return str(self.subnet[10 + index])
 
     @property
     def mark(self) -> str:
-        """Says on interfaces and in the environment of processes that they belong to this lab."""
+        """Return the mark of this lab's interfaces and of its processes' environment."""
         return f"{PROJECT} {self.folder}"
 
 
 class State:
-    """`lab.json`: written before each thing is made, so that whatever stops the lab, the next run knows what may exist."""
+    """`lab.json`: written before each part is created, so that the run after an interruption knows what may exist."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "lab.json"
@@ -84,25 +85,23 @@ class State:
 
 
 def claim(folder: Path) -> None:
-    """Make the lab's folder, or see that it is one: `down` deletes it, so it must never be anything else."""
+    """Create the lab's folder, or check that it is one: `down` deletes it. Raises LabError for any other folder."""
     sign = folder / f".{PROJECT}"
     if folder.exists() and not sign.exists() and any(folder.iterdir()):
-        raise LabError(f"{folder} holds something that is not a lab; name another folder in LIVENODES_LAB_DIR")
+        raise LabError(f"{folder} is not the folder of a lab; set another folder in LIVENODES_LAB_DIR")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     sign.touch()
 
 
 def is_lab(folder: Path) -> bool:
-    """Whether `claim` made this folder."""
+    """Return whether `claim` created this folder."""
     return (folder / f".{PROJECT}").exists()
 
 
 @contextlib.contextmanager
 def locked(folder: Path, wait: bool = False) -> Iterator[None]:
-    """Only one command at a time may work on a folder (a lab's, or the cache's): a second one fails, or waits for its
-    turn.
-    """
+    """Lock a folder (a lab's, or the cache's) for one command. A second command waits (`wait`) or raises LabError."""
     path = Path(f"/run/{PROJECT}-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}.lock")
     while True:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
@@ -112,9 +111,9 @@ def locked(folder: Path, wait: bool = False) -> Iterator[None]:
             holder = os.read(descriptor, 20).decode().strip()
             os.close(descriptor)
             raise LabError(
-                f"another command is at work on {folder} (process {holder or 'unknown'}); wait for it or stop it"
+                f"another command is working on {folder} (process {holder or 'unknown'}); wait for it or stop it"
             ) from error
-        # The holder before us removes the file as it leaves: then this lock is on a name nobody else sees.
+        # The previous holder removes the file when it ends; this lock is then on a file that no other process can find.
         with contextlib.suppress(FileNotFoundError):
             if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
                 break

@@ -75,9 +75,7 @@ def run(demo: Demo, node: LabNode) -> None:
     """Roll out, refuse a deadly value, let one through and watch the guard revert it, reset."""
     hosts = ("-e", f"kubelet_config_hosts={MODERN}")
     demo.write(f"group_vars/{GROUP}.yml", WANTED)
-    show(
-        "The playbook is the same. It detects that this kubelet needs its configuration on the node, and copies it there."
-    )
+    show("The playbook is the same. It detects that this kubelet needs its configuration on the node, and copies it.")
     demo.playbook("rollout", *hosts, *SOAK, "-e", "kubelet_config_trial_seconds=5")
     processes.wait_for(f"the end of the trial of {MODERN}", lambda: "lastKnownGood" in demo.status(MODERN), 60)
     show("The trial of 5 s (600 s by default) has passed: this configuration is now the node's last-known-good.")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The image of the lab's pods: what stands in the archive belongs together."""
+"""The image of the lab's pods: the parts of the archive match."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tarfile
 from tests.lab import images
 
 
-def test_manifest_config_and_layer_belong_together() -> None:
+def test_manifest_config_and_layer_match() -> None:
     with tarfile.open(fileobj=io.BytesIO(images.archive(b"program"))) as pack:
         parts = {name: pack.extractfile(name) for name in pack.getnames()}
         content = {name: stream.read() for name, stream in parts.items() if stream}
@@ -27,5 +27,5 @@ def test_manifest_config_and_layer_belong_together() -> None:
         assert config["config"]["Cmd"][0] == "/bin/sh" and files.getmember("bin/sh").linkname == "busybox"
 
 
-def test_the_same_each_time() -> None:
+def test_archive_is_reproducible() -> None:
     assert images.archive(b"program") == images.archive(b"program")

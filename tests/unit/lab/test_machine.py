@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machine's limit of inotify instances: raised for the nodes of all labs, and as before when the last lab has gone."""
+"""The machine's limit of inotify instances: raised for the nodes of all labs, restored when the last lab is removed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.lab.settings import claim
 
 
 class Machine:
-    """A machine of files: its limit, and labs that are folders."""
+    """A machine made of files: its limit, and labs that are folders."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -45,7 +45,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(machine, "LIMIT", tmp_path / "limit")
     monkeypatch.setattr(machine, "RECORD", tmp_path / "record.json")
     monkeypatch.setattr(machine, "NSPAWN", tmp_path / "nspawn")
-    # The real one writes to /run, for which these tests need not be root.
+    # The real path is in /run, and these tests must not need root.
     monkeypatch.setattr(machine, "locked", lambda *_arguments, **_options: contextlib.nullcontext())
     return Machine(tmp_path)
 
@@ -55,7 +55,7 @@ def test_few_nodes_need_nothing(box: Machine) -> None:
     assert not machine.RECORD.exists()
 
 
-def test_many_nodes_and_as_before(box: Machine) -> None:
+def test_limit_raised_for_many_nodes_and_restored(box: Machine) -> None:
     assert (box.up("one", 7), box.down("one")) == (168, 128)
     assert not machine.RECORD.exists()
 
@@ -75,7 +75,7 @@ def test_two_labs_do_not_undo_each_other(box: Machine, order: tuple[str, str]) -
     assert not machine.NSPAWN.exists()
 
 
-def test_a_limit_that_is_high_enough_or_changed_meanwhile_is_left_alone(box: Machine) -> None:
+def test_limit_that_is_high_enough_or_was_changed_since_is_kept(box: Machine) -> None:
     box.limit = 1024
     assert (box.up("one", 7), box.down("one")) == (1024, 1024)
     box.limit = 128
@@ -97,20 +97,20 @@ def test_killed_before_and_after_the_limit_was_raised(box: Machine, monkeypatch:
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(machine, "say", killed)
+        patch.setattr(machine, "progress", killed)
         with pytest.raises(Killed):
             box.up("one", 7)
     assert box.limit == 128
     assert (box.up("one", 7), box.up("one", 7), box.down("one")) == (168, 168, 128)
 
 
-def test_a_lab_removed_by_hand_counts_no_more(box: Machine) -> None:
+def test_a_lab_removed_by_hand_no_longer_counts(box: Machine) -> None:
     box.up("one", 7)
     (box.home / "one" / ".livenodes-kubelet-lab").unlink()
     assert (box.up("two", 1), box.down("two")) == (168, 128)
 
 
-def test_where_the_limit_cannot_be_raised_it_is_said(
+def test_limit_that_cannot_be_raised_is_reported(
     box: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class ReadOnly:

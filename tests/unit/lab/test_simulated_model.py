@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The simulated kubelet against the model that was written from the kubelet's source; the real one judges both in
-tests/e2e.
+"""Compare the simulated kubelet with the model written from the kubelet's source; tests/e2e compares both with a real
+one.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def _name(reference: dict[str, str] | None) -> str | None:
 
 
 def test_every_step_from_every_state() -> None:
-    """Restarts, error, assigned, active and what /configz shows, along all ordered pairs of states."""
+    """Restarts, error, assigned, active and /configz are compared for all ordered pairs of states."""
     kubelet, model = Kubelet(LOCAL), kubelet_model.Model()
     for _before, after in kubelet_model.circuit():
         assert _assign(kubelet, after) == model.assign(after)
-        said = kubelet.status()
-        assert (_name(kubelet.assigned), _name(kubelet.active), said["error"] or "") == (
+        status = kubelet.status()
+        assert (_name(kubelet.assigned), _name(kubelet.active), status["error"] or "") == (
             model.assigned,
             model.active,
             model.error,
@@ -51,15 +51,15 @@ def test_every_step_from_every_state() -> None:
 
 
 def test_the_same_source_again() -> None:
-    """No restart, and the error of a fetch that failed in between is gone."""
+    """The kubelet does not restart, and the error of a fetch that failed in between is cleared."""
     kubelet, model = Kubelet(LOCAL), kubelet_model.Model()
     for state in ("good_a", "missing_configmap", "good_a", "good_a"):
         assert (_assign(kubelet, state), kubelet.status()["error"] or "") == (model.assign(state), model.error)
     assert kubelet.starts == 1
 
 
-def test_last_known_good_is_what_it_goes_back_to() -> None:
-    """Once graduated a source is active again when a later one is invalid; with no source at all there is none."""
+def test_reverts_to_last_known_good() -> None:
+    """A graduated source becomes active again when a later one is invalid; without any source there is none."""
     kubelet = Kubelet(LOCAL)
     assert not kubelet.graduate()
     _assign(kubelet, "good_a")
@@ -72,8 +72,8 @@ def test_last_known_good_is_what_it_goes_back_to() -> None:
 
 
 def test_shown_as_go_writes_it() -> None:
-    """Defaults in, empties out where Go leaves them out, durations in one form, unknown names gone."""
-    said: dict[str, t.Any] = shown(
+    """Defaults are filled in, empty values that Go omits are absent, durations have one form, unknown names vanish."""
+    status: dict[str, t.Any] = shown(
         {
             "syncFrequency": "90s",
             "enforceNodeAllocatable": [],
@@ -87,15 +87,20 @@ def test_shown_as_go_writes_it() -> None:
         },
         LOCAL,
     )
-    assert {"enforceNodeAllocatable", "evictionHard", "readOnlyPort", "misspelled", "kind"}.isdisjoint(said)
-    assert (said["syncFrequency"], said["kubeAPIQPS"], said["podPidsLimit"], said["nodeStatusReportFrequency"]) == (
+    assert {"enforceNodeAllocatable", "evictionHard", "readOnlyPort", "misspelled", "kind"}.isdisjoint(status)
+    assert (
+        status["syncFrequency"],
+        status["kubeAPIQPS"],
+        status["podPidsLimit"],
+        status["nodeStatusReportFrequency"],
+    ) == (
         "1m30s",
         0,
         -1,
         "20s",
     )
     assert (
-        said["authentication"]["x509"] == {"clientCAFile": "/ca"}
-        and said["authentication"]["webhook"]["cacheTTL"] == "2m0s"
+        status["authentication"]["x509"] == {"clientCAFile": "/ca"}
+        and status["authentication"]["webhook"]["cacheTTL"] == "2m0s"
     )
-    assert (said["tlsCertFile"], said["maxPods"]) == ("/own.crt", 110)
+    assert (status["tlsCertFile"], status["maxPods"]) == ("/own.crt", 110)
