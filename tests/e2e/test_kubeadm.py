@@ -126,7 +126,7 @@ def test_nodes_to_come_get_what_all_nodes_of_the_group_have(
     checked = ansible.playbook("rollout", *HOSTS, *mode("check"))
     assert (checked.code, checked.recap("n1")["changed"]) == (0, 0), checked.output
     assert squeezed(
-        f"ConfigMap kube-system/{NAME} is not in step with the nodes: eventBurst, eventRecordQPS, kubeReserved.memory."
+        f"ConfigMap kube-system/{NAME} is not in sync with the nodes: eventBurst, eventRecordQPS, kubeReserved.memory."
     ) in squeezed(checked.output)
     assert read(lab) == maps
 
@@ -159,7 +159,7 @@ def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
     for name, *arguments in (("plan", "--limit=n1", *mode("update")), ("rollout", "--check", *mode("update"))):
         run = ansible.playbook(name, *HOSTS, *arguments)
         assert run.code == 0, run.output
-        assert squeezed(f"{NAME} is not in step with the nodes: eventBurst. kubeadm gives") in squeezed(run.output), (
+        assert squeezed(f"{NAME} is not in sync with the nodes: eventBurst. Nodes that join") in squeezed(run.output), (
             run.output
         )
         assert read(lab) == maps

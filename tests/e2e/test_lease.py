@@ -65,7 +65,10 @@ def test_module(lab: Lab, ansible: Ansible) -> None:
     other = {**options, "nodes": ["n2", "n3"], "group": "frontend", "holder": "job 7"}
     refused = ansible.module("kubelet_rollout_lease", other)
     assert refused["failed"] and refused["obstacles"][0]["holder"] == "ops@bastion"
-    assert "ops@bastion rolls out to batch since " in refused["msg"] and "nodes in both: n2." in refused["msg"]
+    assert (
+        "ops@bastion has been rolling out to batch since " in refused["msg"]
+        and "Nodes in both rollouts: n2." in refused["msg"]
+    )
     forecast = ansible.module("kubelet_rollout_lease", other, "--check")
     assert not forecast["failed"] and forecast["obstacles"][0]["holder"] == "ops@bastion"
     assert list(leases(lab)) == [held["lease"]["name"]]
@@ -87,7 +90,7 @@ def test_two_at_once(lab: Lab) -> None:
         try:
             return hold(sessions[number], sets[number], holder=f"h{number}")["lease"]
         except ClusterError as error:
-            assert "another rollout is under way" in error.message
+            assert "another rollout is running" in error.message
             return None
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -123,7 +126,7 @@ def test_one_that_lives_is_not_waited_for(lab: Lab, session: Session) -> None:
         waiting = pool.submit(hold, other, holder="other", wait=120)
         time.sleep(3)
         lease.renew(session, held)
-        with pytest.raises(ClusterError, match="me rolls out to batch"):
+        with pytest.raises(ClusterError, match="me has been rolling out to batch"):
             waiting.result(timeout=10)
     assert list(leases(lab)) == [held["name"]]
 
@@ -140,7 +143,7 @@ def test_dead_holder_that_comes_back_at_the_last_moment(lab: Lab, session: Sessi
             renewed.append(path)
 
     proxy.fault = back
-    with pytest.raises(ClusterError, match="slow rolls out to batch"):
+    with pytest.raises(ClusterError, match="slow has been rolling out to batch"):
         hold(Session({"host": proxy.url}), holder="hasty")
     assert renewed and list(leases(lab)) == [slow["name"]]
 
@@ -199,5 +202,5 @@ def test_three_thousand_nodes(lab: Lab, session: Session) -> None:
     assert json.loads(
         leases(lab)[held["name"]]["metadata"]["annotations"]["kubelet-config.livenodes.io/nodes"]
     ) == sorted(names)
-    with pytest.raises(ClusterError, match=f"nodes in both: {names[-1]}"):
+    with pytest.raises(ClusterError, match=f"Nodes in both rollouts: {names[-1]}"):
         hold(session, names[-1:])

@@ -133,7 +133,7 @@ def test_somebody_else_assigns_meanwhile(lab: Lab, fleet: tuple[str, ...], proxy
     with pytest.raises(NodesFailed) as failed:
         assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert set(failed.value.failures) == {"n1"}
-    assert "somebody else changed spec.configSource to kube-system/theirs" in failed.value.message
+    assert "another user or program changed spec.configSource to kube-system/theirs" in failed.value.message
     assert (look(lab, "n1").spec or {})["name"] == "theirs"
     assert look(lab, "n2").spec == _place(sources["n2"])
     rows: t.Any = failed.value.result["nodes"]

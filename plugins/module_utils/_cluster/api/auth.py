@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a module is told which cluster to talk to: the options of kubernetes.core, under the same names."""
+"""Connection options of every API module, with the names and environment variables of kubernetes.core."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ansible.module_utils.basic import env_fallback
 
 
 def argument_spec() -> dict[str, dict[str, t.Any]]:
-    """Return the connection options every API module takes; K8S_AUTH_* variables stand in for options not given."""
+    """Return the connection options of every API module; K8S_AUTH_* variables replace options that are not set."""
 
     def option(*variables: str, **spec: t.Any) -> dict[str, t.Any]:
         return {"type": "str", "fallback": (env_fallback, [f"K8S_AUTH_{name}" for name in variables]), **spec}
@@ -47,7 +47,7 @@ def argument_spec() -> dict[str, dict[str, t.Any]]:
 
 
 def secrets(kubeconfig: t.Any) -> set[str]:
-    """Return the secret strings inside a kubeconfig given as a mapping, so that they can be kept out of logs."""
+    """Return the secret strings of a kubeconfig that is set as a mapping, so that they stay out of logs."""
     found = []
     users = _mapping(kubeconfig).get("users")
     for user in users if isinstance(users, list) else []:
@@ -61,5 +61,5 @@ def secrets(kubeconfig: t.Any) -> set[str]:
 
 
 def _mapping(value: t.Any) -> dict[str, t.Any]:
-    """What users give may be anything; what is wrong with it is said when it is loaded."""
+    """Return a mapping as it is, and an empty one for any other value: loading the kubeconfig reports the error."""
     return value if isinstance(value, dict) else {}

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a module of the controller is: its options, what goes with what, and its one call.
+"""Definition of a controller module: its options, the limits between them, and its one call.
 
-It runs as an Ansible module, in a Python of its own, or in Ansible's own process (see plugin_utils). Both do the same
-around the call.
+A definition runs as an Ansible module in a Python process of its own, or inside the Ansible process (see plugin_utils).
+Both handle options, results and failures in the same way.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Stage = t.Callable[[Session, "dict[str, t.Any]", bool], "dict[str, t.Any]"]
 
 @dataclasses.dataclass(frozen=True)
 class Definition:
-    """`call(options, check_mode)` returns a module's result or raises ClusterError.
+    """A module: `call(options, check_mode)` returns its result or raises ClusterError.
 
-    A `diff` in the result is kept only where the user asked for one, `warnings` are shown. `limits` are AnsibleModule's
-    own (required_one_of, mutually_exclusive, required_if, required_by).
+    `warnings` of the result are shown; `diff` is kept only if the operator asked for it. `limits` are the keyword
+    arguments of AnsibleModule (required_one_of, mutually_exclusive, required_if, required_by).
     """
 
     spec: dict[str, t.Any]
@@ -38,10 +38,10 @@ class Definition:
     def outcome(
         self, options: dict[str, t.Any], check_mode: bool, diff: bool, verbosity: int
     ) -> tuple[dict[str, t.Any], list[str]]:
-        """Turn validated options into a result, with `failed` and `msg` when it failed, and warnings.
+        """Return the result for validated options, with `failed` and `msg` after a failure, and the warnings.
 
-        Failures carry the result so far, so that it is known where every node stands. Raises MissingLibrary, and what
-        is a defect.
+        A failure contains the result so far, which states where every node stands. Raises MissingLibrary, and every
+        exception that is a defect.
         """
         try:
             result = dict(self.call(options, check_mode))
@@ -56,16 +56,17 @@ class Definition:
         return result, list(result.pop("warnings", ()))
 
     def secrets(self, options: dict[str, t.Any]) -> set[str]:
-        """Return what is secret in the options besides those that say so (`no_log`)."""
+        """Return the secrets in the options that `no_log` does not cover."""
         return auth.secrets(options.get("kubeconfig"))
 
     def run(self) -> t.NoReturn:
-        """Run as an Ansible module: options in, result or failure out."""
+        """Run as an Ansible module: read the options, exit with the result or the failure."""
         module = AnsibleModule(argument_spec=self.spec, supports_check_mode=True, **self.limits)
         module.no_log_values |= self.secrets(module.params)
         try:
-            # There is no public way to ask for --diff and -v.
-            result, warnings = self.outcome(module.params, module.check_mode, module._diff, module._verbosity)  # pylint: disable=protected-access
+            # AnsibleModule has no public attributes for --diff and -v.
+            # pylint: disable-next=protected-access
+            result, warnings = self.outcome(module.params, module.check_mode, module._diff, module._verbosity)
         except MissingLibrary as error:
             module.fail_json(msg=f"{error.message}. {missing_required_lib('kubernetes')}", **error.result)
         for text in warnings:
@@ -77,10 +78,10 @@ class Definition:
 
 
 def define(spec: dict[str, t.Any], stage: Stage, patient: bool = False, **limits: t.Any) -> Definition:
-    """Define a module that does `stage(session, options, check_mode)`.
+    """Define a module that runs `stage(session, options, check_mode)`.
 
-    `patient` stages sit out an API server that is away when they begin; the others soon tell a wrong address.
-    `limits` are AnsibleModule's own. The API server's warnings are shown too.
+    A `patient` stage waits for an API server that is unavailable at its start; the others soon report a wrong address.
+    `limits` are the keyword arguments of AnsibleModule. Warnings of the API server are shown too.
     """
 
     def call(options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can go wrong between us and the API server, in words for people."""
+"""Errors of requests to the API server, with messages for operators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typing as t
 class ClusterError(Exception):
     """A failure that ends the module.
 
-    `result` holds what was learned until then, in the module's usual result shape; it is returned beside the message.
+    `result` holds what is known so far, in the shape of the module's result; it is returned beside the message.
     """
 
     def __init__(self, message: str, result: dict[str, t.Any] | None = None) -> None:
@@ -25,8 +25,9 @@ class MissingLibrary(ClusterError):
 
 
 class ApiError(ClusterError):
-    """An answer of the API server other than success, or no answer at all (`status` 0). `causes` are messages by reason
-    (metav1.StatusCause).
+    """An answer of the API server other than success, or no answer at all (`status` 0).
+
+    `causes` maps a reason to its message (metav1.StatusCause).
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class ApiError(ClusterError):
 
 
 class NodesFailed(ClusterError):
-    """One or more nodes could not be handled; the message lists every one of them."""
+    """A failure of one or more nodes; the message lists all of them."""
 
     def __init__(self, what: str, failures: dict[str, str], result: dict[str, t.Any] | None = None) -> None:
         lines = [f"{what}: {len(failures)} node{'s' if len(failures) > 1 else ''} failed."]

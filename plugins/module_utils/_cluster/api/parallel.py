@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The same work for many nodes at once, with a result for each."""
+"""Runs the same work for many nodes in parallel and returns a result for each."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .errors import ApiError, ClusterError
 Item = t.TypeVar("Item")
 Value = t.TypeVar("Value")
 
-# An answer that every other request would get as well.
+# Answers that every further request would get too.
 HOPELESS = frozenset({401})
-# A worker has a connection of its own, and to open one takes as long as some requests that the API server answers by
-# itself, for both ends.
+# Items per worker where the API server answers without a node. Each worker opens a connection of its own, which costs
+# the controller and the API server as much as several such requests.
 SHORT = 4
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome(t.Generic[Item, Value]):
-    """What became of one item: a value, or the error that stands in its way."""
+    """The outcome of one item: a value, or the error that prevented it."""
 
     item: Item
     value: Value | None = None
@@ -33,12 +33,11 @@ class Outcome(t.Generic[Item, Value]):
 def each(
     items: t.Sequence[Item], work: t.Callable[[Item], Value], concurrency: int, share: int = 1
 ) -> list[Outcome[Item, Value]]:
-    """Do `work` for every item, at most `concurrency` at a time, and return the outcomes in the order of the items.
+    """Run `work` for every item, at most `concurrency` at a time, and return the outcomes in the order of the items.
 
-    With a `share` (SHORT, where no item waits for a node) there are fewer workers, so that each has about so many items
-    to do. A ClusterError of one item does not stop the others, unless it says that the API server does not know us
-    (401): then nothing more is sent and the error is raised. Anything else raised by `work` is a defect and is raised
-    at once.
+    `share` is the number of items for each worker: SHORT if no item waits for a node, so that fewer workers start.
+    A ClusterError of one item does not stop the others. If the API server rejects the credentials (401), nothing more
+    is sent and the error is raised. Any other exception of `work` is a defect and is raised at once.
     """
     if not items:
         return []
@@ -47,7 +46,7 @@ def each(
         futures = [pool.submit(work, item) for item in items]
         return [_outcome(item, future) for item, future in zip(items, futures)]
     finally:
-        # Also on SIGTERM and Ctrl-C: what has not been sent yet is not sent.
+        # Also after SIGTERM and Ctrl-C: requests that wait in the queue are not sent.
         pool.shutdown(wait=True, cancel_futures=True)
 
 

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one place that imports the Python package `kubernetes`.
+"""The connection to the API server; the only module that imports the Python package `kubernetes`.
 
-Only fixed paths are asked for, through the dynamic client's `request`: no discovery, and none of the typed models,
-which refuse objects they do not know and change with every release of the package.
+All requests use fixed paths and the dynamic client's `request`. Discovery is not needed. The typed models are not used:
+they reject unknown objects and change with every release of the package.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ except ImportError:
     IMPORT_ERROR = traceback.format_exc()
 
 LOWEST = (28, 1, 0)
-# These two send no Authorization header when given a token (kubernetes-client/python issue 2591).
+# These releases send no Authorization header for a token (kubernetes-client/python issue 2591).
 BROKEN = ((36, 0, 0), (36, 0, 1))
-# How long a request is repeated, in seconds: short while we do not know whether the address is right at all, long
-# enough afterwards to sit out the restart of an API server.
+# How many seconds a request is repeated until the first answer: short, since the address may be wrong.
 FIRST_CONTACT = 10.0
-# The same for what runs in the middle of a rollout, where the address has been right a moment ago.
+# The same for modules that run during a rollout, whose earlier modules have reached the address.
 PATIENT_CONTACT = 40.0
+# The same after the first answer: longer than the restart of an API server.
 OUTAGE = 60.0
 
 
@@ -51,16 +51,16 @@ def check_library() -> None:
     found = tuple(int(part) for part in re.findall(r"\d+", kubernetes.__version__)[:3])
     if found < LOWEST or found in BROKEN:
         raise MissingLibrary(
-            f"the Python package kubernetes {kubernetes.__version__} at {os.path.dirname(kubernetes.__file__)} cannot be used: "
-            "install kubernetes>=28.1.0,!=36.0.0,!=36.0.1 for the interpreter that runs this module"
+            f"the Python package kubernetes {kubernetes.__version__} at {os.path.dirname(kubernetes.__file__)} "
+            "cannot be used: install kubernetes>=28.1.0,!=36.0.0,!=36.0.1 for the interpreter that runs this module"
         )
 
 
 class Session:
-    """A connection to one API server that repeats what may be repeated.
+    """A connection to one API server that repeats requests after transient failures.
 
-    `sent` counts the requests that left, repeats included; `nodes_listed` is how many nodes its last LIST of them had.
-    `warnings` collects the API server's own warnings (RFC 9111 Warning headers), each once.
+    `sent` counts all requests, repeats included. `nodes_listed` is the number of nodes in the last LIST of nodes.
+    `warnings` collects the warnings of the API server (RFC 9111 Warning headers), each once.
     """
 
     def __init__(self, options: dict[str, t.Any], outage: float = OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
@@ -92,7 +92,7 @@ class Session:
     ) -> t.Any:
         """Send one request and return the decoded JSON answer.
 
-        `budget` is how many seconds transient failures are repeated for. Raises ApiError.
+        `budget` is the time in seconds in which transient failures are repeated. Raises ApiError.
         """
         content = self._send(method, path, query, body, {"content_type": content_type}, budget)
         try:
@@ -100,11 +100,11 @@ class Session:
         except ValueError as error:
             raise ApiError(
                 200,
-                f"{self.host} answered {method} {path} with something that is not JSON; is it a Kubernetes API server?",
+                f"{self.host} answered {method} {path} with text that is not JSON; is it a Kubernetes API server?",
             ) from error
 
     def text(self, path: str, budget: float | None = None) -> str:
-        """GET what a kubelet serves as plain text, compressed on its way; `budget` as in `request`. Raises ApiError."""
+        """Return plain text that a kubelet serves (one GET, gzip); `budget` as in `request`. Raises ApiError."""
         return self._send("GET", path, (), None, {"headers": {"Accept-Encoding": "gzip"}}, budget).decode(
             "utf-8", "replace"
         )
@@ -120,7 +120,7 @@ class Session:
     ) -> bytes:
         limit = self._outage if self._answered else self._first_contact
         if self._lost:
-            # One request has waited in vain already; the many behind it must not each wait as long.
+            # One request has already waited for the whole time; the requests after it must not wait as long again.
             limit = 0.0
         try:
             return persist(
@@ -152,7 +152,7 @@ class Session:
                 serialize=False,
                 _request_timeout=self._timeout,
             )
-            # Only now is the answer read, and the connection may be lost in the midst of it.
+            # The body is read here, and the connection may break during the read.
             content: bytes = answer.data
         except kubernetes.client.exceptions.ApiException as error:
             # The library reports some transport failures as an ApiException with status 0.
@@ -205,26 +205,26 @@ def _configuration(options: dict[str, t.Any]) -> t.Any:
             **{name: value for name, value in options["proxy_headers"].items() if value}
         )
     configuration.connection_pool_maxsize = options.get("concurrency") or 8
-    # We repeat requests ourselves, knowing which failures pass.
+    # `retry` repeats requests: it knows which failures are transient.
     configuration.retries = False
     return configuration
 
 
 def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:
-    """Let the options win over what the kubeconfig says, for as long as the session lasts."""
+    """Let the options override the credentials of the kubeconfig for the whole session."""
     given = f"Bearer {options['api_key']}" if options.get("api_key") else ""
     if not given and options.get("username") and options.get("password"):
-        # The library has the two settings and sends neither.
+        # The library reads both settings and sends neither.
         given = urllib3.util.make_headers(basic_auth=f"{options['username']}:{options['password']}")["authorization"]
     renew = configuration.refresh_api_key_hook
     if given:
-        # Releases differ in which of the two names they look up.
+        # Releases of the library look up one name or the other.
         configuration.api_key = {"authorization": given, "BearerToken": given}
         configuration.refresh_api_key_hook = None
     elif renew:
 
         def renew_token_only(live: t.Any) -> None:
-            # The library's own hook loads all of the kubeconfig again before each request, over the options.
+            # The library's hook reloads the whole kubeconfig before each request and would overwrite the options.
             fresh = copy.copy(live)
             fresh.api_key = dict(live.api_key)
             renew(fresh)
@@ -245,11 +245,14 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
         )
         return
     if given and not isinstance(given, str):
-        raise ClusterError(f"kubeconfig: give the path of a file or a mapping, not {type(given).__name__}")
+        raise ClusterError(
+            f"kubeconfig is of type {type(given).__name__}: set it to the path of a file or to a mapping"
+        )
     path = os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
     if not any(os.path.isfile(part) for part in path.split(os.pathsep)):
         raise ClusterError(
-            f"no kubeconfig at {path}: name one with the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, or give host and api_key"
+            f"no kubeconfig at {path}: set the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, "
+            "or the options host and api_key"
         )
     _guard(
         f"kubeconfig {path}",
@@ -265,7 +268,7 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
 def _guard(what: str, load: t.Callable[[], t.Any]) -> None:
     try:
         load()
-    except Exception as error:  # pylint: disable=broad-except  # the loader raises whatever its parsers and helpers raise
+    except Exception as error:  # pylint: disable=broad-except  # its parsers and helpers raise exceptions of any type
         raise ClusterError(f"{what} cannot be used: {_short(error)}") from error
 
 
@@ -275,9 +278,10 @@ def _headers(options: dict[str, t.Any]) -> dict[str, t.Any]:
         headers["Impersonate-User"] = options["impersonate_user"]
     groups = options.get("impersonate_groups") or []
     if len(groups) > 1:
-        # Kubernetes wants the header once a group; the library keeps one value a header.
+        # Kubernetes expects one header for each group; the library keeps one value for each header.
         raise ClusterError(
-            f"impersonate_groups: the Python package kubernetes can send one group only, {len(groups)} were given"
+            f"impersonate_groups has {len(groups)} groups, and the Python package kubernetes can send only one: "
+            "set one group"
         )
     if groups:
         headers["Impersonate-Group"] = groups[0]
@@ -285,32 +289,33 @@ def _headers(options: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _refusal(host: str, error: t.Any) -> ApiError:
-    """Turn an HTTP answer other than success into an ApiError that quotes the server's own words."""
-    body = error.body.decode("utf-8", "replace") if isinstance(error.body, bytes) else str(error.body or "")
-    reason, causes = "", {}
-    try:
-        status = json.loads(body)
-        message = status.get("message") or body
-        reason = status.get("reason") or ""
-        causes = {
-            item.get("reason") or "": item.get("message") or ""
-            for item in (status.get("details") or {}).get("causes") or []
-        }
-    except (ValueError, AttributeError):
-        message = body.strip()
-    message = message or str(error.reason)
+    """Turn an HTTP answer other than success into an ApiError that quotes the server's message."""
+    message, reason, causes = _status(error)
     if error.status == 401:
         message = (
-            f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, expired or "
-            "belongs to another cluster; renew it and run again"
+            f"{host} does not accept these credentials (401 {message}): the token or client certificate is missing, "
+            "expired or belongs to another cluster; renew it and run again"
         )
     elif error.status == 403:
         message = (
-            f"{message} (the user in use lacks this permission; docs/rbac.yaml of the collection grants what is needed)"
+            f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants all that are needed)"
         )
     after = (error.headers or {}).get("Retry-After")
     seconds = float(after) if after and re.fullmatch(r"\d+", after) else None
-    return ApiError(error.status, f"{message}", reason, seconds, error.status in TRANSIENT, causes)
+    return ApiError(error.status, message, reason, seconds, error.status in TRANSIENT, causes)
+
+
+def _status(error: t.Any) -> tuple[str, str, dict[str, str]]:
+    """Return message, reason and causes of an answer: those of its metav1.Status, else its text."""
+    body = error.body.decode("utf-8", "replace") if isinstance(error.body, bytes) else str(error.body or "")
+    try:
+        status = json.loads(body)
+        message, reason = status.get("message") or body, status.get("reason") or ""
+        given = (status.get("details") or {}).get("causes") or []
+        causes = {item.get("reason") or "": item.get("message") or "" for item in given}
+    except (ValueError, AttributeError):
+        message, reason, causes = body.strip(), "", {}
+    return message or str(error.reason), reason, causes
 
 
 def _no_answer(host: str, error: Exception) -> ApiError:
@@ -330,7 +335,7 @@ def _short(error: Exception) -> str:
 if IMPORT_ERROR is None:
 
     class _FixedPaths(kubernetes.dynamic.DynamicClient):  # type: ignore[misc]  # Any: the library has no types everywhere
-        """The dynamic client without its discovery, which would cost many requests and a cache file."""
+        """The dynamic client without discovery, which would cost many requests and a cache file."""
 
         def __init__(self, client: t.Any) -> None:  # pylint: disable=super-init-not-called
             self.client = client

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The config sources that nodes are to have, and the ConfigMaps they name, each read once however many nodes have it."""
+"""The config sources that nodes must have, and the ConfigMaps they name, each read once for all nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import configmaps, nodes
 
 Source = t.Optional[t.Dict[str, str]]
 ABSENT = "there is no such ConfigMap"
-# Argument spec of the modules that take a source for nodes.
+# Argument spec of the modules that assign a source to nodes.
 SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
     "source": {
@@ -39,7 +39,7 @@ SELECTION: dict[str, dict[str, t.Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What one node is to have: a source (None: its local config), delivered so (`auto`: by what the node is)."""
+    """What one node must have: a source (None: its local config), and its delivery (`auto`: the node decides)."""
 
     source: Source
     delivery: str = nodes.AUTO
@@ -47,16 +47,16 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A source's ConfigMap (None: there is none) and what makes it useless to every kubelet (None: nothing does)."""
+    """The ConfigMap of a source (None: it does not exist), and the fault that makes it unusable (None: no fault)."""
 
     configmap: dict[str, t.Any] | None
     fault: str | None
 
 
 def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
-    """Return what each node of a module's options is to have.
+    """Return what each node must have, by node name, from a module's options.
 
-    Raises ClusterError when a source is incomplete, or names a delivery that is none.
+    Raises ClusterError for an incomplete source or an unknown delivery.
     """
     if options["nodes"] is not None and not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
@@ -74,19 +74,21 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
 def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
     if not isinstance(source, dict) or not source.get("namespace") or not source.get("name"):
         raise ClusterError(
-            f"sources: node {name} needs a mapping with namespace, name and kubeletConfigKey, not {source!r}"
+            f"sources: the value of node {name} is {source!r}; set a mapping with namespace, name and kubeletConfigKey"
         )
     key = source.get("kubeletConfigKey") or source.get("kubelet_config_key") or "kubelet"
     own = source.get("delivery") or delivery
     if own not in nodes.DELIVERIES:
-        raise ClusterError(f"sources: node {name} wants the delivery {own!r}; there are {', '.join(nodes.DELIVERIES)}")
+        raise ClusterError(
+            f"sources: node {name} has the unknown delivery {own!r}; set one of {', '.join(nodes.DELIVERIES)}"
+        )
     return Wanted({"namespace": source["namespace"], "name": source["name"], "kubeletConfigKey": key}, own)
 
 
 def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, Found]:
-    """Read every distinct source's ConfigMap (one GET each); by the name that `nodes.describe` gives a source.
+    """Return the ConfigMap of every distinct source (one GET each), by the text of `nodes.describe`.
 
-    One that cannot be read has that as its fault.
+    If a ConfigMap cannot be read, its fault states why.
     """
     distinct = {nodes.describe(source): source for source in wanted_ones}
     outcomes = parallel.each(
@@ -106,7 +108,7 @@ def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str,
 
 
 def fault(configmap: dict[str, t.Any] | None, key: str) -> str | None:
-    """Return what makes a ConfigMap's content under a key unusable: absent, binary, or no KubeletConfiguration."""
+    """Return why a key of a ConfigMap is unusable (absent, binary, no KubeletConfiguration); None if it is usable."""
     if configmap is None:
         return f"{ABSENT}; push it first"
     data = configmap.get("data") or {}

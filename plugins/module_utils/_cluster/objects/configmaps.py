@@ -11,7 +11,7 @@ import urllib.parse
 from ..api.errors import ApiError
 from ..api.session import Session
 
-# Both say "made by this collection"; only objects that carry the label are ever removed.
+# Label of the ConfigMaps that this collection creates; only objects with this label are ever removed.
 MANAGED_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "livenodes.kubelet"
 VARIANT_ANNOTATION = "kubelet-config.livenodes.io/variant"
@@ -24,7 +24,7 @@ def path(namespace: str, name: str = "") -> str:
 
 
 def read(session: Session, namespace: str, name: str) -> dict[str, t.Any] | None:
-    """Return the ConfigMap as the API shows it, None when it does not exist."""
+    """Return the ConfigMap, None if it does not exist (one GET). Raises ApiError."""
     try:
         return t.cast("dict[str, t.Any]", session.request("GET", path(namespace, name)))
     except ApiError as error:
@@ -34,14 +34,14 @@ def read(session: Session, namespace: str, name: str) -> dict[str, t.Any] | None
 
 
 def read_managed(session: Session, namespace: str) -> list[dict[str, t.Any]]:
-    """List the ConfigMaps of this collection in a namespace."""
+    """Return the ConfigMaps of this collection in a namespace (one LIST). Raises ApiError."""
     return list(
         session.request("GET", path(namespace), [("labelSelector", f"{MANAGED_LABEL}={MANAGED_BY}")]).get("items") or []
     )
 
 
 def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str, t.Any]:
-    """Create a ConfigMap; an object of that name that appeared meanwhile is returned as it is."""
+    """Create a ConfigMap and return it; if one of that name was created since, return that one."""
     namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
     try:
         return t.cast(
@@ -55,10 +55,9 @@ def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str,
 
 
 def write_key(session: Session, configmap: dict[str, t.Any], key: str, text: str, dry_run: bool) -> dict[str, t.Any]:
-    """Replace the text under one key of a ConfigMap and nothing else of it.
+    """Replace the text under one key of a ConfigMap; all other fields keep their value.
 
-    The patch carries the resourceVersion that was read: raises ApiError 409 when somebody else changed the object
-    since.
+    The patch contains the resourceVersion that was read. Raises ApiError 409 if the object was changed since then.
     """
     meta = configmap["metadata"]
     body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "data": {key: text}}
@@ -70,7 +69,7 @@ def write_key(session: Session, configmap: dict[str, t.Any], key: str, text: str
 
 
 def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None:
-    """Remove exactly the object that was read; it is no error when it is gone already."""
+    """Delete exactly the object that was read; one that no longer exists is no error. Raises ApiError."""
     meta = configmap["metadata"]
     body: dict[str, t.Any] = {
         "kind": "DeleteOptions",
@@ -78,7 +77,7 @@ def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None
         "preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]},
     }
     if dry_run:
-        # In the body: with one, the API server ignores the query parameter and deletes for real.
+        # In the body: if there is a body, the API server ignores the query parameter and really deletes.
         body["dryRun"] = ["All"]
     try:
         session.request("DELETE", path(meta["namespace"], meta["name"]), body=body)
@@ -88,7 +87,7 @@ def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None
 
 
 def reference(configmap: dict[str, t.Any], key: str) -> dict[str, str]:
-    """Return the full reference (five fields) to a key of a ConfigMap, as a kubelet reports it in its status."""
+    """Return the full reference (five fields) to a key of a ConfigMap, as kubelets report it in their status."""
     meta = configmap["metadata"]
     return {
         "namespace": meta["namespace"],

@@ -11,14 +11,14 @@ import urllib.parse
 from ..api.errors import ApiError
 from ..api.session import Session
 
-# The API server answers for a kubelet that is restarting; a node that stays away must not hold up the others for long.
+# Seconds for which a GET is repeated while a kubelet restarts. A node that stays unreachable must not delay the others.
 PATIENCE = 8.0
 
 
 def read(session: Session, node: str) -> dict[str, t.Any]:
-    """Return the configuration the kubelet of `node` runs with, as /configz shows it (one GET).
+    """Return the live configuration of the kubelet of `node`, as /configz shows it (one GET).
 
-    Raises ApiError saying what the caller lacks or what is wrong with the node.
+    Raises ApiError, whose message names the missing permission or the fault of the node.
     """
     path = f"/api/v1/nodes/{urllib.parse.quote(node)}/proxy/configz"
     try:
@@ -37,5 +37,7 @@ def _explain(error: ApiError) -> str:
     if error.status == 404:
         return f"its kubelet serves no /configz ({error.message}); it needs enableServer and enableDebuggingHandlers"
     if error.transient and error.status:
-        return f"its kubelet does not answer the API server ({error.message}); look at `systemctl status kubelet` on the node"
+        return (
+            f"its kubelet does not answer the API server ({error.message}); see `systemctl status kubelet` on the node"
+        )
     return error.message

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes as inventory hosts: their variables, their address, and the names of the groups they are in."""
+"""Nodes as inventory hosts: their variables, their addresses and the names of their groups."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ import typing as t
 from ..api.session import Session
 from . import node_status, nodes
 
-# Types of status.addresses, and two of ours: the node's name, and no address at all.
+# Two values beside the types of status.addresses: the name of the node, and no address at all.
 NAME, NO_ADDRESS = "name", "none"
 ALL_LABELS = "*"
 
 
 def read(session: Session, selectors: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
-    """Return the variables of all nodes that match the label selectors, by node name, as JSON can hold them. One LIST.
-    Raises ClusterError.
+    """Return the variables of all nodes that match the label selectors, by node name (one LIST). Raises ClusterError.
+
+    JSON can represent all values.
     """
     return {name: variables(node) for name, node in nodes.read(session, None, selectors).items()}
 
 
 def variables(node: nodes.Node) -> dict[str, t.Any]:
-    """Return what a host knows of its node. All have a prefix: `roles` and `tags` are Ansible's own words, `labels`
-    anybody's.
+    """Return the host variables of a node.
+
+    All names have a prefix: Ansible itself uses `roles` and `tags`, and inventories often use `labels`.
     """
     active = node.part("active")
     settled = node_status.settled(node)
@@ -49,7 +51,7 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
 
 
 def address(host: t.Mapping[str, t.Any], wanted: t.Sequence[str]) -> str | None:
-    """Return the first address that the node has of the wanted types, None for none."""
+    """Return the first address of a host whose type is wanted, in the order of `wanted`; None if there is none."""
     for kind in wanted:
         if kind == NO_ADDRESS:
             return None
@@ -62,11 +64,11 @@ def address(host: t.Mapping[str, t.Any], wanted: t.Sequence[str]) -> str | None:
 def _labels(host: t.Mapping[str, t.Any], keys: t.Sequence[str]) -> list[str]:
     labels = host["node_labels"]
     chosen = sorted(labels) if ALL_LABELS in keys else [key for key in keys if key in labels]
-    # A label may be there without a value, as the labels of roles are.
+    # A label may have an empty value, as role labels do.
     return ["_".join(filter(None, ("label", key, labels[key]))) for key in chosen]
 
 
-# Each takes the variables of a host and returns names that are not safe for Ansible yet.
+# Group names of a host by its variables. The caller makes the names valid for Ansible.
 GROUPS: dict[str, t.Callable[[t.Mapping[str, t.Any]], list[str]]] = {
     "role": lambda host: [f"role_{role}" for role in host["node_roles"]],
     "version": lambda host: [f"kubelet_{host['node_kubelet_minor']}"] if host["node_kubelet_minor"] else [],
@@ -77,7 +79,8 @@ GROUPS: dict[str, t.Callable[[t.Mapping[str, t.Any]], list[str]]] = {
 
 
 def groups(host: t.Mapping[str, t.Any], kinds: t.Collection[str], labels: t.Sequence[str]) -> list[str]:
-    """Return the names of the groups that a host is in, by kind (a key of GROUPS) and by labels (keys, or `*` for all
-    of them).
+    """Return the names of the groups of a host.
+
+    `kinds` are keys of GROUPS; `labels` are label keys, or `*` for all labels.
     """
     return [name for kind in kinds for name in GROUPS[kind](host)] + _labels(host, labels)

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm's own ConfigMap: nodes start with what it says when they join, and `kubeadm upgrade node` writes it on those
-that are there.
+"""The ConfigMap of kubeadm: nodes that join start with its configuration, and `kubeadm upgrade node` writes it to
+existing nodes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from . import config_sources, configmaps
 NAMESPACE, KEY = "kube-system", "kubelet"
 CLUSTER = "kubeadm-config"
 TRIES = 5
-_NOT_KUBEADM = "Where kubeadm does not look after the cluster there is nothing to keep in step: set kubelet_config_kubeadm to ignore"
+_NOT_KUBEADM = "If kubeadm does not manage the cluster, set kubelet_config_kubeadm to ignore"
 
 Overrides = t.List[t.Tuple[t.Dict[str, t.Any], ...]]
 
 
 def names(minor: int) -> tuple[str, ...]:
-    """Return the names that kubeadm gives its ConfigMap in a cluster of this minor; of 1.23 it depends on a feature
-    gate.
+    """Return the possible names of kubeadm's ConfigMap in a cluster of this minor version: in 1.23 a feature gate
+    decides.
 
     Source: cmd/kubeadm/app/constants of Kubernetes; gate UnversionedKubeletConfigMap, alpha in 1.23, on in 1.24.
     """
@@ -38,11 +38,11 @@ def names(minor: int) -> tuple[str, ...]:
     return (plain, versioned) if minor == 23 else (plain,) if minor > 23 else (versioned,)
 
 
-def keep_in_step(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Lay what the overrides of all nodes have in common over kubeadm's configuration.
+def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Write the overrides that all nodes have in common into kubeadm's configuration, and return the module's result.
 
-    Requests: two GETs (three for 1.23), and a PATCH for a ConfigMap that does not have it yet. Raises ClusterError
-    naming the ConfigMap.
+    Requests: two GETs (three for 1.23), and one PATCH for each ConfigMap that must change. Raises ClusterError, which
+    names the ConfigMap.
     """
     overrides = _overrides(options["node_configs"])
     minor, found = read(session)
@@ -51,7 +51,7 @@ def keep_in_step(session: Session, options: dict[str, t.Any], check_mode: bool) 
     for configmap in found:
         name = configmap["metadata"]["name"]
         try:
-            rows[name], difference = _bring(session, configmap, overrides, minor, check_mode)
+            rows[name], difference = _update(session, configmap, overrides, minor, check_mode)
         except (ClusterError, document.DocumentError, overlay.OverlayError) as error:
             raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {error}", _result(rows, diffs, check_mode)) from error
         diffs += difference
@@ -59,8 +59,9 @@ def keep_in_step(session: Session, options: dict[str, t.Any], check_mode: bool) 
 
 
 def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
-    """Return the cluster's minor as kubeadm knows it, and kubeadm's ConfigMaps of it: two GETs, three for 1.23. Raises
-    ClusterError when there is none.
+    """Return the cluster's minor version according to kubeadm, and kubeadm's ConfigMaps for it.
+
+    Requests: two GETs, three for 1.23. Raises ClusterError if there is no such ConfigMap.
     """
     minor = _minor(session)
     found = [
@@ -69,8 +70,8 @@ def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
     if not found:
         looked = " or ".join(f"{NAMESPACE}/{name}" for name in names(minor))
         raise ClusterError(
-            f"the cluster has no ConfigMap {looked}, which kubeadm 1.{minor} makes (the version is from {NAMESPACE}/{CLUSTER}): "
-            f"`kubeadm init phase upload-config kubelet` makes it anew. {_NOT_KUBEADM}"
+            f"the cluster has no ConfigMap {looked}, which kubeadm 1.{minor} creates (version according to "
+            f"{NAMESPACE}/{CLUSTER}). Create it with `kubeadm init phase upload-config kubelet`. {_NOT_KUBEADM}"
         )
     return minor, found
 
@@ -78,7 +79,8 @@ def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
 def _overrides(node_configs: dict[str, t.Any]) -> Overrides:
     if not node_configs:
         raise ClusterError(
-            "node_configs is an empty mapping: name every node whose overrides count, also one that has none"
+            "node_configs is an empty mapping: name every node that kubeadm's ConfigMap must match, "
+            "also nodes without overrides"
         )
     layers = Layers()
     try:
@@ -88,11 +90,11 @@ def _overrides(node_configs: dict[str, t.Any]) -> Overrides:
 
 
 def _minor(session: Session) -> int:
-    """Return the minor of the cluster as kubeadm knows it, which names its ConfigMap; kubelets may be older."""
+    """Return the minor version of the cluster according to kubeadm; the name of its ConfigMap depends on it."""
     configmap = configmaps.read(session, NAMESPACE, CLUSTER)
     if configmap is None:
         raise ClusterError(
-            f"the cluster has no ConfigMap {NAMESPACE}/{CLUSTER}, so it was not made by kubeadm. {_NOT_KUBEADM}"
+            f"the cluster has no ConfigMap {NAMESPACE}/{CLUSTER}, so kubeadm did not create it. {_NOT_KUBEADM}"
         )
     try:
         cluster = document.parse(
@@ -104,19 +106,19 @@ def _minor(session: Session) -> int:
     minor = minor_of(cluster.get("kubernetesVersion"))
     if minor is None:
         raise ClusterError(
-            f"ConfigMap {NAMESPACE}/{CLUSTER}: kubernetesVersion is {cluster.get('kubernetesVersion')!r}, so it is not known which ConfigMap "
-            "kubeadm reads; correct it with `kubectl edit`, to a version such as v1.20.2"
+            f"ConfigMap {NAMESPACE}/{CLUSTER}: kubernetesVersion is {cluster.get('kubernetesVersion')!r}, so it is "
+            "unknown which ConfigMap kubeadm reads; correct it with `kubectl edit` to a version such as v1.20.2"
         )
     return minor
 
 
-def _bring(
+def _update(
     session: Session, configmap: dict[str, t.Any], overrides: Overrides, minor: int, dry_run: bool
 ) -> tuple[dict[str, t.Any], list[dict[str, str]]]:
-    """Bring one ConfigMap in step and return its row and its diff.
+    """Synchronise one ConfigMap; return its row and its diff.
 
-    What somebody else changes between our read and our write is never overwritten unseen: on a conflict it is read and
-    decided anew.
+    On a conflict with another writer the ConfigMap is read again and the change is computed again, so that no other
+    change is overwritten.
     """
     current: dict[str, t.Any] | None = configmap
     row: dict[str, t.Any] = {}
@@ -124,18 +126,18 @@ def _bring(
     sent = ""
     for _try in range(TRIES):
         if current is None:
-            raise ClusterError("somebody removed it meanwhile; run again")
+            raise ClusterError("it was deleted during the update; run again")
         if sent and (current.get("data") or {}).get(KEY) == sent:
-            # Ours after all: the answer to an earlier try was lost on the way.
+            # An earlier try has written it, and its answer was lost.
             return {**row, **configmaps.reference(current, KEY)}, difference
         before, after, changes = _decide(current, overrides, minor)
         row = {"changed": bool(changes), "changes": changes, "variant": identity.variant(after)}
         if not changes:
             return {**row, **configmaps.reference(current, KEY)}, []
         header = f"ConfigMap {NAMESPACE}/{current['metadata']['name']}"
-        # JSON, as in all our ConfigMaps: kubeadm reads it as the YAML it is, and writes a text of its own on the nodes.
-        # Its hash of the text it made, an annotation, is left alone: with one that does not fit any more the
-        # configuration counts as the administrator's, as after `kubectl edit`.
+        # JSON, as in all ConfigMaps of this collection: it is valid YAML, and kubeadm renders it again for the nodes.
+        # kubeadm's hash of the text, an annotation, is not changed: with a hash that no longer matches, kubeadm
+        # treats the configuration as edited by an administrator, as after `kubectl edit`.
         sent, difference = document.render(after), [difftext.diff(before, after, header, header)]
         try:
             return {
@@ -152,16 +154,15 @@ def _bring(
 def _decide(
     configmap: dict[str, t.Any], overrides: Overrides, minor: int
 ) -> tuple[dict[str, t.Any], dict[str, t.Any], list[str]]:
-    """Return the configuration in a ConfigMap, the one it should hold, and the paths that differ."""
+    """Return the configuration of a ConfigMap, the one it must have, and the paths that differ. Raises ClusterError."""
     fault = config_sources.fault(configmap, KEY)
     if fault:
         raise ClusterError(fault)
     before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
     after = shared_overrides.lay_common(before, overrides)
     changes = shared_overrides.changed_paths(before, after, minor)
-    # What it had before is not ours to judge. Of the rest, warnings count as well: a kubelet that refuses its first
-    # configuration has none to go back to. Only a field that a minor newer than all we know may have gets the benefit
-    # of the doubt.
+    # Problems that were there before are not reported. New warnings count as much as refusals: a kubelet that refuses
+    # its first configuration has none to revert to. Only unknown fields pass, since a newer minor may have them.
     known = set(checks.problems(before, minor))
     faults = [
         f"{problem.path}: {problem.message}. {problem.remedy}"
@@ -172,7 +173,8 @@ def _decide(
         raise ClusterError(
             "\n".join(
                 [
-                    f"nothing was written, since a kubelet 1.{minor} would not start with the result, or ignore part of it.",
+                    f"a kubelet 1.{minor} would not start with the result or would ignore a part of it; "
+                    "nothing was written.",
                     *faults,
                 ]
             )
@@ -188,8 +190,8 @@ def _result(rows: dict[str, dict[str, t.Any]], diffs: list[dict[str, str]], chec
         "summary": {"configmaps": len(rows), "updated": len(updated)},
         "diff": diffs,
         "warnings": [
-            f"ConfigMap {NAMESPACE}/{name} is not in step with the nodes: {', '.join(changes)}. kubeadm gives its values to nodes that join and to "
-            "those it upgrades; a rollout with kubelet_config_kubeadm: update brings it in step"
+            f"ConfigMap {NAMESPACE}/{name} is not in sync with the nodes: {', '.join(changes)}. Nodes that join and "
+            "nodes that kubeadm upgrades get its values; a rollout with kubelet_config_kubeadm: update synchronises it"
             for name, changes in updated.items()
             if check_mode
         ],

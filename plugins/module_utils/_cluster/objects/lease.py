@@ -1,12 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One rollout at a time on a node: who may begin, who has to wait, and who is dead.
+"""One rollout at a time on a node: which rollout may begin, which must wait, and which holder is dead.
 
-Two rollouts whose nodes overlap exclude each other, others do not know of each other. The order of the steps is the
-proof: each creates its claim, then lists all claims, then goes on or withdraws. Of two claims the one created second is
-listed with the first, and gives way; so both can never be held, and the first is never stopped by the second. A dead
-holder's Lease is deleted, only as it was read, before a new one is held.
+Two rollouts whose nodes overlap exclude each other; others run in parallel. Each rollout creates its claim, lists all
+claims, and then holds its claim or withdraws it. Of two claims, the one created second sees the first in its list and
+withdraws. So both are never held, and the second never stops the first. The Lease of a dead holder is deleted before a
+new one is held, and only if it has not changed since it was read.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
 from . import lease_objects
 
-# Seconds between two looks at a holder that may be dead.
+# Seconds between two reads of a Lease whose holder may be dead.
 POLL = 2.0
-# How many nodes a message names.
+# The number of nodes that a message names.
 NAMED = 10
 
 
 def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Hold or release the Lease of a rollout."""
+    """Hold or release the Lease of a rollout and return the module's result. Raises ClusterError."""
     if options["state"] == "released":
         return _release(session, options["lease"], check_mode)
     if not options["nodes"]:
         raise ClusterError("nodes is an empty list: name the nodes of the rollout")
     if options["duration"] < 1:
         raise ClusterError(
-            f"duration is {options['duration']}: give the seconds after which a holder that does not renew counts as dead, such as 300"
+            f"duration is {options['duration']}: set the seconds without a renewal after which a holder "
+            "counts as dead, such as 300"
         )
     if options["wait"] is None:
         options = {**options, "wait": options["duration"] + 10}
@@ -43,10 +44,10 @@ def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
 
 
 def renew(session: Session, lease: dict[str, t.Any] | None) -> None:
-    """Tell the others that the rollout is alive (one PATCH); nothing without a lease, or with that of check mode, which
-    has no name.
+    """Renew the lease (one PATCH), which shows other rollouts that this one is alive.
 
-    Raises ClusterError when the lease is not ours any more.
+    Does nothing without a lease, and with the lease of check mode, which has no name. Raises ClusterError if another
+    rollout took the lease over.
     """
     if lease and lease.get("name"):
         _check(lease)
@@ -54,7 +55,7 @@ def renew(session: Session, lease: dict[str, t.Any] | None) -> None:
 
 
 def _hold(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Claim until the claim is held. Without obstacles: one POST, one LIST, one PATCH."""
+    """Create claims until one is held. Without obstacles: one POST, one LIST, one PATCH."""
     end = time.monotonic() + options["wait"]
     taken_over: list[dict[str, t.Any]] = []
     while True:
@@ -67,7 +68,7 @@ def _hold(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
 def _claim(
     session: Session, options: dict[str, t.Any], taken_over: list[dict[str, t.Any]]
 ) -> tuple[lease_objects.Claim | None, list[lease_objects.Claim]]:
-    """Return our claim, held, or what stands in its way; note in `taken_over` whose Lease was deleted for it."""
+    """Return our held claim, or the claims that prevent it; add to `taken_over` the claims of deleted Leases."""
     before = time.time()
     own = lease_objects.create(
         session, options["namespace"], options["holder"], options["group"], options["nodes"], options["duration"]
@@ -84,7 +85,7 @@ def _claim(
             if lease_objects.delete(session, claim.namespace, claim.name, claim.uid, claim.revision):
                 taken_over.append(_row(claim))
             else:
-                # Somebody was faster, or it is alive after all.
+                # Another rollout deleted it first, or its holder has renewed it.
                 obstacles.append(claim)
         if not obstacles:
             lease_objects.renew(session, own.lease(), held=True)
@@ -97,7 +98,7 @@ def _claim(
 
 
 def _withdraw(session: Session, own: lease_objects.Claim) -> None:
-    """Remove our claim on the way out; the cause of that is what is told, and a claim that stays expires."""
+    """Delete our claim after a failure. Only that failure is reported: a claim that cannot be deleted expires."""
     try:
         lease_objects.delete(session, own.namespace, own.name, own.uid)
     except ApiError:
@@ -105,8 +106,9 @@ def _withdraw(session: Session, own: lease_objects.Claim) -> None:
 
 
 def _outlast(session: Session, options: dict[str, t.Any], obstacles: list[lease_objects.Claim], end: float) -> None:
-    """Wait until nothing is in the way any more. Raises ClusterError as soon as a holder shows that it is alive, or
-    cannot expire in time.
+    """Wait until no obstacle is left.
+
+    Raises ClusterError as soon as a holder renews its Lease, and if a Lease cannot expire before `end`.
     """
     first = {claim.uid: claim.renewed for claim in obstacles}
     while obstacles:
@@ -122,28 +124,29 @@ def _outlast(session: Session, options: dict[str, t.Any], obstacles: list[lease_
 
 
 def _standing(session: Session, options: dict[str, t.Any]) -> list[lease_objects.Claim]:
-    """Return the claims on our nodes whose holders are not dead (one LIST)."""
+    """Return the claims on our nodes that have not expired (one LIST)."""
     found = lease_objects.read(session, options["namespace"], options["nodes"])
     now = time.time()
     return [claim for claim in found if now <= claim.expires]
 
 
 def _check_clock(session: Session, own: lease_objects.Claim, before: float, after: float) -> None:
-    """Refuse to judge others by a clock that is wrong: a live holder would be taken for a dead one, or we for dead. The
-    API server's is what all share.
+    """Raise ClusterError if this machine's clock differs too much from the API server's clock, which all share.
+
+    With a wrong clock a live holder would count as dead, or this rollout would.
     """
     tolerated = own.duration / 4
     # creationTimestamp has whole seconds.
     off = max(before - tolerated - own.created - 1, own.created - after - tolerated)
     if off > 0:
         raise ClusterError(
-            f"this machine's clock and that of {session.host} differ by {timestamps.span(off + tolerated)}: whether another rollout is alive cannot "
-            "be told. Set the clocks (NTP), then run again; nothing was changed"
+            f"this machine's clock and that of {session.host} differ by {timestamps.span(off + tolerated)}: whether "
+            "another rollout is alive cannot be determined. Nothing was changed; set the clocks (NTP) and run again"
         )
 
 
 def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Tell what would stand in the way, and create nothing (one LIST)."""
+    """Return the result of check mode: the current obstacles (one LIST). Nothing is created."""
     obstacles = _standing(session, options)
     return {
         "changed": True,
@@ -155,7 +158,7 @@ def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _release(session: Session, lease: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Delete our Lease, as we made it. One that is gone, or another one by now, is none of our business."""
+    """Delete our Lease. One that was deleted or replaced is no error."""
     changed = False
     if lease.get("name"):
         _check(lease)
@@ -171,7 +174,7 @@ def _check(lease: dict[str, t.Any]) -> None:
     absent = {"namespace", "uid", "holder", "duration"} - set(lease)
     if absent:
         raise ClusterError(
-            f"lease has no {', '.join(sorted(absent))}: give what kubelet_rollout_lease returned as lease, unchanged"
+            f"lease has no {', '.join(sorted(absent))}: pass the value `lease` of kubelet_rollout_lease unchanged"
         )
 
 
@@ -180,27 +183,28 @@ def _row(claim: lease_objects.Claim) -> dict[str, t.Any]:
 
 
 def _refusal(options: dict[str, t.Any], obstacles: t.Sequence[lease_objects.Claim], now: float) -> str:
-    lines = [f"another rollout is under way on nodes of {options['group']}; nothing was changed."]
+    lines = [f"another rollout is running on nodes of {options['group']}; nothing was changed."]
     for claim in obstacles:
         shared = claim.shared(options["nodes"])
         names = ", ".join(shared[:NAMED]) + (f" and {len(shared) - NAMED} more" if len(shared) > NAMED else "")
-        did = "rolls out to" if claim.held else "is about to roll out to"
+        state = "has been rolling out to" if claim.held else "has been waiting to roll out to"
         lines.append(
-            f"{claim.holder} {did} {claim.group or 'an unnamed group'} since {timestamps.text(claim.acquired)}, renewed its Lease {claim.namespace}/{claim.name} "
-            f"{timestamps.span(now - claim.renewed)} ago and counts as dead when it has not for {claim.duration} s; nodes in both: {names}."
+            f"{claim.holder} {state} {claim.group or 'an unnamed group'} since {timestamps.text(claim.acquired)}. "
+            f"It renewed its Lease {claim.namespace}/{claim.name} {timestamps.span(now - claim.renewed)} ago, which "
+            f"expires {claim.duration} s after the last renewal. Nodes in both rollouts: {names}."
         )
     lines.append(
-        "Wait until it is done and run again. If you know that it is dead: run again, which waits until its Lease expires, or "
-        f"`kubectl -n {obstacles[0].namespace} delete lease {' '.join(claim.name for claim in obstacles)}`."
+        "Wait until it is done and run again. If you know that it is dead, run again and wait until its Lease expires, "
+        f"or run `kubectl -n {obstacles[0].namespace} delete lease {' '.join(claim.name for claim in obstacles)}`."
     )
     return "\n".join(lines)
 
 
 class Keeper:
-    """Renews a lease (without a name: there is none, as in check mode) whenever a third of its duration is over, the
-    first time at once.
+    """Renews a lease whenever a third of its duration is over.
 
-    One that was renewed a moment ago is `fresh`: its turn comes after a third of the duration.
+    The first renewal is immediate, for a `fresh` lease (just renewed) after a third of the duration. Without a lease,
+    or with the nameless lease of check mode, it does nothing.
     """
 
     def __init__(self, session: Session, held: dict[str, t.Any] | None, fresh: bool = False) -> None:
@@ -210,12 +214,12 @@ class Keeper:
         self._due = time.monotonic() + (self.every if fresh else 0.0)
 
     def keep(self) -> None:
-        """Renew it if it is time. Raises ClusterError when it is not ours any more, ApiError when it could not be asked for."""
+        """Renew the lease if due. Raises ClusterError if another rollout took it over, ApiError if the PATCH fails."""
         if self.lease and time.monotonic() >= self._due:
             lease_objects.renew(self.session, self.lease)
             self._due = time.monotonic() + self.every
 
     def nap(self, seconds: float) -> float:
-        """Return how long one may sleep at most so that the lease is renewed in time."""
+        """Return `seconds`, or less if the lease is due earlier: the longest sleep that allows a renewal in time."""
         left = self._due - time.monotonic()
         return min(seconds, left) if self.lease and left > 0 else seconds

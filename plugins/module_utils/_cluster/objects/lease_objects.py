@@ -1,11 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lease objects (coordination.k8s.io/v1, Kubernetes 1.14 and later) by which rollouts keep off each other's nodes: one
-a rollout.
+"""Lease objects (coordination.k8s.io/v1, Kubernetes 1.14 and later), one for each rollout, which keep two rollouts off
+the same nodes.
 
-What a Lease has no field for stands in its annotations: the group, for people, the names of the nodes, and whether it
-is only claimed yet.
+Annotations hold what a Lease has no field for: the group (for operators), the names of the nodes, and whether the
+Lease is held or only claimed.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ STATE = "kubelet-config.livenodes.io/state"
 CLAIMING, HELD = "claiming", "held"
 NAME = "livenodes-kubelet-rollout-"
 JSON_PATCH = "application/json-patch+json"
-# Clocks of two controllers may differ by this much, in seconds, before a live holder could be taken for a dead one at
-# the end of its time.
+# Seconds by which the clocks of two controllers may differ without a live holder counting as dead at the end of its
+# duration.
 SKEW = 5.0
-# All annotations of an object together (validation.ValidateAnnotations: 256 KiB), less what the others need.
+# Limit of all annotations of an object (validation.ValidateAnnotations: 256 KiB), less the size of the others.
 NAMES_FIT = 250 * 1024
 
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """What one Lease says. Moments in seconds since 1970; `nodes` None: somebody made the list unreadable, so it may be
-    any.
+    """The content of one Lease. Times are seconds since 1970.
+
+    `nodes` is None if the list cannot be parsed: such a Lease covers all nodes.
     """
 
     namespace: str
@@ -57,23 +58,23 @@ class Claim:
 
     @property
     def expires(self) -> float:
-        """When its holder counts as dead unless it renews."""
+        """When its holder counts as dead unless it renews the Lease."""
         return self.renewed + self.duration + SKEW
 
     def older(self, other: Claim) -> bool:
-        """Whether it was created before another one, while neither has been written again.
+        """Return whether it was created before `other`, provided that neither was written since.
 
-        Numbers without leading zeros, compared without reading them as such (API concepts, "resourceVersion
+        Both revisions are decimal numbers without leading zeros, compared as strings (API concepts, "resourceVersion
         comparability").
         """
         return (len(self.revision), self.revision) < (len(other.revision), other.revision)
 
     def shared(self, names: t.Collection[str]) -> list[str]:
-        """Return which of these nodes it covers."""
+        """Return the sorted names of the nodes it covers, among `names`."""
         return sorted(name for name in names if self.nodes is None or name in self.nodes)
 
     def lease(self) -> dict[str, t.Any]:
-        """Return what is handed from module to module for as long as the rollout lasts."""
+        """Return the value that the modules of a rollout pass on until its end."""
         return {
             "name": self.name,
             "namespace": self.namespace,
@@ -91,8 +92,9 @@ def path(namespace: str, name: str = "") -> str:
 
 
 def trim(item: dict[str, t.Any]) -> Claim:
-    """Reduce a Lease object as the API returns it. Anybody can write one: what cannot be read stands in nobody's favour
-    but the holder's.
+    """Return the claim in a Lease object of the API.
+
+    Any user with access can edit a Lease: values that cannot be parsed are read in favour of its holder.
     """
     meta, spec = item["metadata"], item.get("spec") or {}
     notes = meta.get("annotations") or {}
@@ -106,7 +108,7 @@ def trim(item: dict[str, t.Any]) -> Claim:
         name=meta["name"],
         uid=meta["uid"],
         revision=meta["resourceVersion"],
-        holder=spec.get("holderIdentity") or "nobody",
+        holder=spec.get("holderIdentity") or "unknown",
         group=notes.get(GROUP) or "",
         held=notes.get(STATE) != CLAIMING,
         nodes=frozenset(map(str, names)) if isinstance(names, list) else None,
@@ -118,9 +120,9 @@ def trim(item: dict[str, t.Any]) -> Claim:
 
 
 def read(session: Session, namespace: str, names: t.Collection[str]) -> list[Claim]:
-    """Return every claim on one of these nodes, oldest first.
+    """Return all claims on any of these nodes, oldest first (one LIST). Raises ApiError.
 
-    One LIST, never from the API server's cache: what was created before it was sent is in the answer.
+    The answer never comes from the API server's cache: it contains every claim that was created before the request.
     """
     query = [("labelSelector", f"{LABEL}={ROLLOUT}")]
     found = [trim(item) for item in session.request("GET", path(namespace), query).get("items") or []]
@@ -128,11 +130,12 @@ def read(session: Session, namespace: str, names: t.Collection[str]) -> list[Cla
 
 
 def create(session: Session, namespace: str, holder: str, group: str, names: t.Collection[str], duration: int) -> Claim:
-    """Create a claim that is not held yet. Raises ClusterError when there are more nodes than a Lease can name."""
+    """Create a claim that is not held yet and return it. Raises ClusterError if a Lease cannot hold the names."""
     text = json.dumps(sorted(names), separators=(",", ":"))
     if len(text.encode()) > NAMES_FIT:
         raise ClusterError(
-            f"the names of {len(names)} nodes take {len(text.encode())} bytes and a Lease can keep {NAMES_FIT}: roll out to fewer at a time"
+            f"the names of {len(names)} nodes take {len(text.encode())} bytes, and a Lease can hold {NAMES_FIT}: "
+            "roll out to fewer nodes at a time"
         )
     name, now = NAME + secrets.token_hex(5), timestamps.text(time.time())
     body = {
@@ -151,16 +154,15 @@ def create(session: Session, namespace: str, holder: str, group: str, names: t.C
     except ApiError as error:
         if error.status != 409:
             raise
-    # Nobody else makes this name up: the answer to an earlier try was lost on the way.
+    # The name is random, so an earlier try has created it, and its answer was lost.
     return trim(session.request("GET", path(namespace, name)))
 
 
 def renew(session: Session, lease: dict[str, t.Any], held: bool = False) -> None:
-    """Write the present moment to a Lease, if it still is the one that was created, and mark it `held` on request (one
-    PATCH).
+    """Set the renewal time of our Lease to now, and mark it `held` on request (one PATCH).
 
-    May be repeated when an answer was lost. A patch, as PUT would create a Lease that somebody deleted. Raises
-    ClusterError when it is not ours any more.
+    Safe to repeat after a lost answer. A PATCH, since a PUT would create a deleted Lease again. Raises ClusterError if
+    the Lease was deleted or replaced.
     """
     patch = [
         {"op": "test", "path": "/metadata/uid", "value": lease["uid"]},
@@ -176,16 +178,14 @@ def renew(session: Session, lease: dict[str, t.Any], held: bool = False) -> None
         if error.status not in (404, 422):
             raise
         raise ClusterError(
-            f"this rollout lost its Lease {lease['namespace']}/{lease['name']}, held by {lease['holder']}: it was not renewed for {lease['duration']} s and "
-            "another rollout of the same nodes took over, or somebody deleted it. Nothing more is begun; look for the other rollout, then run again"
+            f"this rollout lost its Lease {lease['namespace']}/{lease['name']}, held by {lease['holder']}: it was "
+            f"deleted, or another rollout of the same nodes took over after {lease['duration']} s without a renewal. "
+            "The rollout stops here; look for the other rollout, then run again"
         ) from error
 
 
 def delete(session: Session, namespace: str, name: str, uid: str, revision: str | None = None) -> bool:
-    """Delete a Lease if it still is the one that was read; return whether it was.
-
-    With `revision` it must not have been written since either.
-    """
+    """Delete a Lease by name and uid, with `revision` only if unchanged since then; return whether it was deleted."""
     preconditions = {"uid": uid, **({"resourceVersion": revision} if revision else {})}
     body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
     try:
@@ -198,7 +198,7 @@ def delete(session: Session, namespace: str, name: str, uid: str, revision: str 
 
 
 def exists(session: Session, lease: dict[str, t.Any]) -> bool:
-    """Tell whether a Lease is there and still the one that was created (one GET)."""
+    """Return whether a Lease exists with the uid it was created with (one GET). Raises ApiError."""
     try:
         return bool(session.request("GET", path(lease["namespace"], lease["name"]))["metadata"]["uid"] == lease["uid"])
     except ApiError as error:

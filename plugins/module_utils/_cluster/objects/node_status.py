@@ -13,16 +13,14 @@ from . import nodes
 
 
 def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Return a row a node and the counts a rollout budget is made of."""
+    """Return a row for each node and the counts that budgets use (one LIST). Raises ClusterError."""
     found = nodes.read(session, options["nodes"], options["label_selectors"] or ())
     rows = {name: row(node) for name, node in found.items()}
     return {"changed": False, "nodes": rows, "summary": summarise(rows)}
 
 
 def row(node: nodes.Node) -> dict[str, t.Any]:
-    """Return what users see of a node; the four parts have the names and shape of Node.status.config, whatever the
-    delivery.
-    """
+    """Return the row of a node. For every delivery, the four parts have the names and shape of Node.status.config."""
     return {
         "delivery": node.delivery,
         "listening": node.listening,
@@ -45,7 +43,7 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
 
 
 def settled(node: nodes.Node) -> bool:
-    """Tell whether the kubelet runs what it should, without an error."""
+    """Return whether the kubelet runs what the node should run, without an error."""
     return (
         not node.error
         and same_place(node.source, node.part("assigned"))
@@ -54,8 +52,8 @@ def settled(node: nodes.Node) -> bool:
 
 
 def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
-    """Count what budgets and reports need; a node is unavailable when it is not Ready or not schedulable, whatever the
-    cause.
+    """Return the counts for budgets and reports. A node is unavailable if it is not Ready or not schedulable, whatever
+    the cause.
     """
     values = list(rows.values())
     return {

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects: read in one LIST, or again by name, trimmed to what we need, and their config source written."""
+"""Node objects: read in one LIST or again by name, reduced to the fields in use; and their config source written."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..api.session import Session
 describe = references.describe
 
 AUTO, NATIVE, CHECKPOINT, NONE = "auto", "native", "checkpoint", "none"
-# What users may ask for.
+# The values that operators may set.
 DELIVERIES = (AUTO, NATIVE, CHECKPOINT)
-# Where the source of a node stands, by delivery.
+# Where the source of a node is stored, by delivery.
 WHERE = {NATIVE: "spec.configSource", CHECKPOINT: f"the annotation {annotation.SOURCE}", NONE: "spec.configSource"}
-# Where a LIST had more nodes than so many times those that are read again, a GET each costs less, here and in the API
-# server.
+# A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
+# nodes that are read again.
 MANY = 4
-# Large enough for few requests, small enough that a page of full Node objects (20 KB each) stays cheap to parse.
+# Nodes in a page: enough for few requests, few enough that full Node objects (20 KB each) are cheap to parse.
 PAGE = 250
 # Argument spec of the modules that choose nodes by name or label.
 SELECTION: dict[str, dict[str, t.Any]] = {
@@ -36,16 +36,15 @@ SELECTION: dict[str, dict[str, t.Any]] = {
 # The first and last minor whose kubelet follows Node.spec.configSource.configMap (kubernetes PR 63221; removed by PR
 # 106932).
 NATIVE_MINORS = range(11, 24)
-# Labels that say what a node is for, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
+# Labels with the roles of a node, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
 ROLE_PREFIX, ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
 
 
 @dataclasses.dataclass(frozen=True)
 class Side:
-    """One delivery's view of a node: the reference it should run (None: its local config), and its status in the shape
-    of Node.status.config.
+    """A node as one delivery sees it: the reference it should run (None: its local config), and its status.
 
-    A status of None was never reported.
+    The status has the shape of Node.status.config; None means that it was never reported.
     """
 
     source: dict[str, str] | None = None
@@ -54,11 +53,10 @@ class Side:
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """What we need of a Node object. `native` is spec.configSource and status.config, `checkpoint` the annotations of
-    the other delivery.
+    """The fields of a Node object that this collection uses.
 
-    `delivery` says which of the two counts: `native`, `checkpoint`, or `none` when nothing delivers a config to the
-    node yet. `cordoned` is our own mark on a node that we cordoned, None without it.
+    `native` holds spec.configSource and status.config, `checkpoint` the annotations of the other delivery. `delivery`
+    names the one that counts: `native`, `checkpoint`, or `none` if no configuration was delivered to the node yet.
     """
 
     name: str
@@ -71,9 +69,9 @@ class Node:
     ready_reason: str
     heartbeat: str
     unschedulable: bool
-    # What the annotation `previous` holds: None when there is none, empty for the local config.
+    # Content of the annotation `previous`: None if there is none, empty for the local config.
     previous: dict[str, t.Any] | None
-    # What our own cordon says: None when there is none.
+    # The mark of a cordon by this collection: None if there is none.
     cordoned: dict[str, t.Any] | None
     capacity: dict[str, str]
     labels: dict[str, str]
@@ -85,30 +83,30 @@ class Node:
 
     @property
     def roles(self) -> list[str]:
-        """What `kubectl get nodes` shows as roles, none where that shows <none>."""
+        """The roles that `kubectl get nodes` shows, an empty list for <none>."""
         marked = {key[len(ROLE_PREFIX) :] for key in self.labels if key.startswith(ROLE_PREFIX)}
         return sorted(filter(None, marked | {self.labels.get(ROLE, "")}))
 
     @property
     def control_plane(self) -> bool:
-        """Whether it is a node of the control plane; kubeadm below 1.24 said `master`."""
+        """Whether it is a control-plane node; kubeadm before 1.24 used the role `master`."""
         return not {"control-plane", "master"}.isdisjoint(self.roles)
 
     @property
     def minor(self) -> int:
-        """The kubelet's minor version, 0 when it has not said."""
+        """The minor version of the kubelet, 0 if it is unknown."""
         return minor_of(self.kubelet_version) or 0
 
     @property
     def listening(self) -> bool:
         """Whether its kubelet follows Node.spec.configSource.
 
-        A kubelet with --dynamic-config-dir always reports status.config, an empty one at least; one without never does.
+        A kubelet with --dynamic-config-dir always reports status.config, at least an empty one; others never do.
         """
         return self.native.status is not None and (not self.minor or self.minor in NATIVE_MINORS)
 
     def side(self, delivery: str) -> Side:
-        """Return the view of one delivery."""
+        """Return the node as one delivery sees it."""
         return self.checkpoint if delivery == CHECKPOINT else self.native
 
     @property
@@ -118,21 +116,21 @@ class Node:
 
     @property
     def status(self) -> dict[str, t.Any] | None:
-        """What it reports, None when it never did."""
+        """The status it reports, None if it never did."""
         return self.side(self.delivery).status
 
     def part(self, name: str) -> dict[str, str] | None:
-        """Return the config map reference under `assigned`, `active` or `lastKnownGood`, None for local."""
+        """Return the reference under `assigned`, `active` or `lastKnownGood` of its status, None for local."""
         return _part(self.status, name)
 
     @property
     def error(self) -> str:
-        """The error in its status, empty when there is none."""
+        """The error in its status, empty if there is none."""
         return (self.status or {}).get("error") or ""
 
     @property
     def references(self) -> list[dict[str, str]]:
-        """Every ConfigMap reference the node has, in either delivery."""
+        """All ConfigMap references of the node, of both deliveries."""
         found = [
             reference
             for side in (self.native, self.checkpoint)
@@ -144,7 +142,7 @@ class Node:
         return [reference for reference in (*found, _reference(self.previous)) if reference]
 
     def seen_as(self, delivery: str) -> Node:
-        """Return the node judged by one delivery, whichever counts; `auto` leaves that as it is."""
+        """Return the node with `delivery` as the one that counts; `auto` changes nothing."""
         return self if delivery == AUTO else dataclasses.replace(self, delivery=delivery)
 
 
@@ -153,52 +151,58 @@ def _part(status: dict[str, t.Any] | None, name: str) -> dict[str, str] | None:
 
 
 def _reference(holder: t.Any) -> dict[str, str] | None:
-    """Return the reference in `{"configMap": ...}`. Anybody can write an annotation: what is no reference is none."""
+    """Return the reference in `{"configMap": ...}`, None for any other value: any user may edit an annotation."""
     found = holder.get("configMap") if isinstance(holder, dict) else None
     return found if isinstance(found, dict) and found.get("namespace") and found.get("name") else None
 
 
 def trim(node: dict[str, t.Any]) -> Node:
-    """Reduce a Node object as the API returns it."""
-    spec, status = node.get("spec") or {}, node.get("status") or {}
-    ready: dict[str, str] = next((item for item in status.get("conditions") or [] if item.get("type") == "Ready"), {})
-    notes = node["metadata"].get("annotations") or {}
-    system = status.get("nodeInfo") or {}
-    marked, told = annotation.parse(notes.get(annotation.SOURCE)), annotation.parse(notes.get(annotation.STATUS))
+    """Return the Node for a Node object of the API."""
+    meta, spec, status = node["metadata"], _mapping(node, "spec"), _mapping(node, "status")
+    notes, system = _mapping(meta, "annotations"), _mapping(status, "nodeInfo")
+    conditions = {item.get("type"): item for item in reversed(status.get("conditions") or [])}
+    ready: dict[str, str] = conditions.get("Ready", {})
+    marked, reported = annotation.parse(notes.get(annotation.SOURCE)), annotation.parse(notes.get(annotation.STATUS))
     found = Node(
-        name=node["metadata"]["name"],
-        resource_version=node["metadata"].get("resourceVersion") or "",
-        kubelet_version=system.get("kubeletVersion") or "",
+        name=meta["name"],
+        resource_version=_text(meta, "resourceVersion"),
+        kubelet_version=_text(system, "kubeletVersion"),
         native=Side(_reference(spec.get("configSource")), status.get("config")),
-        checkpoint=Side(_reference(marked), told),
-        delivery=NONE if marked is None and told is None else CHECKPOINT,
+        checkpoint=Side(_reference(marked), reported),
+        delivery=NONE if marked is None and reported is None else CHECKPOINT,
         previous=annotation.parse(notes.get(annotation.PREVIOUS)),
-        ready=ready.get("status") or "Unknown",
+        ready=_text(ready, "status") or "Unknown",
         ready_reason=": ".join(filter(None, (ready.get("reason"), ready.get("message")))),
-        heartbeat=ready.get("lastHeartbeatTime") or "",
+        heartbeat=_text(ready, "lastHeartbeatTime"),
         unschedulable=bool(spec.get("unschedulable")),
-        labels=node["metadata"].get("labels") or {},
+        labels=_mapping(meta, "labels"),
         cordoned=annotation.parse(notes.get(annotation.CORDONED)),
         taints=spec.get("taints") or [],
-        # Reversed, so that of several addresses of one type the first stays.
+        # Reversed: of several addresses of one type, the first counts.
         addresses={item["type"]: item["address"] for item in reversed(status.get("addresses") or [])},
-        os=system.get("operatingSystem") or "",
-        arch=system.get("architecture") or "",
-        capacity=status.get("capacity") or {},
+        os=_text(system, "operatingSystem"),
+        arch=_text(system, "architecture"),
+        capacity=_mapping(status, "capacity"),
     )
     return dataclasses.replace(found, delivery=NATIVE) if found.delivery == NONE and found.listening else found
 
 
-def read(session: Session, names: t.Collection[str] | None = None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
-    """List nodes, by name where names are given, in the order of the names; else all that match the label selectors.
+def _mapping(holder: dict[str, t.Any], key: str) -> dict[str, t.Any]:
+    return holder.get(key) or {}
 
-    One LIST (a page for each 250 nodes), whatever the number of names. Raises ClusterError naming every node that does
-    not exist.
+
+def _text(holder: dict[str, t.Any], key: str) -> str:
+    return holder.get(key) or ""
+
+
+def read(session: Session, names: t.Collection[str] | None = None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
+    """Return nodes by name: those of `names` in that order, or all that match the label selectors.
+
+    One LIST (a page for each 250 nodes), whatever the number of names. Raises ClusterError, which names every node that
+    does not exist.
     """
     if names is not None and not names:
-        raise ClusterError(
-            "nodes is an empty list: name at least one node, or leave it out for all nodes of the cluster"
-        )
+        raise ClusterError("nodes is an empty list: name at least one node, or omit nodes for all nodes of the cluster")
     query: list[tuple[str, t.Any]] = [("labelSelector", ",".join(selectors))] if selectors else []
     if names is not None and len(names) == 1:
         query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
@@ -210,10 +214,10 @@ def read(session: Session, names: t.Collection[str] | None = None, selectors: t.
 
 
 def again(session: Session, names: t.Collection[str]) -> dict[str, Node]:
-    """Read nodes by name that this session has read before, in the order of the names: a GET a node where they are few
-    of those listed, else as `read`.
+    """Read nodes again that this session has listed, in the order of the names.
 
-    Raises ClusterError naming every node that is gone.
+    One GET for each node if they are few of those listed, else as `read`. Raises ClusterError, which names every node
+    that no longer exists.
     """
     if len(names) * MANY > session.nodes_listed:
         return read(session, names)
@@ -236,7 +240,8 @@ def _in_order(
         raise ClusterError(
             f"the cluster at {session.host} has no node named {', '.join(absent)}"
             + (" with these labels" if selectors else "")
-            + ": check the names with `kubectl get nodes`; where inventory names differ from node names set kubelet_config_node_name"
+            + ": check the names with `kubectl get nodes`; if inventory names differ from node names, "
+            "set kubelet_config_node_name"
         )
     return {name: found[name] for name in names}
 
@@ -259,7 +264,7 @@ def _pages(session: Session, query: list[tuple[str, t.Any]]) -> list[Node]:
                 if not more:
                     return nodes
         except ApiError as error:
-            # The pages of one LIST expire after some minutes: begin again, once.
+            # The pages of a LIST expire after some minutes: list again from the start, once.
             if error.status != 410 or last_try:
                 raise
     raise AssertionError("the last try returns or raises")
@@ -273,12 +278,11 @@ def write_source(
     sides: t.Collection[str] = (),
     notes: t.Mapping[str, str | None] | None = None,
 ) -> Node:
-    """Set or remove (None) what a node should run with a merge patch; return the node as the API server stored it.
+    """Set or remove (None) the source of a node with a merge patch; return the node as the API server stored it.
 
-    `sides` are the deliveries to write it for, by default the one that counts; `notes` are annotations to set or remove
-    (None) beside. The patch carries the resourceVersion that was read, so a change by somebody else in between is never
-    overwritten unseen: on a conflict the node is read again, and the patch is repeated only while the sources are still
-    those we decided upon.
+    `sides` are the deliveries to write it for, by default the one that counts. `notes` are further annotations to set
+    or remove (None). The patch contains the resourceVersion that was read: after a conflict the node is read again, and
+    the patch is repeated only if the sources are unchanged. Raises ApiError, 409 if another writer changed a source.
     """
     sides = sides or (node.delivery,)
     path = _path(node.name)
@@ -295,14 +299,14 @@ def write_source(
                 raise
         current = trim(session.request("GET", path)).seen_as(node.delivery)
         if all(current.side(side).source == source for side in sides):
-            # Ours after all: the answer to an earlier try was lost on the way.
+            # An earlier try has written it, and its answer was lost.
             return current
         for side in sides:
             now = current.side(side).source
             if now != node.side(side).source:
                 raise ApiError(
                     409,
-                    f"somebody else changed {WHERE[side]} to {describe(now)} meanwhile; run again to decide anew",
+                    f"another user or program changed {WHERE[side]} to {describe(now)} during the run; run again",
                     "Conflict",
                 )
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What runs on a node: its pods as the API server knows them, and the statistics of its kubelet."""
+"""The usage of a node: its pods from the API server, and the statistics of its kubelet."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 
 def read(session: Session, node: Node) -> NodeUsage:
-    """Return the pods of a node that are not over, with what they use (one LIST, one GET).
+    """Return the unfinished pods of a node and their usage (one LIST, one GET).
 
-    Statistics that cannot be read are no failure, the load says why there are none. Raises ApiError when the pods
-    cannot be listed.
+    If the statistics cannot be read, the result states why. Raises ApiError if the pods cannot be listed.
     """
     query = [("fieldSelector", f"spec.nodeName={node.name},status.phase!=Succeeded,status.phase!=Failed")]
     try:
@@ -34,7 +33,7 @@ def read(session: Session, node: Node) -> NodeUsage:
     except ApiError as error:
         raise ApiError(
             error.status,
-            f"its pods cannot be listed ({error.message}); grant the verb list on pods, or leave the forecast out",
+            f"its pods cannot be listed ({error.message}); grant the verb list on pods, or omit the forecast",
             error.reason,
             transient=error.transient,
         ) from error
@@ -51,8 +50,9 @@ def read(session: Session, node: Node) -> NodeUsage:
 
 
 def parse(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: Json) -> NodeUsage:
-    """Put together a capacity, Pod objects and an answer of /stats/summary
-    (staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1).
+    """Return the usage for a capacity, Pod objects and an answer of /stats/summary.
+
+    Source: staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1 of Kubernetes.
     """
     about = summary.get("node") or {}
     root, images = about.get("fs") or {}, (about.get("runtime") or {}).get("imageFs") or {}
@@ -71,7 +71,7 @@ def parse(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: J
 
 
 def pod(item: Json, usage: t.Mapping[str, Fraction]) -> Pod:
-    """Reduce a Pod object as the API returns it."""
+    """Return the Pod for a Pod object of the API."""
     about, spec = item["metadata"], item["spec"]
     asked = [_requests(container) for container in spec["containers"]]
     return Pod(
@@ -80,7 +80,7 @@ def pod(item: Json, usage: t.Mapping[str, Fraction]) -> Pod:
         about.get("uid") or "",
         about.get("creationTimestamp") or "",
         spec.get("priority") or 0,
-        # A static pod is shown by its mirror.
+        # The API shows a static pod as a mirror pod.
         _MIRROR in (about.get("annotations") or {}),
         (item.get("status") or {}).get("qosClass") or "BestEffort",
         _total(spec, asked),
@@ -98,11 +98,11 @@ def _requests(container: Json) -> dict[str, Fraction]:
 
 
 def _total(spec: Json, asked: t.Sequence[t.Mapping[str, Fraction]]) -> dict[str, Fraction]:
-    """Return what a pod requests: its containers and sidecars together, more where an init container needs more, and
-    the overhead.
+    """Return the requests of a pod: the sum of its containers and sidecars, or those of an init container if higher,
+    plus the overhead.
 
-    Source: k8s.io/component-helpers/resource PodRequests; sidecars are init containers that restart always, from 1.28
-    on.
+    Source: k8s.io/component-helpers/resource PodRequests; sidecars are init containers with restartPolicy Always, from
+    1.28 on.
     """
     total = _sum(asked)
     beside: dict[str, Fraction] = {}
@@ -132,7 +132,7 @@ def _is_device(resource: str) -> bool:
 
 
 def _signals(about: Json, root: Json, images: Json) -> dict[str, Observed]:
-    """Return the signals as makeSignalObservations reads them (pkg/kubelet/eviction/helpers.go)."""
+    """Return the eviction signals as makeSignalObservations computes them (pkg/kubelet/eviction/helpers.go)."""
     memory, processes = about.get("memory") or {}, about.get("rlimit") or {}
     held = {
         "memory.available": (
@@ -153,8 +153,9 @@ def _signals(about: Json, root: Json, images: Json) -> dict[str, Observed]:
 
 
 def _one_disk(root: Json, images: Json) -> bool:
-    """Tell whether images lie on the node's own disk. The kubelet compares devices; here are sizes only, and what is
-    free, seen some seconds apart.
+    """Return whether images are on the same disk as the node's root file system.
+
+    The kubelet compares devices; the statistics have only sizes and free space, measured some seconds apart.
     """
     size, free = (
         root.get("capacityBytes") or 0,
@@ -164,36 +165,38 @@ def _one_disk(root: Json, images: Json) -> bool:
 
 
 def _usage(item: Json, one_disk: bool) -> dict[str, Fraction]:
-    """Return what each signal gets back when a pod goes; what its statistics do not tell is left out."""
-    containers = item.get("containers") or []
+    """Return by how much each signal rises when a pod ends; signals without statistics are absent."""
     memory = _number((item.get("memory") or {}).get("workingSetBytes"))
     if memory is None:
-        memory = _together([(one.get("memory") or {}).get("workingSetBytes") for one in containers])
-    whole = item.get("ephemeral-storage") or {}
-    layers, inodes = (
-        [(one.get("rootfs") or {}).get(name) for one in containers] for name in ("usedBytes", "inodesUsed")
-    )
+        memory = _over_containers(item, "memory", "workingSetBytes")
     held = {
         "memory.available": memory,
         eviction.ALLOCATABLE_MEMORY: memory,
         "pid.available": _number((item.get("process_stats") or {}).get("process_count")),
+        **_disks(item, "available", "usedBytes", one_disk),
+        **_disks(item, "inodesFree", "inodesUsed", one_disk),
     }
-    for name, used, mine in (
-        ("available", whole.get("usedBytes"), layers),
-        ("inodesFree", whole.get("inodesUsed"), inodes),
-    ):
-        total, on_images = _number(used), _together(mine)
-        # Writable layers lie beside the images; where that is another disk, the rest of the pod lies on the node's.
-        held[f"nodefs.{name}"] = total if one_disk or total is None or on_images is None else total - on_images
-        held[f"imagefs.{name}"] = total if one_disk else on_images
     return {signal: amount for signal, amount in held.items() if amount is not None}
+
+
+def _disks(item: Json, signal: str, statistic: str, one_disk: bool) -> dict[str, Fraction | None]:
+    """Return what a pod uses of the node's disk and of the image disk, by signal."""
+    total = _number((item.get("ephemeral-storage") or {}).get(statistic))
+    if one_disk:
+        return {f"nodefs.{signal}": total, f"imagefs.{signal}": total}
+    # Writable layers are on the disk of the images; all other data of the pod is on the node's disk.
+    layers = _over_containers(item, "rootfs", statistic)
+    rest = total if total is None or layers is None else total - layers
+    return {f"nodefs.{signal}": rest, f"imagefs.{signal}": layers}
 
 
 def _number(value: t.Any) -> Fraction | None:
     return None if value is None else Fraction(value)
 
 
-def _together(values: t.Sequence[int | None]) -> Fraction | None:
+def _over_containers(item: Json, part: str, statistic: str) -> Fraction | None:
+    """Return the sum of a statistic over the containers of a pod, None if no container has it."""
+    values = [(one.get(part) or {}).get(statistic) for one in item.get("containers") or []]
     known = [value for value in values if value is not None]
     return Fraction(sum(known)) if known else None
 

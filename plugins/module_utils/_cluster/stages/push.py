@@ -23,7 +23,7 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     if options["state"] == "pruned":
         return _prune(session, options, check_mode)
     if options["state"] == "kubeadm":
-        return kubeadm.keep_in_step(session, options, check_mode)
+        return kubeadm.synchronise(session, options, check_mode)
     wanted = _wanted(options)
     names = {
         label: identity.configmap_name(options["name"], text, options["key"])

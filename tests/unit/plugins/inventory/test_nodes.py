@@ -185,7 +185,7 @@ def test_cache(listing: Listing, api: Server, tmp_path: Path) -> None:
         ({"validate_certs": "maybe"}, "The value 'maybe' is not a valid boolean"),
         (
             {"kubeconfig": "/nowhere"},
-            "no kubeconfig at /nowhere: name one with the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG",
+            "no kubeconfig at /nowhere: set the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG",
         ),
         ({"host_address": "InternalIp"}, "InternalIP, ExternalIP, Hostname"),
     ],
@@ -205,7 +205,7 @@ def test_what_is_wrong_with_the_cluster(listing: Listing, api: Server) -> None:
     said = " ".join(done.stderr.split())
     assert done.returncode != 0
     assert (
-        "nodes.livenodes.yml: nodes is forbidden: user x cannot list (the user in use lacks this permission; docs/rbac.yaml"
+        "nodes.livenodes.yml: nodes is forbidden: user x cannot list (this user lacks the permission; docs/rbac.yaml"
         in said
     )
 

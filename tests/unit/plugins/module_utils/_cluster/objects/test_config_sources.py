@@ -48,12 +48,14 @@ def test_wanted(given: dict[str, t.Any], source: dict[str, str] | None, delivery
     "source", [None, "config-a", {}, {"name": "a"}, {"namespace": "s"}, {"namespace": "", "name": "a"}, ["a"]]
 )
 def test_incomplete_sources(source: t.Any) -> None:
-    with pytest.raises(ClusterError, match="node n1 needs a mapping with namespace, name and kubeletConfigKey"):
+    with pytest.raises(ClusterError, match=r"node n1 is .*; set a mapping with namespace, name and kubeletConfigKey"):
         wanted(sources={"n1": source})
 
 
 def test_a_delivery_that_there_is_not() -> None:
-    with pytest.raises(ClusterError, match="node n1 wants the delivery 'nativ'; there are auto, native, checkpoint"):
+    with pytest.raises(
+        ClusterError, match="node n1 has the unknown delivery 'nativ'; set one of auto, native, checkpoint"
+    ):
         wanted(sources={"n1": {**place(), "delivery": "nativ"}})
 
 

@@ -33,7 +33,7 @@ def test_read() -> None:
             ApiError(404, "words"),
             "its kubelet serves no /configz (words); it needs enableServer and enableDebuggingHandlers",
         ),
-        (ApiError(503, "words", transient=True), "its kubelet does not answer the API server (words); look at"),
+        (ApiError(503, "words", transient=True), "its kubelet does not answer the API server (words); see `systemctl"),
         (ApiError(0, "no usable answer", transient=True), "no usable answer"),
         (ApiError(401, "words"), "words"),
     ],

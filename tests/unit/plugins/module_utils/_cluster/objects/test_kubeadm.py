@@ -107,7 +107,7 @@ def test_check_mode_is_a_dry_run_and_warns() -> None:
         result = push.push(session, options(), True)
     (warning,) = result["warnings"]
     assert (result["changed"], result["configmaps"][NAME]["changes"]) == (True, ["eventBurst"])
-    assert f"ConfigMap kube-system/{NAME} is not in step with the nodes: eventBurst. " in warning
+    assert f"ConfigMap kube-system/{NAME} is not in sync with the nodes: eventBurst. " in warning
     assert "kubelet_config_kubeadm: update" in warning
 
 
@@ -167,7 +167,11 @@ def test_the_version_of_the_cluster_names_the_configmap(version: str, there: lis
     [
         (
             (get(GONE, "kubeadm-config"),),
-            ("no ConfigMap kube-system/kubeadm-config", "not made by kubeadm", "kubelet_config_kubeadm to ignore"),
+            (
+                "no ConfigMap kube-system/kubeadm-config",
+                "so kubeadm did not create it",
+                "kubelet_config_kubeadm to ignore",
+            ),
         ),
         (
             (cluster(), get(GONE)),
@@ -272,7 +276,7 @@ def test_somebody_else_makes_the_same_change_or_our_answer_is_lost() -> None:
 @pytest.mark.parametrize(
     ("after", "text"),
     [
-        ([get(GONE)], "somebody removed it meanwhile; run again"),
+        ([get(GONE)], "it was deleted during the update; run again"),
         ([get(configmap(NAME, data=None))], "it has no key kubelet"),
         ([step for _try in range(4) for step in (get(), patch(CONFLICT))] + [get()], "changes faster.*run again"),
     ],

@@ -124,13 +124,13 @@ def test_three_thousand_nodes(api: LeaseApi, wall: Wall) -> None:
     hold(api, names)
     assert json.loads(next(iter(api.items.values()))["metadata"]["annotations"][lease_objects.NODES]) == sorted(names)
     text = refused(api, nodes=names[-1:], wait=0).message
-    assert f"nodes in both: {names[-1]}." in text
+    assert f"Nodes in both rollouts: {names[-1]}." in text
 
 
 def test_more_names_than_a_lease_can_keep(api: LeaseApi, wall: Wall) -> None:
     error = refused(api, nodes=[f"{number:0200}" for number in range(2000)])
     assert (
-        "the names of 2000 nodes take 406001 bytes and a Lease can keep 256000: roll out to fewer at a time"
+        "the names of 2000 nodes take 406001 bytes, and a Lease can hold 256000: roll out to fewer nodes at a time"
         in error.message
     )
     assert not api.requests
@@ -140,7 +140,7 @@ def test_more_names_than_a_lease_can_keep(api: LeaseApi, wall: Wall) -> None:
     ("options", "text"),
     [
         ({"nodes": []}, "nodes is an empty list"),
-        ({"duration": 0}, "duration is 0: give the seconds"),
+        ({"duration": 0}, "duration is 0: set the seconds"),
         ({"duration": -5}, "duration is -5"),
     ],
 )
@@ -167,9 +167,10 @@ def test_a_live_holder_is_named(api: LeaseApi, wall: Wall) -> None:
         ],
     }
     for text in (
-        "another rollout is under way on nodes of batch; nothing was changed.",
-        f"ops@bastion rolls out to frontend since {began}, renewed its Lease kube-system/{theirs['name']} 12 s ago and counts as dead when it has not for 60 s",
-        "nodes in both: n05, n06, n07, n08, n09, n10, n11, n12, n13, n14 and 5 more.",
+        "another rollout is running on nodes of batch; nothing was changed.",
+        f"ops@bastion has been rolling out to frontend since {began}. "
+        f"It renewed its Lease kube-system/{theirs['name']} 12 s ago, which expires 60 s after the last renewal. ",
+        "Nodes in both rollouts: n05, n06, n07, n08, n09, n10, n11, n12, n13, n14 and 5 more.",
         "Wait until it is done and run again",
         f"kubectl -n kube-system delete lease {theirs['name']}",
     ):
@@ -206,7 +207,7 @@ def test_some_seconds_of_skew_kill_nobody(api: LeaseApi, wall: Wall) -> None:
     hold(api, holder="alive")
     api.now += 60
     wall.off = 4.9
-    assert "alive rolls out to" in refused(api, wait=0).message
+    assert "alive has been rolling out to" in refused(api, wait=0).message
 
 
 @pytest.mark.parametrize("wait", [None, 1000])
@@ -220,16 +221,16 @@ def test_a_sign_of_life_ends_the_wait(api: LeaseApi, wall: Wall, wait: int | Non
             lease.renew(t.cast("t.Any", api), theirs)
 
     wall.tick = beat
-    assert "alive rolls out to batch" in refused(api, wait=wait).message
+    assert "alive has been rolling out to batch" in refused(api, wait=wait).message
     assert 20 <= api.now - began <= 22
 
 
 def test_a_claim_is_waited_for_until_it_is_held_or_gone(api: LeaseApi, wall: Wall) -> None:
     """Whether it cannot expire in time says nothing: a claim lasts a moment."""
     other = lease_objects.create(t.cast("t.Any", api), "kube-system", "other", "theirs", NODES, 60)
-    assert "other is about to roll out to theirs" in refused(api, wait=0).message
+    assert "other has been waiting to roll out to theirs" in refused(api, wait=0).message
     wall.tick = lambda: lease_objects.renew(t.cast("t.Any", api), other.lease(), held=True)
-    assert "other rolls out to theirs" in refused(api, wait=10).message
+    assert "other has been rolling out to theirs" in refused(api, wait=10).message
     wall.tick = api.items.clear
     lease_objects.delete(t.cast("t.Any", api), "kube-system", other.name, other.uid)
     lease_objects.create(t.cast("t.Any", api), "kube-system", "other", "theirs", NODES, 60)
@@ -248,7 +249,7 @@ def test_a_dead_holder_that_comes_back_at_the_last_moment_keeps_its_lease(api: L
             lease.renew(t.cast("t.Any", api), theirs)
 
     api.look = back
-    assert "slow rolls out to batch" in refused(api, wait=0).message
+    assert "slow has been rolling out to batch" in refused(api, wait=0).message
     assert list(api.items) == [theirs["name"]]
 
 
@@ -286,7 +287,7 @@ def test_a_wrong_clock(api: LeaseApi, wall: Wall, off: float) -> None:
     wall.off = off
     error = refused(api)
     assert error.message.startswith("this machine's clock and that of https://api.example:6443 differ by ")
-    assert "Set the clocks (NTP)" in error.message
+    assert "set the clocks (NTP)" in error.message
     assert not api.items
 
 
@@ -302,12 +303,12 @@ def test_leases_that_somebody_broke(api: LeaseApi, wall: Wall) -> None:
     notes = api.items[name]["metadata"]["annotations"]
     for text in ("[", '"n1"', ""):
         notes[lease_objects.NODES] = text
-        assert "nodes in both: n1, n2." in refused(api, wait=0).message
+        assert "Nodes in both rollouts: n1, n2." in refused(api, wait=0).message
     notes.clear()
-    assert "x rolls out to an unnamed group" in refused(api, wait=0).message
+    assert "x has been rolling out to an unnamed group" in refused(api, wait=0).message
     api.items[name]["spec"] = {}
     api.now += 20
-    assert [row["holder"] for row in hold(api)["taken_over"]] == ["nobody"]
+    assert [row["holder"] for row in hold(api)["taken_over"]] == ["unknown"]
 
 
 def test_check_mode(api: LeaseApi, wall: Wall) -> None:
@@ -317,7 +318,7 @@ def test_check_mode(api: LeaseApi, wall: Wall) -> None:
     theirs = hold(api, holder="other")["lease"]
     found = hold(api, check=True)
     assert [row["holder"] for row in found["obstacles"]] == ["other"]
-    assert "other rolls out to batch" in found["warnings"][0]
+    assert "other has been rolling out to batch" in found["warnings"][0]
     assert list(api.items) == [theirs["name"]] and not wall.slept
 
 
@@ -355,7 +356,8 @@ def test_a_lease_that_was_lost(api: LeaseApi, wall: Wall, text: str) -> None:
         api.items[held["name"]]["spec"]["holderIdentity"] = "other"
     with pytest.raises(
         ClusterError,
-        match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was not renewed for 60 s and another",
+        match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was deleted, or another rollout "
+        "of the same nodes took over after 60 s",
     ):
         lease.renew(t.cast("t.Any", api), held)
 
@@ -377,12 +379,12 @@ def test_a_lease_of_somebody_elses_making() -> None:
     with Calls() as session:
         with pytest.raises(
             ClusterError,
-            match="lease has no duration, holder, namespace, uid: give what kubelet_rollout_lease returned",
+            match="lease has no duration, holder, namespace, uid: pass the value `lease` of kubelet_rollout_lease",
         ):
             lease.renew(t.cast("t.Any", session), {"name": "a"})
         with pytest.raises(
             ClusterError,
-            match="lease has no duration, holder, namespace, uid: give what kubelet_rollout_lease returned",
+            match="lease has no duration, holder, namespace, uid: pass the value `lease` of kubelet_rollout_lease",
         ):
             release(session, {"name": "a"})
 

@@ -141,7 +141,7 @@ def test_of_two_exactly_one_begins(
         race.follow([("step", number) for number in [*order, *[0, 1] * 8]])
         assert len(race.holders()) == 1
         lost = race.clients[1 - race.holders().pop()]
-        assert lost.error and "another rollout is under way" in lost.error.message
+        assert lost.error and "another rollout is running" in lost.error.message
         # The one that gave way left nothing behind.
         assert len(race.api.items) == 1
     finally:

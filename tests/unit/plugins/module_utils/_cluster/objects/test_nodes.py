@@ -256,7 +256,7 @@ def test_conflict_with_somebody_else(theirs: dict[str, str] | None, named: str) 
     with (
         Calls(*calls) as session,
         pytest.raises(
-            ApiError, match=f"somebody else changed spec.configSource to {named} meanwhile; run again"
+            ApiError, match=f"another user or program changed spec.configSource to {named} during the run; run again"
         ) as caught,
     ):
         nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False)

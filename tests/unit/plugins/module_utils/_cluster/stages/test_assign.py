@@ -274,7 +274,7 @@ def test_somebody_else_at_the_same_time() -> None:
         patch("n2", place(), conflict),
         Call("GET", f"{NODES}/n2", node("n2", place("theirs"), LISTENS, revision="2")),
     )
-    with Calls(*calls) as session, pytest.raises(NodesFailed, match="n2: somebody else changed") as caught:
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match="n2: another user or program changed") as caught:
         assign.assign(session, options(nodes=["n1", "n2"], source=place()), False)
     assert set(caught.value.failures) == {"n2"}
     assert caught.value.result["nodes"]["n1"]["state"] == "assigned"

@@ -168,7 +168,7 @@ def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:
     ]
     assert (row["path"], row["kubeadm"], row["declared"], row["cause"]) == ("maxPods", 40, 50, "kubeadm")
     assert len(api.requests) == 5
-    with pytest.raises(ClusterError, match="not made by kubeadm"):
+    with pytest.raises(ClusterError, match="so kubeadm did not create it"):
         run(cluster(runs()), kubeadm_configs={"n1": {"maxPods": 50}})
     maps[2]["data"]["kubelet"] = "kind: Other\n"
     with pytest.raises(ClusterError, match=r"kubelet-config-1\.20: .*apiVersion is missing"):
