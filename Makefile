@@ -19,7 +19,7 @@ demo: .venv/nox ## show the main job on a lab of real kubelets (Debian, root)
 	@.venv/bin/nox --session demo
 
 lint: .venv/nox ## style, types, generated files, documentation: seconds
-	@$(GATES) fields ruff shell mypy changelog docs ansible_lint
+	@$(GATES) fields ruff style shell mypy changelog docs ansible_lint
 
 unit: .venv/nox ## unit and property tests
 	@$(GATES) unit

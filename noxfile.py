@@ -182,6 +182,25 @@ def mypy(session: nox.Session) -> None:
 
 
 @nox.session(tags=["quick"])
+def style(session: nox.Session) -> None:
+    """Prose, by textlint: the words that the glossary replaces, sentences over 35 words, passive chains."""
+    tools = Tools(session, "style", ["-r", "tools/requirements/style.txt"])
+    place, rules = tools.place / "textlint", ROOT / "tools/style"
+    if (
+        not (place / "installed").exists()
+        or (place / "installed").read_bytes() != (rules / "package.json").read_bytes()
+    ):
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(rules, place)
+        quiet = ["--silent", "--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier"]
+        # A copy of our own rule: a link to it would not find the packages that it needs.
+        tools.run("npm", "install", "--prefix", str(place), "--cache", str(CACHE / "npm"), "--install-links", *quiet)
+        shutil.copy(rules / "package.json", place / "installed")
+    shutil.copy(rules / "textlint-rule-passive-chain/index.js", place / "node_modules/textlint-rule-passive-chain")
+    tools.run("python", "tools/style/check.py", str(place / "node_modules"), *session.posargs)
+
+
+@nox.session(tags=["quick"])
 def unit(session: nox.Session) -> None:
     """Unit and property tests with the newest kubernetes and the newest ansible-core for this Python."""
     newest(session).pytest("tests/unit", *ON_ALL_CORES)
