@@ -1,10 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write docs/docsite/rst/guide_fields.rst, the fields with what changing them costs, from the table that the plan goes
-by.
+"""Write docs/docsite/rst/guide_fields.rst, the fields and their effects, from the table that the plan uses.
 
-`--check` writes nothing, prints the difference and exits 1 when the page is not what the table says.
+`--check` writes nothing, prints the difference and exits 1 when the page is stale.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from _config.fields import field_row, fields_table  # noqa: E402  # found only a
 from generate_fields import settle  # noqa: E402  # likewise
 
 TARGET = ROOT / "docs" / "docsite" / "rst" / "guide_fields.rst"
+WIDTH = 120
 LABEL = "ansible_collections.livenodes.kubelet.docsite.guide_fields"
 
 HEADER = """..
@@ -37,31 +38,38 @@ HEADER = """..
 Fields and their effects
 ========================
 
-Every field of ``KubeletConfiguration`` (``kubelet.config.k8s.io/v1beta1``) that the plan knows, up to Kubernetes 1.{newest}, and what changing it on a live
-node costs. Defaults and costs were collected from Kubernetes 1.{table}; where a kubelet of another version puts another default in, the plan goes by what is
-live. ``[]`` stands for any element of a list.
+After this page you can look up what changing a field costs on a live node, and which versions of the kubelet have it.
+
+The tables list every field of ``KubeletConfiguration`` (``kubelet.config.k8s.io/v1beta1``) that the plan knows, up to
+Kubernetes 1.{newest}. Defaults and effects come from Kubernetes 1.{table}. If a kubelet of another version has another
+default, the plan uses the live value. ``[]`` stands for any element of a list.
 
 .. list-table::
   :header-rows: 1
   :widths: 12 88
 
   * - effect
-    - what a change with it costs
+    - what a change costs
 {effects}
-``kubelet_config_allow_effect`` (default ``disrupt``) is the strongest that a rollout takes without asking.
+``kubelet_config_allow_effect`` (default ``disrupt``) is the strongest effect that a rollout accepts.
 
-*All* versions means 1.12 and later. *Taken whole*: the map is replaced, not merged. *Of the machine*: the value belongs to one
-node, so that it never gets into kubeadm's configuration. *Fatal*: a bad value passes the kubelet's own validation and kills it later. *Secret*: it is not
-shown. A flag wins over any configuration.
+The tables use these notes:
+
+* *all*: version 1.12 and later.
+* *replaced as a whole*: the map is replaced, not merged.
+* *machine-specific*: the value belongs to one node and is never written to kubeadm's configuration.
+* *fatal*: a bad value passes the kubelet's own validation and kills the kubelet later.
+* *secret*: the value is masked in all output.
+* *flag*: the flag that sets the same field. A flag overrides every configuration.
 """
 COSTS = {
-    field_row.SAFE: "A restart of the kubelet, nothing else.",
-    field_row.DISRUPT: "May evict or refuse pods, or change what the scheduler or clients see.",
-    field_row.DRAIN: "Running pods keep the old value or break: drain the node first.",
-    field_row.REBOOT: "State on the node has to go, by hand or by a reboot.",
-    field_row.FORBIDDEN: "Must not change on a live node; always refused.",
+    field_row.SAFE: "A restart of the kubelet.",
+    field_row.DISRUPT: "May evict or reject pods, or change what the scheduler or clients see.",
+    field_row.DRAIN: "Running pods keep the old value or fail: drain the node first.",
+    field_row.REBOOT: "State on the node must be removed, by hand or by a reboot.",
+    field_row.FORBIDDEN: "Must not change on a live node. Always refused.",
 }
-MARKS = {"whole": "taken whole", "machine": "of the machine", "fatal": "fatal", "secret": "secret"}
+MARKS = {"whole": "replaced as a whole", "machine": "machine-specific", "fatal": "fatal", "secret": "secret"}
 
 
 def main() -> int:
@@ -77,26 +85,31 @@ def generate() -> str:
     text = HEADER.format(label=LABEL, newest=fields_table.NEWEST_MINOR, table=fields_table.TABLE_MINOR, effects=effects)
     for effect in reversed(field_row.EFFECTS):
         text += f"\n{effect}\n{'-' * len(effect)}\n\n.. list-table::\n  :header-rows: 1\n  :widths: 30 10 15 45\n\n"
-        text += row(["field", "versions", "default", "why, and what to know"])
+        text += row(["field", "versions", "default", "reason and notes"])
         text += "".join(row(cells(one)) for one in fields_table.FIELDS if one.effect == effect)
     return text
 
 
 def row(words: list[str]) -> str:
     """Return the lines of one row."""
-    return "".join(f"  {'*' if number == 0 else ' '} - {word}".rstrip() + "\n" for number, word in enumerate(words))
+    lines = []
+    for number, word in enumerate(words):
+        first = f"  {' ' if number else '*'} -"
+        wrapped = textwrap.wrap(word, WIDTH - 6, break_long_words=False, break_on_hyphens=False)
+        lines += [f"{first} {wrapped[0]}", *(f"      {line}" for line in wrapped[1:])] if wrapped else [first]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def cells(one: field_row.Field) -> list[str]:
     """Return the cells of a field."""
-    since, until = f"1.{one.since} on" if one.since else "", f"up to 1.{one.until}" if one.until else ""
+    since, until = f"since 1.{one.since}" if one.since else "", f"up to 1.{one.until}" if one.until else ""
     versions = f"1.{one.since} to 1.{one.until}" if since and until else since or until or "all"
     notes = [
         one.reason.replace("*", "\\*").replace("`", "\\`"),
         ", ".join(word for key, word in MARKS.items() if getattr(one, key)),
     ]
     if one.flags:
-        notes.append(f"Flag{'s' if len(one.flags) > 1 else ''} " + ", ".join(f"``--{name}``" for name in one.flags))
+        notes.append(f"flag{'s' if len(one.flags) > 1 else ''} " + ", ".join(f"``--{name}``" for name in one.flags))
     return [f"``{one.path}``, {one.type}", versions, literal(one.default), "; ".join(note for note in notes if note)]
 
 

@@ -4,7 +4,7 @@
 """Write plugins/module_utils/_config/fields/fields_table.py from the YAML tables in tools/data/.
 
 Data files next to Python do not travel into modules and to nodes, so the tables have to be Python there.
-`--check` writes nothing, prints the difference and exits 1 when the file is not what the tables say.
+`--check` writes nothing, prints the difference and exits 1 when the file is stale.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NEWEST_MINOR = {newest_minor}
 """The newest minor whose fields are known."""
 '''
 
-NO_ADVICE = "newer than 1.20; upstream gives no advice, and the change takes a kubelet restart"
+NO_ADVICE = "newer than 1.20; upstream gives no advice, and the change needs a kubelet restart"
 EFFECT_OF_CLASS = {"no_dynamic": "forbidden"}
 SCALARS = {
     "bool": "bool",
@@ -77,7 +77,7 @@ def settle(target: Path, wanted: str, check: bool, tool: str) -> int:
         return 0
     name = str(target.relative_to(ROOT))
     sys.stdout.writelines(
-        difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), name, f"{name} (as its sources say)")
+        difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), name, f"{name} (as generated)")
     )
     print(f"{name} is stale: run `python {tool}` and commit the result", file=sys.stderr)
     return 1
