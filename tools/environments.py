@@ -1,0 +1,177 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Python environments of the gates, kept under .nox; several gates share one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nox
+
+from tools.collection_tree import ROOT, link
+
+KEPT = ROOT / ".nox"
+CACHE = KEPT / ".cache"
+REPORTS = KEPT / "reports"
+
+RUNTIME = ["-r", "meta/ee-requirements.txt"]
+TESTS = ["-r", "tools/requirements/tests.txt"]
+NEWEST = ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/tools.txt"]
+BROWSER = ["ansible-core", *RUNTIME, "-r", "tools/requirements/browser.txt"]
+LOWEST = ["ansible-core==2.17.*", "kubernetes==28.1.0", *RUNTIME, *TESTS]
+
+
+def same_python() -> str:
+    """Return the distribution's interpreter where it is of this one's version, else this one.
+
+    Debian's is built with profile-guided optimization; one that pyenv compiled is not, and takes a quarter longer for
+    the same. It is what operators have, too.
+    """
+    minor = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return shutil.which(f"python{minor}", path="/usr/bin") or sys.executable
+
+
+def newer_python() -> str | None:
+    """Return the newest interpreter of 3.12 to 3.14 in PATH or among pyenv's versions that works, or None.
+
+    ansible-core 2.20 and later run on these only, while Debian 12's own Python is 3.11.
+    """
+    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+    for minor in (14, 13, 12):
+        known = [
+            shutil.which(f"python3.{minor}"),
+            *sorted(map(str, pyenv.glob(f"3.{minor}.*/bin/python3.{minor}")), reverse=True),
+        ]
+        for python in filter(None, known):
+            if subprocess.run([python, "-c", "import ensurepip"], capture_output=True, check=False).returncode == 0:
+                return python
+    return None
+
+
+class Tools:
+    """A Python environment under .nox and what is installed in it. Raises through `session.run` when pip fails."""
+
+    def __init__(self, session: nox.Session, name: str, wanted: list[str], python: str | None = None) -> None:
+        self.session = session
+        self.place = KEPT / name
+        python = python or same_python()
+        lists = [(ROOT / word).read_text(encoding="utf-8") for word in wanted if word.endswith(".txt")]
+        text = "\n".join([python, *wanted, *lists])
+        done = self.place / "installed"
+        KEPT.mkdir(exist_ok=True)
+        with (KEPT / f"{name}.lock").open("w") as lock:
+            # Gates run side by side.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Asking pip whether all is there costs seconds a gate; the same list needs no asking.
+            if done.exists() and done.read_text(encoding="utf-8") == text:
+                return
+            session.run(
+                sys.executable,
+                "-m",
+                "virtualenv",
+                "--quiet",
+                "--clear",
+                "--python",
+                python,
+                str(self.place),
+                external=True,
+            )
+            session.run(
+                str(self.place / "bin/python"),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                *wanted,
+                external=True,
+                silent=True,
+            )
+            done.write_text(text, encoding="utf-8")
+
+    def run(
+        self, program: str, *arguments: str, silent: bool = False, alone: bool = False, watched: bool = False
+    ) -> str:
+        """Run a program of this environment with Ansible's caches under .nox; return what it printed if `silent`.
+
+        The checkout is importable as the collection, unless the program must run `alone` with its arguments. A
+        program that is `watched` by a person may use colours. Each has time to clean up after Ctrl-C; nox itself would
+        give it a third of a second.
+        """
+        collections = "" if alone else str(link(CACHE / "link"))
+        environment = {
+            "ANSIBLE_COLLECTIONS_PATH": collections or str(CACHE / "nothing"),
+            "ANSIBLE_HOME": str(CACHE / "ansible"),
+            "MOLECULE_EPHEMERAL_DIRECTORY": str(CACHE / "molecule"),
+            **({} if watched else {"NO_COLOR": "1"}),
+            "PATH": os.pathsep.join([str(self.place / "bin"), os.environ.get("PATH", os.defpath)]),
+            "PYTHONPATH": collections,
+            "VIRTUAL_ENV": str(self.place),
+        }
+        return str(
+            self.session.run(
+                str(self.place / "bin" / program),
+                *arguments,
+                env=environment,
+                external=True,
+                silent=silent,
+                interrupt_timeout=60.0,
+            )
+        )
+
+    def pytest(self, *arguments: str) -> None:
+        """Run pytest and leave its counts in .nox/reports for tools/gates.py."""
+        REPORTS.mkdir(parents=True, exist_ok=True)
+        self.run("pytest", f"--junitxml={REPORTS / self.session.name}.xml", *arguments, *self.session.posargs)
+
+
+def newest(session: nox.Session) -> Tools:
+    """Return the environment of most gates: all tools, newest kubernetes, newest ansible-core for this Python."""
+    return Tools(session, "newest", NEWEST)
+
+
+def browser_tools(session: nox.Session) -> Tools:
+    """Return the environment that drives Chromium; install that from Debian's archive where it is missing. Skips where
+    that cannot be done.
+    """
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        if os.geteuid() != 0 or not Path("/etc/debian_version").exists():
+            session.skip(
+                "there is no Chromium, and installing it takes root on Debian: apt-get install chromium chromium-driver"
+            )
+        session.run("apt-get", "update", "--quiet", external=True, silent=True)
+        session.run(
+            "apt-get",
+            "install",
+            "--quiet",
+            "--yes",
+            "--no-install-recommends",
+            "chromium",
+            "chromium-driver",
+            external=True,
+            silent=True,
+            env={"DEBIAN_FRONTEND": "noninteractive"},
+        )
+    return Tools(session, "browser", BROWSER)
+
+
+def textlint_tools(session: nox.Session) -> tuple[Tools, Path]:
+    """Return the environment that runs textlint, and the folder of textlint's packages, which npm fills."""
+    tools = Tools(session, "style", ["-r", "tools/requirements/style.txt"])
+    place, rules = tools.place / "textlint", ROOT / "tools/style"
+    installed = place / "installed"
+    if not installed.exists() or installed.read_bytes() != (rules / "package.json").read_bytes():
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(rules, place)
+        quiet = ["--silent", "--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier"]
+        # A copy of our own rule: a link to it would not find the packages that it needs.
+        tools.run("npm", "install", "--prefix", str(place), "--cache", str(CACHE / "npm"), "--install-links", *quiet)
+        shutil.copy(rules / "package.json", installed)
+    shutil.copy(rules / "textlint-rule-passive-chain/index.js", place / "node_modules/textlint-rule-passive-chain")
+    return tools, place / "node_modules"
