@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filters node_table, plan_sources and moving_sources: what the roles' bulk calls take."""
+"""Filters that turn hosts into nodes, and plans into config sources, for the controller's modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import ON_TRIAL
 
-# What else is collected of the hosts that have it, and the variable it stands in.
+# Further columns of the node table, and the host variable each of them comes from.
 KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure"}
 
 READ = (
@@ -22,32 +22,36 @@ READ = (
     "kubelet_config_flags",
     "kubelet_config_delivery",
 )
-"""The variables of users among those that are read."""
+"""The variables that users set."""
 
 
 @jinja2.pass_context
 def node_table_of_hosts(
     context: jinja2.runtime.Context, hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]
 ) -> dict[str, t.Any]:
-    """Return the node_table. Raises AnsibleFilterError where a variable is set for the task that asks, and not for its
-    host: it would do nothing, silently.
+    """Return the node_table of the hosts.
+
+    Raises AnsibleFilterError when a variable is set for the current task but not for its host. It would silently have
+    no effect.
     """
     host = context.get("inventory_hostname")
     unseen = [name for name in READ if name in context and name not in hostvars[host]] if host in hostvars else []
     if unseen:
         raise AnsibleFilterError(
-            f"{', '.join(unseen)} is set in the vars of a play, a role or import_playbook, where it is no variable of the hosts: nothing would come of it. "
-            "Set it in the inventory, in group_vars or host_vars, or with -e"
+            f"{', '.join(unseen)} is set in the vars of a play, a role or import_playbook. It has no effect there: "
+            "it is not a variable of the hosts. Set it in the inventory, in group_vars or host_vars, or with -e"
         )
     return node_table(hosts, hostvars)
 
 
 def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
-    """Return by node name what Ansible knows of each host.
+    """Return what Ansible knows about each host, as columns by node name.
 
-    C(hosts): the inventory host. C(configs): its overrides in the order they apply; C(group_configs): those of its
-    group alone, of every host, also where there are none. C(flags): its kubelet's flags, C(deliveries): its delivery,
-    where the inventory names them. C(failures): why the role assign could not switch it.
+    C(hosts): the inventory host. C(configs): the overrides of the host, in the order in which they apply.
+    C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags) and C(deliveries): the
+    kubelet's flags and the delivery, if the inventory sets them. C(failures): why the role assign could not switch it.
+
+    Raises AnsibleFilterError when two hosts name the same node.
     """
     table: dict[str, dict[str, t.Any]] = {
         "hosts": {},
@@ -60,7 +64,8 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
         name = variables.get("kubelet_config_node_name", host)
         if name in table["hosts"]:
             raise AnsibleFilterError(
-                f"hosts {table['hosts'][name]} and {host} both stand for the node {name}: give each its own kubelet_config_node_name"
+                f"hosts {table['hosts'][name]} and {host} both name the node {name}: "
+                "set a different kubelet_config_node_name for each"
             )
         table["hosts"][name] = host
         layers = [variables[key] for key in ("kubelet_config", "kubelet_config_host") if variables.get(key)]
@@ -76,11 +81,13 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
 def plan_sources(
     plan: t.Mapping[str, t.Any], purpose: str, table: t.Mapping[str, t.Mapping[str, t.Any]] | None = None
 ) -> dict[str, t.Any]:
-    """Return the config source of every node that a plan wants to V(assign), or to V(verify): those, and those that are
-    not as they should be.
+    """Return by node name the config sources that a plan assigns, or that must be verified after it.
 
-    With the delivery that the node_table of the hosts has for it, C(auto) by default. With a table it is about its
-    hosts only, and those that failed there already are not verified.
+    V(verify) also includes nodes whose live configuration differs without an assignment. Each source contains its
+    C(delivery), which comes from C(table) and is V(auto) by default. With C(table) (the node_table of some hosts), only
+    its nodes are returned, and for V(verify) not those that have already failed.
+
+    Raises AnsibleFilterError for an unknown C(purpose).
     """
     if purpose not in ("assign", "verify"):
         raise AnsibleFilterError(f"plan_sources: the purpose is assign or verify, not {purpose!r}")
@@ -95,9 +102,11 @@ def plan_sources(
 
 
 def moving_sources(rows: t.Mapping[str, t.Mapping[str, t.Any]], delivery: str) -> dict[str, t.Any]:
-    """Return the config source of every node that a move to a delivery is about, by the rows of node_config_info.
+    """Return by node name the config source of each node to migrate to a delivery, from the rows of node_config_info.
 
-    Also of nodes on which an earlier move was cut off.
+    Includes nodes whose earlier migration was interrupted.
+
+    Raises AnsibleFilterError for an unknown C(delivery).
     """
     if delivery not in ("checkpoint", "native"):
         raise AnsibleFilterError(f"moving_sources: the delivery is checkpoint or native, not {delivery!r}")

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filters rollout_order, rollout_batch, rollout_failures and rollback_plan: who comes when in a rollout, and what
-became of them.
-"""
+"""Filters that order the nodes of a rollout, collect the failures of a batch and plan a rollback."""
 
 from __future__ import annotations
 
@@ -14,68 +12,88 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 Table = t.Mapping[str, t.Mapping[str, t.Any]]
+Rows = t.Mapping[str, t.Mapping[str, t.Any]]
 LAST = "last"
 FIRST = "first"
 NATIVE = "native"
 FAILURES = ("assign_failure", "verify_failure")
-"""Variables of a host: why the role assign could not switch it, and why the role verify could not confirm it or take it
-back.
-"""
+"""Host variables: why the role assign could not switch the host, and why the role verify could not confirm it."""
 LOST = (
-    "the host could not be reached to the end of the work. Without a confirmation its guard takes the configuration back; run again when it can be "
-    "reached"
+    "the connection to the host was lost during the batch. Its guard reverts a configuration that is not confirmed in "
+    "time. Run again once the host is reachable"
 )
 
 
 def rollout_order(
     plan: t.Mapping[str, t.Any],
     table: Table,
-    rows: t.Mapping[str, t.Mapping[str, t.Any]],
+    rows: Rows,
     serial: t.Any = None,
     max_unavailable: t.Any = 1,
     control_plane: str = LAST,
     unready_first: bool = False,
 ) -> dict[str, t.Any]:
-    """Return the hosts that have something to do, in their order, as two stages: workers and control plane, the latter
-    one at a time.
+    """Return the hosts that the plan changes, in rollout order, as two stages: workers and control plane.
 
-    C(stages): each with its C(hosts) and the C(serial) of its play. C(hosts): both stages' hosts. C(resets): in the
-    same form those that a rollback brings to their local config. C(batches): the node names of each batch of all these,
-    by host. C(rest): hosts with nothing to do. C(rows) are those of node_config_info. A C(serial) in percent is of the
-    play's hosts, as in Ansible; without one it is a single canary, then as many as may be unavailable.
+    C(rows) are those of node_config_info. C(serial) is Ansible's; a percentage counts the hosts of the play. Without
+    C(serial), the first batch is a single canary and each further one has C(max_unavailable) nodes. Control-plane nodes
+    are always changed one at a time.
+
+    Keys of the result: C(stages), each with its C(hosts) and the C(serial) of its play; C(hosts), those of both stages;
+    C(resets), in the same form, the hosts that a rollback returns to their local configuration; C(batches), for all of
+    these, the node names of each batch by host; C(rest), the hosts that need no change.
+
+    Raises AnsibleFilterError for an unknown C(control_plane) or C(serial).
     """
     if control_plane not in (LAST, FIRST):
         raise AnsibleFilterError(f"kubelet_config_control_plane is {control_plane!r}: use {LAST} or {FIRST}")
-    busy = [
-        name
-        for name in table["hosts"]
-        if name in plan["nodes"] and (plan["nodes"][name]["action"] == "assign" or plan["nodes"][name]["changes"])
-    ]
-    if unready_first:
-        busy.sort(key=lambda name: rows[name]["ready"])
     sizes = _sizes([1, max_unavailable] if serial in (None, "") else serial, len(table["hosts"]))
-    workers = [name for name in busy if not rows[name]["control_plane"]]
-    masters = [name for name in busy if rows[name]["control_plane"]]
-    local = [name for name in plan.get("local", ()) if name in table["hosts"]]
-    stages = [_stage(table, workers, sizes), _stage(table, masters, [1])]
+    stages = _stages(table, rows, _changed_names(plan, table, rows, unready_first), sizes)
     if control_plane == FIRST:
         stages.reverse()
-    resets = _stage(table, local, [1] if any(rows[name]["control_plane"] for name in local) else sizes)
+    resets = _resets(plan, table, rows, sizes)
     hosts = [host for stage in stages for host in stage["hosts"]]
-    busy_hosts = {*hosts, *resets["hosts"]}
-    names = {host: name for name, host in table["hosts"].items()}
-    batches = [
-        {host: names[host] for host in batch}
-        for stage in (*stages, resets)
-        for batch in _batches(stage["hosts"], stage["serial"])
-    ]
     return {
         "stages": stages,
         "hosts": hosts,
         "resets": resets,
-        "batches": batches,
-        "rest": [host for host in table["hosts"].values() if host not in busy_hosts],
+        "batches": _named_batches(table, [*stages, resets]),
+        "rest": _without(table["hosts"].values(), {*hosts, *resets["hosts"]}),
     }
+
+
+def _changed_names(plan: t.Mapping[str, t.Any], table: Table, rows: Rows, unready_first: bool) -> list[str]:
+    """Return the nodes of the table that the plan changes, in the order of the table."""
+    names = [name for name in table["hosts"] if name in plan["nodes"] and _changes(plan["nodes"][name])]
+    return sorted(names, key=lambda name: rows[name]["ready"]) if unready_first else names
+
+
+def _changes(row: t.Mapping[str, t.Any]) -> bool:
+    return row["action"] == "assign" or bool(row["changes"])
+
+
+def _stages(table: Table, rows: Rows, names: t.Sequence[str], sizes: list[int]) -> list[dict[str, t.Any]]:
+    """Return the stage of the workers and the stage of the control plane."""
+    workers = [name for name in names if not rows[name]["control_plane"]]
+    masters = [name for name in names if rows[name]["control_plane"]]
+    return [_stage(table, workers, sizes), _stage(table, masters, [1])]
+
+
+def _resets(plan: t.Mapping[str, t.Any], table: Table, rows: Rows, sizes: list[int]) -> dict[str, t.Any]:
+    """Return the stage of the nodes that return to their local configuration."""
+    names = [name for name in plan.get("local", ()) if name in table["hosts"]]
+    return _stage(table, names, [1] if any(rows[name]["control_plane"] for name in names) else sizes)
+
+
+def _named_batches(table: Table, stages: t.Iterable[t.Mapping[str, t.Any]]) -> list[dict[str, str]]:
+    """Return the batches of the stages, each as node names by host."""
+    names = {host: name for name, host in table["hosts"].items()}
+    found = itertools.chain.from_iterable(_batches(stage["hosts"], stage["serial"]) for stage in stages)
+    return [{host: names[host] for host in batch} for batch in found]
+
+
+def _without(hosts: t.Iterable[str], known: t.Container[str]) -> list[str]:
+    return [host for host in hosts if host not in known]
 
 
 def _stage(table: Table, names: t.Sequence[str], serial: list[int]) -> dict[str, t.Any]:
@@ -83,7 +101,7 @@ def _stage(table: Table, names: t.Sequence[str], serial: list[int]) -> dict[str,
 
 
 def _batches(hosts: t.Sequence[str], serial: t.Sequence[int]) -> t.Iterator[t.Sequence[str]]:
-    """Yield the batches of a play as Ansible makes them: the last size serves all that are left."""
+    """Yield the batches of a play as Ansible makes them: the last size is used for all further batches."""
     start = 0
     for size in itertools.chain(serial, itertools.repeat(serial[-1])):
         if start >= len(hosts):
@@ -93,7 +111,7 @@ def _batches(hosts: t.Sequence[str], serial: t.Sequence[int]) -> t.Iterator[t.Se
 
 
 def _sizes(serial: t.Any, hosts: int) -> list[int]:
-    """Return batch sizes. A survey of AWX has no lists, so commas do as well."""
+    """Return batch sizes. AWX surveys have no lists, so C(serial) may also be a text with commas."""
     given = serial if isinstance(serial, (list, tuple)) else str(serial).split(",")
     return [_size(str(item).strip(), hosts) for item in given]
 
@@ -102,18 +120,21 @@ def _size(item: str, hosts: int) -> int:
     found = re.fullmatch(r"(\d+)(%?)", item)
     if not found or not int(found[1]):
         raise AnsibleFilterError(
-            f"kubelet_config_serial has {item!r}: use numbers above 0 or percentages, for example 1 or [1, '10%', '25%']"
+            f"kubelet_config_serial contains {item!r}: use numbers above 0 or percentages, "
+            "for example 1 or [1, '10%', '25%']"
         )
-    # As Ansible counts: rounded down, one at least.
+    # Ansible rounds down, to at least one host.
     return max(1, int(found[1]) * hosts // 100) if found[2] else int(found[1])
 
 
 def rollout_batch(order: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
-    """Return the batch of a host of rollout_order, and where it stands.
+    """Return the batch of a host from the result of rollout_order, and its position in the rollout.
 
-    C(nodes): its node names by host, as it was when the rollout began (a play's own list loses the hosts that fail).
-    C(names): these names. C(started): whether another came before it. C(done): how many hosts have had their turn when
-    it ends. C(untouched): the hosts that come after it.
+    C(nodes): its node names by host, as planned (Ansible drops failed hosts from a play's own list). C(names): these
+    names. C(started): whether an earlier batch exists. C(done): how many hosts are done when the batch ends.
+    C(untouched): the hosts of later batches.
+
+    Raises AnsibleFilterError when the host is in no batch.
     """
     hosts = [*order["hosts"], *order["resets"]["hosts"]]
     nodes = next((batch for batch in order["batches"] if host in batch), None)
@@ -130,11 +151,10 @@ def rollout_failures(
     hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
     *results: t.Any,
 ) -> dict[str, str]:
-    """Return why nodes failed, by name, from the results of the bulk calls of a batch and from what went wrong on the
-    hosts themselves.
+    """Return by node name why nodes of a batch failed, from the results of the controller's modules and of the hosts.
 
-    C(batch): the node names, by host, with which the batch began. Those of them that are not among the C(hosts) any
-    more were lost on the way.
+    C(batch): the node names by host at the start of the batch. A host of the batch that is missing in C(hosts) was lost
+    during the batch.
     """
     rows: dict[str, list[t.Mapping[str, t.Any]]] = {}
     for result in results:
@@ -142,24 +162,20 @@ def rollout_failures(
             rows.setdefault(name, []).append(row)
     reasons = {}
     for host, name in batch.items():
-        told = rows.get(name, [])
+        found = rows.get(name, [])
         reasons[name] = [LOST] if host not in hosts else []
-        reasons[name] += [row["message"] for row in told if not row.get("ok", True)]
-        # Nothing is done on the host of a node with native delivery, and to ask for the variables of all hosts takes
-        # longer than the rest of this.
-        if not any(row.get("delivery") == NATIVE for row in told):
+        reasons[name] += [row["message"] for row in found if not row.get("ok", True)]
+        # With native delivery no task runs on the host. Reading the variables of a host is slow, so it is skipped.
+        if not any(row.get("delivery") == NATIVE for row in found):
             reasons[name] += filter(None, map(hostvars[host].get, FAILURES))
     return {name: "; ".join(given) for name, given in reasons.items() if given}
 
 
-def rollback_plan(
-    rows: t.Mapping[str, t.Mapping[str, t.Any]], source: t.Mapping[str, str] | None = None
-) -> dict[str, t.Any]:
-    """Return a plan that gives nodes what they ran before, or all of them one C(source), by the rows of
-    node_config_info.
+def rollback_plan(rows: Rows, source: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
+    """Return a plan that assigns to each node its previous source, or C(source) to all, from node_config_info's rows.
 
-    C(local): nodes that ran their local config before. C(unknown): nodes of which nothing is known, since nobody has
-    rolled out to them. C(text): for people.
+    C(local): nodes that ran their local configuration before. C(unknown): nodes whose previous configuration is unknown
+    because no rollout has changed them. C(text): the plan for people, line by line.
     """
     plan: dict[str, t.Any] = {"nodes": {}, "variants": {}, "local": [], "unknown": [], "text": []}
     for name, row in rows.items():
@@ -171,13 +187,13 @@ def rollback_plan(
                 plan["local"].append(name)
         elif not row["settled"] or _place(row["active"]) != _place(goal):
             plan["nodes"][name] = {"action": "assign", "source": _place(goal), "changes": [], "effect": None}
-            plan["text"].append(f"{name}: {_told(row['active'])} -> {_told(goal)}")
-    plan["text"] += [f"{name}: {_told(rows[name]['active'])} -> its local config" for name in plan["local"]]
-    plan["text"] += [f"{name}: left alone, it is not known what it ran before" for name in plan["unknown"]]
+            plan["text"].append(f"{name}: {_name(row['active'])} -> {_name(goal)}")
+    plan["text"] += [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in plan["local"]]
+    plan["text"] += [f"{name}: not changed, its previous configuration is unknown" for name in plan["unknown"]]
     return plan
 
 
-def _told(reference: t.Mapping[str, str] | None) -> str:
+def _name(reference: t.Mapping[str, str] | None) -> str:
     return f"{reference['namespace']}/{reference['name']}" if reference else "its local config"
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filters that turn hosts into nodes and plans into sources."""
+"""Filters that turn hosts into nodes, and plans into config sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.objects import place
 
 
 def test_node_table() -> None:
-    """Hosts in their order; of each only what it says."""
+    """Hosts keep their order; a column contains only the hosts that set its variable."""
     hostvars = {
         "h1": {
             "kubelet_config": {"maxPods": 1},
@@ -53,7 +53,7 @@ def test_node_table() -> None:
 def test_two_hosts_for_one_node(hostvars: dict[str, dict[str, str]]) -> None:
     with pytest.raises(
         AnsibleFilterError,
-        match=r"hosts a and b both stand for the node (n1|b): give each its own kubelet_config_node_name",
+        match=r"hosts a and b both name the node (n1|b): set a different kubelet_config_node_name for each",
     ):
         batch.node_table(["a", "b"], hostvars)
 
@@ -64,7 +64,7 @@ def test_plan_sources() -> None:
             "changes": {"source": place("a"), "action": "assign", "changes": [{}]},
             "renamed": {"source": place("b"), "action": "assign", "changes": []},
             "failed before": {"source": place("c"), "action": "none", "changes": [{}]},
-            "as it should be": {"source": place("d"), "action": "none", "changes": []},
+            "unchanged": {"source": place("d"), "action": "none", "changes": []},
         }
     }
     table = {
@@ -107,20 +107,20 @@ ROWS = {
     "moved": row("checkpoint"),
     "half moved": row("checkpoint", config_source=place()),
     "not confirmed": row("checkpoint", reason="on trial"),
-    "gone back": row("checkpoint", settled=False),
-    "moved, flag taken away": row("checkpoint", listening=False),
+    "reverted": row("checkpoint", settled=False),
+    "moved, flag removed": row("checkpoint", listening=False),
     "unfinished reset": row("checkpoint", source=None),
 }
 
 
 def test_moving_sources() -> None:
-    assert list(batch.moving_sources(ROWS, "checkpoint")) == ["native", "half moved", "not confirmed", "gone back"]
+    assert list(batch.moving_sources(ROWS, "checkpoint")) == ["native", "half moved", "not confirmed", "reverted"]
     assert list(batch.moving_sources(ROWS, "native")) == [
         "moved",
         "half moved",
         "not confirmed",
-        "gone back",
-        "moved, flag taken away",
+        "reverted",
+        "moved, flag removed",
     ]
     assert batch.moving_sources(ROWS, "native")["moved"] == place()
     with pytest.raises(AnsibleFilterError, match="the delivery is checkpoint or native, not 'auto'"):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who comes when in a rollout, and what became of them."""
+"""Filters that order the nodes of a rollout, collect the failures of a batch and plan a rollback."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ NAMES = ("n1", "m1", "n2", "n3")
 
 
 def plan(**actions: str) -> dict[str, Any]:
-    """A plan in which each node is to be assigned (`assign`), differs without that (`differs`) or has nothing to do
-    (`none`).
-    """
+    """Return a plan in which each node is assigned (`assign`), only differs (`differs`) or needs no change (`none`)."""
     return {
         "nodes": {
             name: {"action": "assign" if what == "assign" else "none", "changes": [{}] if what == "differs" else []}
@@ -36,7 +34,7 @@ def plan(**actions: str) -> dict[str, Any]:
 
 
 def table(*names: str) -> dict[str, Any]:
-    """What node_table returns of hosts that are named otherwise than their nodes."""
+    """Return the node_table of hosts whose names differ from those of their nodes."""
     return batch.node_table(
         [f"host-{name}" for name in names], {f"host-{name}": {"kubelet_config_node_name": name} for name in names}
     )
@@ -50,7 +48,7 @@ ALL = plan(n1="assign", m1="assign", n2="differs", n3="none")
 
 
 def test_workers_then_control_plane() -> None:
-    """Only who has something to do; the control plane one at a time."""
+    """Only nodes that change are listed; control-plane nodes one at a time."""
     assert rollout.rollout_order(ALL, table(*NAMES), rows()) == {
         "stages": [{"hosts": ["host-n1", "host-n2"], "serial": [1, 1]}, {"hosts": ["host-m1"], "serial": [1]}],
         "hosts": ["host-n1", "host-n2", "host-m1"],
@@ -68,11 +66,11 @@ def test_workers_then_control_plane() -> None:
 
 
 def test_only_the_hosts_of_the_play() -> None:
-    """A plan may be of more."""
+    """The plan may contain further nodes."""
     assert rollout.rollout_order(ALL, table("n2"), rows())["hosts"] == ["host-n2"]
 
 
-def test_nodes_that_are_not_ready_come_first_only_when_asked() -> None:
+def test_unready_nodes_come_first_only_on_request() -> None:
     assert rollout.rollout_order(ALL, table(*NAMES), rows("n2"))["hosts"] == ["host-n1", "host-n2", "host-m1"]
     assert rollout.rollout_order(ALL, table(*NAMES), rows("n2"), unready_first=True)["hosts"] == [
         "host-n2",
@@ -82,8 +80,8 @@ def test_nodes_that_are_not_ready_come_first_only_when_asked() -> None:
 
 
 @pytest.mark.parametrize(("local", "serial"), [(["n2", "n3"], [2]), (["n2", "m1"], [1])])
-def test_those_that_go_back_to_their_local_config(local: list[str], serial: list[int]) -> None:
-    """By themselves; one at a time where one is of the control plane."""
+def test_resets_to_the_local_configuration(local: list[str], serial: list[int]) -> None:
+    """Resets have a stage of their own; with a control-plane node among them, one node at a time."""
     found = rollout.rollout_order(
         {**plan(n1="assign"), "local": [*local, "elsewhere"]}, table(*NAMES), rows(), serial=2
     )
@@ -127,7 +125,7 @@ def test_batches_are_those_that_ansible_makes(numbers: set[int], serial: list[in
         {"hosts": found["hosts"] or ["!all"], "serial": found["stages"][0]["serial"], "gather_facts": False}
     )
     executor = PlaybookExecutor([], inventory, VariableManager(DataLoader(), inventory), DataLoader(), {})
-    made = executor._get_serialized_batches(play)  # there is no public way to ask for them
+    made = executor._get_serialized_batches(play)  # Ansible has no public function for this
     assert [[host.name for host in batch] for batch in made] == [list(batch) for batch in found["batches"]]
     assert all(
         batch[f"host-{name}"] == name
@@ -137,8 +135,8 @@ def test_batches_are_those_that_ansible_makes(numbers: set[int], serial: list[in
 
 
 @pytest.mark.parametrize("serial", [0, "0", "0%", "all", "-1", [1, "x"], {}])
-def test_a_serial_that_is_none(serial: Any) -> None:
-    with pytest.raises(AnsibleFilterError, match="kubelet_config_serial has"):
+def test_invalid_serial(serial: Any) -> None:
+    with pytest.raises(AnsibleFilterError, match="kubelet_config_serial contains"):
         rollout.rollout_order(ALL, table(*NAMES), rows(), serial=serial)
 
 
@@ -147,7 +145,7 @@ def test_a_serial_that_is_none(serial: Any) -> None:
     st.sampled_from(["first", "last"]),
     st.booleans(),
 )
-def test_every_host_comes_once(actions: dict[str, str], control_plane: str, unready_first: bool) -> None:
+def test_every_host_is_listed_once(actions: dict[str, str], control_plane: str, unready_first: bool) -> None:
     found = rollout.rollout_order(
         plan(**actions), table(*NAMES), rows("n1", "n3"), control_plane=control_plane, unready_first=unready_first
     )
@@ -158,7 +156,7 @@ def test_every_host_comes_once(actions: dict[str, str], control_plane: str, unre
 
 
 def test_rollout_batch() -> None:
-    """Also of what comes back to its local config after the others."""
+    """Resets to the local configuration come after all other batches."""
     order = rollout.rollout_order({**ALL, "local": ["n3"]}, table(*NAMES), rows(), serial=2)
     assert order["batches"] == [{"host-n1": "n1", "host-n2": "n2"}, {"host-m1": "m1"}, {"host-n3": "n3"}]
     found = {host: rollout.rollout_batch(order, host) for batch in order["batches"] for host in batch}
@@ -184,29 +182,27 @@ BATCH = {f"host-{name}": name for name in NAMES}
 
 
 def test_rollout_failures() -> None:
-    """All reasons of a node, from wherever they come; a call that was left out says nothing."""
+    """All reasons of a node are joined; a skipped call adds none."""
     hostvars: dict[str, dict[str, str]] = {host: {} for host in BATCH}
     assert rollout.rollout_failures(BATCH, list(BATCH), hostvars) == {}
     hostvars["host-n1"]["assign_failure"] = "cannot be reached"
-    hostvars["host-n2"]["verify_failure"] = "not taken back"
+    hostvars["host-n2"]["verify_failure"] = "not reverted"
     hostvars["host-n3"]["verify_failure"] = ""
     verified = {"nodes": {"n1": {"ok": False, "message": "silent"}, "n3": {"ok": True, "message": "runs"}}}
     soaked = {"nodes": {"m1": {"ok": False, "message": "a pod was lost"}, "n3": {"message": "no verdict in it"}}}
     assert rollout.rollout_failures(BATCH, list(BATCH), hostvars, verified, soaked, {"skipped": True}, None) == {
         "n1": "silent; cannot be reached",
         "m1": "a pod was lost",
-        "n2": "not taken back",
+        "n2": "not reverted",
     }
 
 
-def test_hosts_that_were_lost_on_the_way() -> None:
+def test_hosts_lost_during_the_batch() -> None:
     assert rollout.rollout_failures(BATCH, list(BATCH)[1:], {host: {} for host in BATCH}) == {"n1": rollout.LOST}
 
 
-def test_native_delivery_does_nothing_on_hosts_that_could_fail() -> None:
-    """Their variables, which take long to get, are not asked for; what an earlier rollout of the run left there would
-    be wrong as well.
-    """
+def test_native_delivery_ignores_host_variables() -> None:
+    """Host variables are slow to read and may hold results of an earlier rollout of the same run."""
     verified = {"nodes": {name: {"ok": name != "n1", "message": "silent", "delivery": "native"} for name in NAMES}}
     assert rollout.rollout_failures(BATCH, list(BATCH), {}, verified) == {"n1": "silent"}
 
@@ -216,11 +212,11 @@ def info(previous: Any, active: Any = None, **more: Any) -> dict[str, Any]:
 
 
 def test_rollback_plan() -> None:
-    """Every node by itself; nobody twice."""
+    """Each node returns to its own previous source, and is listed once."""
     found = rollout.rollback_plan(
         {
             "changed": info(reference("old"), reference("new")),
-            "back already": info(reference("old", "8"), reference("old")),
+            "reverted already": info(reference("old", "8"), reference("old")),
             "fell back": info(reference("old"), reference("old"), settled=False),
             "was local": info({}, reference("new")),
             "is local": info({}),
@@ -236,7 +232,7 @@ def test_rollback_plan() -> None:
         "changed: kube-system/new -> kube-system/old",
         "fell back: kube-system/old -> kube-system/old",
         "was local: kube-system/new -> its local config",
-        "never: left alone, it is not known what it ran before",
+        "never: not changed, its previous configuration is unknown",
     ]
     assert batch.plan_sources(found, "assign") == {
         name: {**place("old"), "delivery": "auto"} for name in ("changed", "fell back")
