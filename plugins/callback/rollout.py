@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows a rollout while it runs and reports on it: watches Ansible's results, what they mean is in
-plugin_utils/_report.
-"""
+"""Shows the progress of a rollout and writes its report. plugin_utils/_report interprets the results."""
 
 from __future__ import annotations
 
@@ -14,17 +12,20 @@ short_description: Progress and report of a kubelet rollout
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Watches the results of the modules of this collection. On a terminal it keeps one line with a bar over the nodes and the time left at the bottom; there
-    and elsewhere it prints one line for each batch that is over and one for each node that failed.
-  - On request it writes a report, as JSON for programs and as one HTML file for people, with what changes, a timeline of every node, and failures first.
-    The HTML file needs nothing else and loads nothing.
-  - The reports are written after each batch, and again at the end. So a run that was killed leaves one of what was seen until then.
-  - Works beside any callback that writes to stdout.
+  - Watches the results of this collection's modules. On a terminal, the last line shows a progress bar and the
+    remaining time. On every output, one line is printed for each finished batch and for each failed node.
+  - On request it writes a report, as JSON for programs and as a self-contained HTML file for people. The report shows
+    the changes and a timeline of every node, failures first.
+  - The reports are written after each batch and at the end. A run that was killed leaves the report of its last batch.
+  - Can be combined with any callback that writes to stdout.
 requirements:
-  - to be enabled, by C(callbacks_enabled = livenodes.kubelet.rollout) in C(ansible.cfg) or by the environment variable E(ANSIBLE_CALLBACKS_ENABLED)
+  - to be enabled, by C(callbacks_enabled = livenodes.kubelet.rollout) in C(ansible.cfg) or by
+    E(ANSIBLE_CALLBACKS_ENABLED)
 options:
   report_html:
-    description: File for the HTML report. A relative path starts where C(ansible-playbook) was started. Without it there is none.
+    description: >-
+      File for the HTML report. A relative path is relative to the folder in which C(ansible-playbook) was started. No
+      report is written by default.
     type: str
     default: ''
     ini:
@@ -33,7 +34,7 @@ options:
     env:
       - name: LIVENODES_KUBELET_REPORT_HTML
   report_json:
-    description: File for the JSON report, as O(report_html).
+    description: File for the JSON report, as in O(report_html).
     type: str
     default: ''
     ini:
@@ -43,8 +44,8 @@ options:
       - name: LIVENODES_KUBELET_REPORT_JSON
   live:
     description:
-      - Whether to keep a line at the bottom of the terminal. V(auto) does where stdout or stderr is a terminal, V(never) prints lines only, V(always) is for
-        a terminal that does not say that it is one.
+      - Whether to show progress in the last line of the terminal. V(auto) shows it if stdout or stderr is a terminal.
+        V(never) prints lines only. V(always) is for a terminal that is not detected.
     type: str
     choices: [auto, always, never]
     default: auto
@@ -72,17 +73,19 @@ COLLECTION = "livenodes.kubelet."
 
 
 class Watched(t.NamedTuple):
-    """What is to be known of a task to read its results."""
+    """The properties of a task that are needed to read its results."""
 
     module: str
-    """Short name of the module of ours, or empty."""
-    told: str
+    """Short name of the module if it belongs to this collection, else empty."""
+    event: str
+    """The task's variable kubelet_rollout_event, or empty."""
     run_once: bool
     ours: bool
+    """Whether the task belongs to this collection."""
 
 
 class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no types
-    """Ansible's entry point: from tasks, hosts and results to plain values."""
+    """Ansible's entry point. It reduces tasks, hosts and results to plain values."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -98,7 +101,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         self._owner = os.getpid()
 
     def v2_playbook_on_start(self, _playbook: t.Any) -> None:
-        """The run begins."""
+        """Begin a run."""
         here = os.environ.get("PWD") or os.getcwd()
         paths = {kind: self.get_option(f"report_{kind}") for kind in ("html", "json")}
         self._recorder = Recorder(
@@ -112,70 +115,70 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
             clock=time.time,
         )
         atexit.register(self._interrupted)
-        # Ansible ends itself on SIGTERM without a word to callbacks.
+        # On SIGTERM Ansible exits without calling callbacks.
         self._former = signal.signal(signal.SIGTERM, self._terminated)
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
-        """A play begins; with serial, once a batch."""
+        """Begin a play, or with serial a batch of it."""
         self._play = play
         hosts = play.hosts
         self._recorder.play(", ".join(map(str, hosts)) if isinstance(hosts, list) else str(hosts or ""))
 
     def v2_playbook_on_task_start(self, task: t.Any, is_conditional: bool) -> None:
-        """A task begins."""
+        """Begin a task."""
         if self._watch(task).module:
             self._recorder.doing(task.get_name().rpartition(" : ")[2])
 
     def v2_playbook_on_handler_task_start(self, task: t.Any) -> None:
-        """A handler begins."""
+        """Begin a handler."""
         self.v2_playbook_on_task_start(task, False)
 
     def v2_runner_on_ok(self, result: t.Any) -> None:
-        """A task ended well."""
+        """Record a successful task."""
         self._take(result, "")
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
-        """A task failed."""
+        """Record a failed task."""
         self._take(result, "" if ignore_errors else "failed")
 
     def v2_runner_on_unreachable(self, result: t.Any) -> None:
-        """A host could not be reached."""
+        """Record an unreachable host."""
         self._take(result, "unreachable")
 
     def v2_playbook_on_stats(self, stats: t.Any) -> None:
-        """The run is over."""
+        """End the run."""
         self._recorder.end("", bool(stats.failures or stats.dark))
         atexit.unregister(self._interrupted)
 
     def _take(self, result: t.Any, trouble: str) -> None:
-        # The names with an underscore are those that ansible-core 2.17 has too.
+        # The underscore names also exist in ansible-core 2.17.
         task = result._task
         watched = self._watch(task)
-        if not (watched.module in events.MODULES or watched.told or (trouble and watched.ours)):
+        if not (watched.module in events.MODULES or watched.event or (trouble and watched.ours)):
             return
         if watched.module in events.MODULES and (result._task_fields or {}).get("check_mode"):
             self._recorder.dry_run()
         node = "" if watched.run_once else self._node_name(result._host)
-        # Since ansible-core 2.21 results have the arguments only where somebody asks for them.
+        # Since ansible-core 2.21 results contain the arguments only on request.
         arguments = {"invocation": {"module_args": (result._task_fields or {}).get("args")}}
         self._recorder.take(
-            events.read(watched.module, {**result._result, **arguments}, node, trouble, watched.told, task.get_name())
+            events.read(watched.module, {**result._result, **arguments}, node, trouble, watched.event, task.get_name())
         )
 
     def _watch(self, task: t.Any) -> Watched:
-        """Return what is to be known of a task, looked up once."""
+        """Return the properties of a task, from a cache."""
         known = self._watched.get(task._uuid)
         if known is None:
             action = str(getattr(task, "resolved_action", None) or task.action)
             module = action[len(COLLECTION) :] if action.startswith(COLLECTION) else ""
             role = getattr(task, "_role", None)
-            told = str(task.get_vars().get("kubelet_rollout_event") or "")
-            ours = bool(module or told or (role is not None and f"{role._role_collection}." == COLLECTION))
-            known = self._watched[task._uuid] = Watched(module, told, bool(task.run_once), ours)
+            event = str(task.get_vars().get("kubelet_rollout_event") or "")
+            ours = bool(module or event or (role is not None and f"{role._role_collection}." == COLLECTION))
+            known = self._watched[task._uuid] = Watched(module, event, bool(task.run_once), ours)
         return known
 
     def _node_name(self, host: t.Any) -> str:
-        """Return the node that a host stands for: looked up once, since all variables of a host cost a millisecond."""
+        """Return the node name of a host, from a cache. Reading all variables of a host takes a millisecond."""
         name = host.get_name()
         if name not in self._node_names:
             variables = self._play.get_variable_manager().get_vars(play=self._play, host=host, include_hostvars=False)

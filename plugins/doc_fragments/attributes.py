@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every module says about check mode, diff and its action group."""
+"""Attributes of every module: check mode, diff mode, idempotency and action group."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ attributes:
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying target.
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+    description: >-
+      Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
   idempotent:
-    description: When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+    description: >-
+      When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
 """
 
     READ_ONLY = r"""

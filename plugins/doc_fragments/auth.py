@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options that say which cluster to talk to."""
+"""The options that select and authenticate to a cluster."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ options:
   kubeconfig:
     description:
       - Path of a kubeconfig file, or its content as a mapping.
-      - Without it, and without O(host), E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then C(~/.kube/config) is used.
+      - If neither this option nor O(host) is set, E(K8S_AUTH_KUBECONFIG), E(KUBECONFIG) and C(~/.kube/config) are tried
+        in this order.
     type: raw
   context:
     description:
-      - Name of a context in the kubeconfig; its current context by default.
+      - Name of a context in the kubeconfig. The default is its current context.
       - Can also be given as E(K8S_AUTH_CONTEXT).
     type: str
   host:
@@ -33,23 +34,23 @@ options:
     type: str
   username:
     description:
-      - User name for an API server, or a proxy before it, that does basic authentication.
+      - User name for basic authentication at the API server, or at a proxy in front of it.
       - Can also be given as E(K8S_AUTH_USERNAME).
     type: str
   password:
     description:
-      - Password that goes with O(username).
+      - Password for O(username).
       - Can also be given as E(K8S_AUTH_PASSWORD).
     type: str
   validate_certs:
     description:
-      - Whether to verify the API server's certificate; V(true) unless the kubeconfig says otherwise.
+      - Whether to verify the certificate of the API server. The default is the setting in the kubeconfig, else V(true).
       - Can also be given as E(K8S_AUTH_VERIFY_SSL), E(K8S_AUTH_VALIDATE_CERTS).
     type: bool
     aliases: [verify_ssl]
   ca_cert:
     description:
-      - File with the certificates that the API server's certificate is verified against.
+      - File with the CA certificates that verify the certificate of the API server.
       - Can also be given as E(K8S_AUTH_SSL_CA_CERT), E(K8S_AUTH_CA_CERT).
     type: path
     aliases: [ssl_ca_cert]
@@ -67,17 +68,17 @@ options:
     aliases: [key_file]
   proxy:
     description:
-      - URL of an HTTP proxy to reach the API server through.
+      - URL of the HTTP proxy in front of the API server.
       - Can also be given as E(K8S_AUTH_PROXY).
     type: str
   no_proxy:
     description:
-      - Hosts that are reached without the proxy, separated by commas.
+      - Comma-separated hosts for which the proxy is not used.
       - Can also be given as E(K8S_AUTH_NO_PROXY).
     type: str
   proxy_headers:
     description:
-      - Headers sent to the proxy.
+      - Headers to send to the proxy.
     type: dict
     suboptions:
       proxy_basic_auth:
@@ -102,37 +103,39 @@ options:
     type: bool
   impersonate_user:
     description:
-      - User to act as.
+      - User to impersonate.
       - Can also be given as E(K8S_AUTH_IMPERSONATE_USER).
     type: str
   impersonate_groups:
     description:
-      - Group to act as; the Python client can send one only.
+      - Group to impersonate. The Python client can send only one.
       - Can also be given as E(K8S_AUTH_IMPERSONATE_GROUPS).
     type: list
     elements: str
   in_cluster:
     description:
-      - Whether to use the service account of the pod this runs in.
+      - Whether to use the service account of the pod in which Ansible runs.
       - >-
-        Never used unasked: an execution environment on a cluster must not reconfigure that cluster by accident.
+        It is used only on request, so that an execution environment on a cluster does not reconfigure that cluster by
+        accident.
     type: bool
     default: false
   request_timeout:
     description:
-      - Seconds to wait for the answer to one request.
-      - Requests that fail for a passing reason (408, 429, 5xx, lost connections) are repeated for up to a minute, however many.
+      - Seconds to wait for the response to one request.
+      - Requests that fail for a temporary reason (408, 429, 5xx, lost connections) are repeated for up to one minute.
     type: int
     default: 30
   concurrency:
     description:
-      - How many requests are under way at once.
+      - Maximum number of concurrent requests.
     type: int
     default: 8
 requirements:
-  - python >= 3.10 where it runs (the controller or its execution environment)
+  - python >= 3.10 on the controller or in its execution environment
   - kubernetes >= 28.1.0, != 36.0.0, != 36.0.1
   - PyYAML
 notes:
-  - A module talks to the API server from where it runs. Run it on the controller (C(delegate_to=localhost), C(run_once=true)), not on the nodes.
+  - The module connects to the API server from the host on which it runs. Run it on the controller
+    (C(delegate_to=localhost), C(run_once=true)), not on the nodes.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options that say where configurations are kept."""
+"""The options that name the ConfigMaps which hold configurations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ModuleDocFragment:
 options:
   name:
     description:
-      - First part of the names of the ConfigMaps.
+      - Prefix of the ConfigMap names.
     type: str
     default: livenodes-kubelet
   namespace:
@@ -23,7 +23,7 @@ options:
     default: kube-system
   key:
     description:
-      - Key under which the configuration stands in a ConfigMap.
+      - Key of the configuration in a ConfigMap.
     type: str
     default: kubelet
 """

@@ -1,19 +1,19 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nodes and the one source they share, of the modules that take a source for nodes (sources.SELECTION)."""
+"""The options of modules that assign or verify one source for several nodes (config_sources.SELECTION)."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Some nodes, and what all of them are to run."""
+    """Several nodes and their common config source."""
 
     DOCUMENTATION = r"""
 options:
   nodes:
     description:
-      - Names of the nodes. Every one of them has to exist.
+      - Names of the nodes. All of them must exist.
     type: list
     elements: str
   source:

@@ -5,72 +5,82 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: nodes
-short_description: Hosts from the Nodes of a cluster
+short_description: Inventory of the Nodes of a cluster
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Makes a host of every Node of a cluster, or of those that match labels, from one LIST of nodes (one request for each 250 nodes).
+  - Adds a host for every Node of a cluster, or for the Nodes that match labels. Needs one LIST of nodes (one request
+    for each 250 nodes).
   - The host has the name of its node. The roles and playbooks of this collection need no other inventory.
-  - The name of its configuration file ends in C(livenodes.yml) or C(livenodes.yaml), for example C(nodes.livenodes.yml) or C(production.livenodes.yml).
-    It needs no C(enable_plugins) where C(auto) is enabled, as it is by default. Put C(group_vars) and C(host_vars) beside it.
-  - "Each host has these variables: RV(ignore:kubelet_config_node_name) (the node's name); C(node_labels), C(node_roles) (as C(kubectl get nodes) shows
-    them), C(node_taints), C(node_addresses) (the first of each type), C(node_os), C(node_arch); C(node_kubelet_version) and C(node_kubelet_minor)
-    (V(v1.20.2) and V(1.20)); C(node_ready), C(node_schedulable); C(node_delivery) (V(native), V(checkpoint) or V(none)), C(node_variant) (name of the
-    ConfigMap that the kubelet runs, V(local) for its own file), C(node_settled) (it runs what it should, without an error), C(node_drift) (the contrary)
-    and C(node_error) (what it reports)."
+  - The name of its configuration file ends with C(livenodes.yml) or C(livenodes.yaml), for example
+    C(nodes.livenodes.yml). If C(auto) is enabled, which is the default, it needs no C(enable_plugins). Put
+    C(group_vars) and C(host_vars) in the same folder.
+  - "Each host has the name of its node in RV(ignore:kubelet_config_node_name)."
+  - "Variables from the Node: C(node_labels), C(node_roles) (as C(kubectl get nodes) shows them), C(node_taints),
+    C(node_addresses) (the first of each type), C(node_os), C(node_arch), C(node_ready), C(node_schedulable),
+    C(node_kubelet_version) and C(node_kubelet_minor) (V(v1.20.2) and V(1.20))."
+  - "Variables on its configuration: C(node_delivery) (V(native), V(checkpoint) or V(none)), C(node_variant) (name of
+    the ConfigMap that the kubelet runs, V(local) for its own file), C(node_settled) (whether it runs what it should,
+    without an error), C(node_drift) (the opposite) and C(node_error) (the error it reports)."
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - constructed
   - inventory_cache
 options:
   plugin:
-    description: Says that the file is meant for this plugin.
+    description: Marks the file as a configuration of this plugin.
     type: str
     required: true
     choices: [livenodes.kubelet.nodes]
   label_selectors:
-    description: Label selectors that nodes have to match; all nodes of the cluster without.
+    description: Label selectors that nodes must match. The default is all nodes of the cluster.
     type: list
     elements: str
     default: []
   host_address:
     description:
-      - What C(ansible_host) is set to. The first of these types of address that the node has.
-      - V(name) is the node's name, V(none) sets nothing. A node that has none of them gets no C(ansible_host), and Ansible connects to its name.
+      - The value of C(ansible_host), the first of these types of address that the node has.
+      - V(name) is the node's name, V(none) sets no address. For a node with none of these types, C(ansible_host) is not
+        set, and Ansible connects to the node's name.
     type: list
     elements: str
     choices: [InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS, name, none]
     default: [InternalIP]
   group_by:
     description:
-      - The groups that every host is put into, V([]) for none of them. Whatever is not a letter, a digit or C(_) in a group's name becomes C(_).
-      - V(role), such as C(role_control_plane). Nodes without a role are in none.
+      - The groups to create; V([]) for none. Each character of a group name that is not a letter, a digit or C(_) is
+        replaced with C(_).
+      - V(role), such as C(role_control_plane). Nodes without a role are in none of these groups.
       - V(version), the minor version of the kubelet, such as C(kubelet_1_20).
       - V(delivery), one of C(delivery_native), C(delivery_checkpoint) and C(delivery_none).
       - V(variant), such as C(variant_livenodes_kubelet_5m7f2b6t4c), or C(variant_local).
-      - V(drift), C(drift) where the kubelet does not run what it should or reports an error, else C(settled).
+      - V(drift), C(drift) if the kubelet does not run what it should or reports an error, else C(settled).
     type: list
     elements: str
     choices: [role, version, delivery, variant, drift]
     default: [role, version, delivery, variant, drift]
   group_by_labels:
     description:
-      - Keys of labels. Nodes with the label V(topology.kubernetes.io/zone) are put into groups such as C(label_topology_kubernetes_io_zone_a).
-      - V(*) stands for all labels.
+      - Keys of labels. Nodes with the label V(topology.kubernetes.io/zone) are added to groups such as
+        C(label_topology_kubernetes_io_zone_a).
+      - V(*) means all labels.
     type: list
     elements: str
     default: []
 notes:
-  - Ansible warns and goes on without hosts when an inventory cannot be read. Set E(ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED) to V(true) to make it fail.
-  - A cached inventory tells which variant, drift and readiness nodes had then. C(--flush-cache) reads them anew. The modules never use this cache.
-  - In AWX, put the file into a project, make it the source of an inventory, and add a credential that sets E(K8S_AUTH_HOST) and E(K8S_AUTH_API_KEY).
+  - If an inventory cannot be read, Ansible warns and continues without its hosts. To make it fail, set
+    E(ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED) to V(true).
+  - A cached inventory contains the variant, drift and readiness of the time it was cached. C(--flush-cache) reads them
+    again. The modules never use this cache.
+  - In AWX, put the file into a project, make it the source of an inventory, and add a credential that sets
+    E(K8S_AUTH_HOST) and E(K8S_AUTH_API_KEY).
 """
 
 EXAMPLES = r"""
 # nodes.livenodes.yml: all nodes of the cluster that K8S_AUTH_* or KUBECONFIG names
 plugin: livenodes.kubelet.nodes
 ---
-# production.livenodes.yml: the workers of one cluster, over their external addresses where they have one, and a group for each zone and pool
+# production.livenodes.yml: the workers of one cluster, by external address if they have one, grouped by zone and pool
 plugin: livenodes.kubelet.nodes
 kubeconfig: ~/.kube/production
 context: admin@production
@@ -84,7 +94,7 @@ cache_plugin: ansible.builtin.jsonfile
 cache_connection: /var/cache/ansible/nodes
 cache_timeout: 300
 ---
-# own.livenodes.yml: own variables and groups
+# own.livenodes.yml: your own variables and groups
 plugin: livenodes.kubelet.nodes
 group_by: []
 compose:
@@ -115,30 +125,30 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 try:
     from ansible.template import trust_as_template
 except ImportError:
-    # ansible-core below 2.19 trusts what is not marked.
+    # ansible-core below 2.19 trusts all texts that are not marked.
     def trust_as_template(value: str) -> str:
         """Return the value."""
         return value
 
 
-# What decides which nodes are found. Another cluster's nodes are not to come out of the cache when only the environment
-# has changed.
+# Options that identify the cluster. They are part of the cache key, so that a change of the environment alone does not
+# return cached nodes of another cluster.
 IDENTITY = ("host", "kubeconfig", "context", "in_cluster")
 
 
-def _told(value: t.Any) -> t.Any:
-    """Return a value that is never taken for a template: a node says of itself what it likes, its version for example.
+def _untrusted(value: t.Any) -> t.Any:
+    """Return a value that Ansible never evaluates as a template. A node chooses texts such as its version itself.
 
-    Only what could be one is marked as unsafe. The mark shows in what ansible-inventory prints, so AWX would take it
-    for part of the value.
+    Only texts that could be templates are marked as unsafe. ansible-inventory prints the mark, and AWX would read it as
+    part of the value.
     """
     if isinstance(value, dict):
-        return {key: _told(item) for key, item in value.items()}
+        return {key: _untrusted(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_told(item) for item in value]
+        return [_untrusted(item) for item in value]
     if not isinstance(value, str):
         return value
-    # The last one begins `#jinja2:`, with which a text names other delimiters.
+    # A text that begins with `#jinja2:` sets other delimiters.
     return wrap_var(value) if re.search("[{}#]", value) else trust_as_template(value)
 
 
@@ -148,7 +158,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     NAME = "livenodes.kubelet.nodes"
 
     def verify_file(self, path: str) -> bool:
-        """Tell by its name whether a file is for this plugin."""
+        """Return whether the name of a file shows that it is for this plugin."""
         return super().verify_file(path) and path.endswith(("livenodes.yml", "livenodes.yaml"))
 
     def parse(self, inventory: t.Any, loader: t.Any, path: str, cache: bool = True) -> None:
@@ -165,7 +175,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             raise AnsibleParserError(f"{path}: {error.message}") from None
 
     def _refuse_unknown(self, config: t.Mapping[str, t.Any]) -> None:
-        """Ansible itself passes over what it does not know, so that a mistyped selector would mean all nodes."""
+        """Raise ClusterError for unknown options. Ansible ignores them, and a misspelled selector selects all nodes."""
         known = {
             name for option, spec in self.option_definitions.items() for name in (option, *spec.get("aliases", ()))
         }
@@ -173,15 +183,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         if unknown:
             plural = "s" if len(unknown) > 1 else ""
             raise ClusterError(
-                f"unknown option{plural} {', '.join(unknown)}: `ansible-doc -t inventory {self.NAME}` has those there are"
+                f"unknown option{plural} {', '.join(unknown)}: `ansible-doc -t inventory {self.NAME}` lists all options"
             )
 
     @staticmethod
     def _connection(config: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-        """The options of the modules as they stand in the file, checked as theirs are, with the same variables of the
-        environment to stand in for them.
+        """Return the connection options of the file, validated and completed from the environment as in the modules.
 
-        Not by get_option, for which a validate_certs that it cannot read is false.
+        get_option is not used, because it returns false for an invalid validate_certs.
         """
         spec = auth.argument_spec()
         names = {name for option, values in spec.items() for name in (option, *values.get("aliases", ()))}
@@ -191,7 +200,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return t.cast("dict[str, t.Any]", result.validated_parameters)
 
     def _hosts(self, path: str, config: t.Mapping[str, t.Any], cache: bool) -> dict[str, dict[str, t.Any]]:
-        """Return the variables of each host, from the cache where that is wanted and holds them."""
+        """Return the variables of each host, from the cache if it is enabled and contains them."""
         options, selectors = self._connection(config), self.get_option("label_selectors")
         kept = self.get_option("cache")
         key = self.get_cache_key(repr([path, selectors, [options[name] for name in IDENTITY]]))
@@ -209,7 +218,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         address = inventory_hosts.address(found, self.get_option("host_address"))
         self.inventory.add_host(name)
         for key, value in {**found, **({"ansible_host": address} if address else {})}.items():
-            self.inventory.set_variable(name, key, _told(value))
+            self.inventory.set_variable(name, key, _untrusted(value))
         for group in inventory_hosts.groups(found, self.get_option("group_by"), self.get_option("group_by_labels")):
             self.inventory.add_child(self.inventory.add_group(to_safe_group_name(group, force=True, silent=True)), name)
         strict = self.get_option("strict")

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubelet_checkpoint
-short_description: Keep kubelet configurations on a node, assign one of them, and take it back
+short_description: Store kubelet configurations on a node, assign one of them, and roll it back
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Runs on the node. Writes the store of checkpoints that a kubelet of 1.24 and later lacks, with the files and words that the kubelets of 1.11 to 1.23
-    had for it. What is assigned, active and last-known-good, and what went wrong, is told as M(livenodes.kubelet.node_config_info) tells it.
-  - Every change is atomic and durable. Whenever the power is cut, the kubelet has a whole configuration to start with.
-  - It only writes the store. Restarting the kubelet when RV(restart_needed) says so, and proving that it took the configuration up, is left to the role
-    P(livenodes.kubelet.checkpoint#role).
-  - Needs root, and nothing but Python's standard library on the node.
+  - Runs on the node and writes the store of checkpoints that kubelets of 1.24 and later no longer have. Files and terms
+    are those of the kubelets of 1.11 to 1.23.
+  - The source that is assigned, active and last-known-good, and the error, are returned in the format of
+    M(livenodes.kubelet.node_config_info).
+  - Every change is atomic and durable. After a power failure at any time the kubelet finds a complete configuration.
+  - The module writes only the store. The role P(livenodes.kubelet.checkpoint#role) restarts the kubelet when
+    RV(restart_needed) is set, and verifies that it runs the configuration.
+  - Needs root, and only Python's standard library on the node.
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
 attributes:
@@ -23,25 +25,28 @@ attributes:
     support: full
   diff_mode:
     support: full
-    details: Fields that hold secrets are masked. A configuration that is not JSON is shown only where the node has PyYAML.
+    details: Fields that hold secrets are masked. A configuration that is not JSON is shown only if the node has PyYAML.
   idempotent:
     support: full
 options:
   state:
     description:
-      - V(staged) keeps O(data) as the checkpoint of O(source).
-      - V(assigned) does so if needed, writes down the way back, arms the trial, and makes O(source) what the kubelet starts with. What nobody needs
-        any more is removed.
-      - V(confirmed) notes that the assigned configuration was proven. It becomes last-known-good when it has also held through the trial.
-      - V(rolled_back) takes the assigned configuration back, to the last-known-good, else to the local one, as when its trial fails.
-      - V(reset) makes the local configuration, as it was before the first V(assigned), what the kubelet starts with.
+      - V(staged) stores O(data) as the checkpoint of O(source).
+      - V(assigned) stages O(source) if needed, records the source to revert to, arms the trial, and makes the kubelet
+        start with O(source). Checkpoints that are no longer needed are removed.
+      - V(confirmed) records that the assigned configuration was verified. It becomes last-known-good once it has also
+        passed the trial.
+      - V(rolled_back) reverts the assigned configuration to the last-known-good, else to the local one, as a failed
+        trial does.
+      - V(reset) makes the kubelet start with the local configuration as it was before the first V(assigned).
     type: str
     choices: [staged, assigned, confirmed, rolled_back, reset]
     default: assigned
   source:
     description:
-      - The ConfigMap the configuration comes from. A row of RV(livenodes.kubelet.kubelet_configmap#module:configmaps) has all of it.
-      - Needed for O(state=staged) and O(state=assigned). For O(state=confirmed) it has to be what is assigned.
+      - The ConfigMap that holds the configuration. A row of RV(livenodes.kubelet.kubelet_configmap#module:configmaps)
+        contains all fields.
+      - Required for O(state=staged) and O(state=assigned). With O(state=confirmed) it must be the assigned source.
     type: dict
     suboptions:
       namespace:
@@ -52,81 +57,86 @@ options:
         description: Name of the ConfigMap.
         type: str
         required: true
-      uid:
+        description: The uid of the ConfigMap.
         description: Its uid.
         type: str
         required: true
-      resource_version:
+        description: The resourceVersion of the ConfigMap.
         description: Its resourceVersion.
         type: str
         required: true
         aliases: [resourceVersion]
       kubelet_config_key:
-        description: Key of the ConfigMap that holds the configuration. All sources of a node need the same one, until it is reset.
+        description: >-
+          Key of the ConfigMap that holds the configuration. All sources of a node must have the same key until the node
+          is reset.
         type: str
         default: kubelet
         aliases: [kubeletConfigKey]
   data:
     description:
-      - The ConfigMap's data, every key with its text. Without it, the checkpoint has to be there.
+      - The data of the ConfigMap, one text for each key. Without it, the checkpoint must already exist.
     type: dict
   local_config:
     description:
-      - Path of the config file the kubelet runs with without this collection. It is kept, the first time only, byte for byte, and is what
-        "local" means from then on.
-      - Needed for the first O(state=assigned) on a node.
+      - Path of the config file that the kubelet uses without this collection. The first run keeps a copy, byte for
+        byte, which is the "local" configuration from then on.
+      - Required for the first O(state=assigned) on a node.
     type: path
   local_files:
     description:
-      - Further files to keep with it.
+      - Further files to copy with O(local_config).
     type: list
     elements: path
   trial_seconds:
     description:
-      - How long an assigned configuration has to hold before it becomes last-known-good.
+      - Seconds that an assigned configuration must run without failure before it becomes last-known-good.
     type: int
     default: 600
   confirm_seconds:
     description:
-      - How long to wait for O(state=confirmed) before the node goes back by itself; as long as O(trial_seconds) if not given.
+      - Seconds to wait for O(state=confirmed) before the guard reverts the node. The default is O(trial_seconds).
     type: int
   invocation:
     description:
-      - InvocationID of kubelet.service before the restart. With it RV(restart_needed) also tells of a restart that an earlier run did not come to.
+      - InvocationID of kubelet.service before the restart. With it, RV(restart_needed) also reports a restart that an
+        interrupted run left out.
     type: str
     default: ""
   kubelet_version:
     description:
-      - Version of the kubelet, such as V(v1.30.2). A last-known-good is tied to it.
+      - Version of the kubelet, such as V(v1.30.2). A last-known-good configuration is valid for this version only.
     type: str
     default: ""
   was_healthy:
     description:
-      - Whether the kubelet was healthy before, if that is known. One that was not is no reason to take a configuration back.
+      - Whether the kubelet was healthy before, if known. If it was not, poor health does not revert a configuration.
     type: bool
   state_files:
     description:
-      - Manager state files that were put aside for the switch.
+      - State files of the CPU and memory managers that were moved away for the switch.
     type: list
     elements: path
   reason:
     description:
-      - Why, for O(state=rolled_back). It becomes the error of the node's status.
+      - Reason for O(state=rolled_back). It becomes the error in the node's status.
     type: str
-    default: taken back by a run of Ansible
+    default: reverted by a run of Ansible
   unconfirmed_only:
     description:
-      - Whether O(state=rolled_back) leaves a configuration alone that was confirmed.
+      - Whether O(state=rolled_back) keeps a configuration that was confirmed.
     type: bool
     default: false
   collect:
     description:
-      - Whether O(state=assigned) and O(state=reset) remove the checkpoints that are neither assigned nor active nor last-known-good nor on trial.
+      - Whether O(state=assigned) and O(state=reset) remove checkpoints that are not assigned, active, last-known-good
+        or on trial.
     type: bool
     default: true
   remove:
     description:
-      - Whether O(state=reset) also removes O(config_dir). Only when the kubelet was restarted without the drop-in that points there.
+      - Whether O(state=reset) also removes O(config_dir). Set it only after the kubelet was restarted without the
+        drop-in that points there.
     type: bool
     default: false
   config_dir:
@@ -136,7 +146,7 @@ options:
     default: /var/lib/kubelet-config
   lock_timeout:
     description:
-      - Seconds to wait for another run, or for the guard, to finish with the store.
+      - Seconds to wait while another run, or the guard, has locked the store.
     type: int
     default: 30
 seealso:
@@ -145,7 +155,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Assign what was pushed
+- name: Assign a pushed configuration
   livenodes.kubelet.kubelet_checkpoint:
     source:
       name: livenodes-kubelet-5m7f2b6t4c
@@ -156,11 +166,11 @@ EXAMPLES = r"""
     local_config: /var/lib/kubelet/config.yaml
   notify: Restart kubelet
 
-- name: It runs, and was seen to run
+- name: Confirm a verified configuration
   livenodes.kubelet.kubelet_checkpoint:
     state: confirmed
 
-- name: Back to what was good
+- name: Revert to the last-known-good configuration
   livenodes.kubelet.kubelet_checkpoint:
     state: rolled_back
     reason: the pods of the canary did not become ready
@@ -169,7 +179,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 assigned:
-  description: The source the kubelet was told to use; V(null) for its local config.
+  description: The source that the kubelet must use; V(null) for its local configuration.
   returned: success
   type: dict
   sample: &source
@@ -179,20 +189,20 @@ assigned:
     resourceVersion: "274"
     kubeletConfigKey: kubelet
 active:
-  description: The source the kubelet starts with; V(null) for its local config.
+  description: The source with which the kubelet starts; V(null) for its local configuration.
   returned: success
   type: dict
   sample: *source
 lastKnownGood:
-  description: The source the kubelet falls back to; V(null) for its local config.
+  description: The source to which the guard reverts the kubelet; V(null) for its local configuration.
   returned: success
   type: dict
 error:
-  description: Why what is active is not what is assigned; empty when it is.
+  description: Why the active source is not the assigned one; empty when it is.
   returned: success
   type: str
 trial:
-  description: The trial that is armed or that failed, V(null) when there is none.
+  description: The trial that is armed or has failed; V(null) if there is none.
   returned: success
   type: dict
   contains:
@@ -200,26 +210,26 @@ trial:
       description: The source on trial.
       type: dict
     back:
-      description: The source to go back to; V(null) for the local config.
+      description: The source to revert to; V(null) for the local configuration.
       type: dict
     seconds:
-      description: How long it has to hold.
+      description: Seconds that the source on trial must run without failure.
       type: float
     confirmed:
-      description: Whether it was confirmed.
+      description: Whether the source on trial was confirmed.
       type: bool
     failed:
-      description: Why it was taken back; empty when it was not.
+      description: Why the source on trial was reverted; empty if it was not.
       type: str
     kubelet_version:
-      description: Version of the kubelet it is tried with.
+      description: Version of the kubelet in the trial.
       type: str
 restart_needed:
-  description: Whether the kubelet has to be restarted to run what is active.
+  description: Whether the kubelet must be restarted to run the active source.
   returned: success
   type: bool
 config:
-  description: What the kubelet's C(--config) has to name.
+  description: The path that the kubelet's C(--config) must name.
   returned: success
   type: str
   sample: /var/lib/kubelet-config/active/kubelet
@@ -274,7 +284,7 @@ def main() -> None:
             "kubelet_version": {"type": "str", "default": ""},
             "was_healthy": {"type": "bool"},
             "state_files": {"type": "list", "elements": "path"},
-            "reason": {"type": "str", "default": "taken back by a run of Ansible"},
+            "reason": {"type": "str", "default": "reverted by a run of Ansible"},
             "unconfirmed_only": {"type": "bool", "default": False},
             "collect": {"type": "bool", "default": True},
             "remove": {"type": "bool", "default": False},
@@ -285,9 +295,9 @@ def main() -> None:
         required_if=[("state", "staged", ("source",)), ("state", "assigned", ("source",))],
     )
     options = dict(module.params)
-    # Neither the node's log nor the result's `invocation` may have the texts, which can hold secrets. What `no_log`
-    # would do beyond that, cutting every text of a ConfigMap out of paths, names and the diff (whose secrets are
-    # masked), is undone.
+    # Neither the node's log nor the result's `invocation` may contain the texts, which can hold secrets. Otherwise
+    # `no_log` would also remove every text of a ConfigMap from paths, names and the diff. The diff masks secrets
+    # itself, so this effect of `no_log` is undone.
     module.no_log_values.clear()
     module.params["data"] = sorted(options["data"] or {})
     try:

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubelet_config_drift_info
-short_description: Show where kubelets do not run what is declared, and why
+short_description: Report where kubelets do not run what the inventory declares, and why
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Compares, field by field, what the inventory declares, what the ConfigMap holds that a node's config source names, what the node reports as
-    assigned, what is on its disk and what its kubelet really runs. Each difference is told once, with its cause and a remedy.
+  - Compares field by field what the inventory declares, the ConfigMap that the config source names, the source that the
+    node reports as assigned, the file on its disk, and the live configuration of its kubelet. Each difference is
+    reported once, with its cause and a remedy.
   - A field is declared when O(node_configs) names it. Every other field is compared between the other stages only.
-  - Changes nothing and fails for no drift. One LIST of nodes, one read of C(/configz) for each node that O(current) has not, one of each distinct ConfigMap.
+  - Changes nothing and does not fail on drift. Needs one LIST of nodes, one read of C(/configz) for each node that is
+    not in O(current), and one read of each distinct ConfigMap.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.selection
@@ -23,30 +25,34 @@ extends_documentation_fragment:
 options:
   current:
     description:
-      - The table that M(livenodes.kubelet.kubelet_configz_facts) has just returned. What it has of a node is not read again.
+      - The table from a M(livenodes.kubelet.kubelet_configz_facts) task that has just run. Nodes in it are not read
+        again.
     type: dict
   node_configs:
     description:
-      - What is declared, by node name, as a mapping, YAML text, or a list of these that are applied in order.
+      - The declared fields by node name, as a mapping, YAML text, or a list of these that is applied in order.
     type: dict
   hosts:
     description:
-      - Results of M(livenodes.kubelet.kubelet_preflight_info) with O(livenodes.kubelet.kubelet_preflight_info#module:disk=true), by node name, of the
-        nodes that were looked at. A result that says C(unreachable) or has failed is no failure here, the node's row says so.
-      - Without it the disk is not compared, and a flag is told as the cause only where O(flags) has it.
+      - Results of M(livenodes.kubelet.kubelet_preflight_info) with
+        O(livenodes.kubelet.kubelet_preflight_info#module:disk=true), by node name, of the nodes that were inspected. A
+        result that is C(unreachable) or failed does not fail the module; the row of the node reports it.
+      - Without this option, disks are not compared, and a flag is reported as a cause only if O(flags) contains it.
     type: dict
   flags:
     description:
-      - Words of the kubelet's command line by node name, where known. For a node in O(hosts), what was seen there counts.
+      - Arguments of the kubelet's command line by node name, where known. For a node in O(hosts), the inspected command
+        line is used.
     type: dict
   deliveries:
     description:
-      - The delivery of nodes by name, V(native), V(checkpoint) or V(auto), which is what the node itself says and the default.
+      - The delivery by node name, V(native), V(checkpoint) or V(auto). The default V(auto) uses what the node reports.
     type: dict
   kubeadm_configs:
     description:
-      - What is declared for the whole group, by node name, as O(node_configs). What all of them say is compared with kubeadm's own ConfigMap.
-      - That ConfigMap is not read without it.
+      - The declared fields of the whole group by node name, in the form of O(node_configs). Fields that all nodes have
+        in common are compared with kubeadm's own ConfigMap.
+      - Without this option, that ConfigMap is not read.
     type: dict
 seealso:
   - module: livenodes.kubelet.kubelet_preflight_info
@@ -54,7 +60,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Find out what two nodes do not run although it is declared
+- name: Find declared fields that two nodes do not run
   livenodes.kubelet.kubelet_config_drift_info:
     nodes: [n1, n2]
     node_configs:
@@ -64,7 +70,7 @@ EXAMPLES = r"""
   run_once: true
   register: drift
 
-- name: Show it
+- name: Show the drift
   ansible.builtin.debug:
     msg: "{{ drift.text }}"
   run_once: true
@@ -83,10 +89,10 @@ nodes:
       description: The kubelet's version.
       type: str
     host:
-      description: V(looked at), or why the node itself was not looked at; empty where nobody was to look.
+      description: V(looked at), or why the node itself was not inspected; empty if no inspection was requested.
       type: str
     drift:
-      description: The differences, those of the node as a whole first, with the path C((config source)).
+      description: The differences. Those of the node as a whole, with the path C((config source)), come first.
       type: list
       elements: dict
       contains:
@@ -94,45 +100,48 @@ nodes:
           description: The field.
           type: str
         declared:
-          description: What O(node_configs) has. V(null), as in all of these, is absent or not known. Secrets are masked.
+          description: >-
+            The value in O(node_configs). Here and below, V(null) means absent or unknown. Secrets are masked.
           type: raw
         pushed:
-          description: What the ConfigMap has that the node's config source names.
+          description: The value in the ConfigMap that the node's config source names.
           type: raw
         assigned:
-          description: What the node reports as assigned, as far as its content is known.
+          description: The value in the source that the node reports as assigned, if its content is known.
           type: raw
         disk:
-          description: What the file on the node has.
+          description: The value in the file on the node.
           type: raw
         live:
-          description: What the kubelet runs.
+          description: The value that the kubelet runs.
           type: raw
         kubeadm:
-          description: What kubeadm's ConfigMap has, where it is not in step.
+          description: The value in kubeadm's ConfigMap, if it is out of sync.
           type: raw
         cause:
           description: >-
-            V(flag), V(drop-in), V(edited file), V(not restarted), V(other kubelet version), V(not rolled out), V(configmap changed),
-            V(configmap gone), V(fell back), V(somebody else's source), V(kubeadm) or V(unknown).
+            V(flag), V(drop-in), V(edited file), V(not restarted), V(other kubelet version), V(not rolled out),
+            V(configmap changed), V(configmap gone), V(fell back), V(somebody else's source), V(kubeadm) or V(unknown).
           type: str
         message:
-          description: How the cause shows on this node, with the flag, the file or the ConfigMap.
+          description: How the cause appears on this node, with the flag, the file or the ConfigMap.
           type: str
         remedy:
-          description: What to do.
+          description: How to remove the difference.
           type: str
     rendering:
-      description: Declared values that the kubelet shows in another form with the same meaning, cause V(configz rendering). They are no drift.
+      description: >-
+        Declared values that the kubelet shows in another form with the same meaning, with the cause
+        V(configz rendering). They are not drift.
       type: list
       elements: dict
 summary:
-  description: Counts, and the nodes that should have been looked at and were not.
+  description: Counts, and the nodes that should have been inspected but were not.
   returned: success
   type: dict
   sample: {nodes: 40, drifted: 1, differences: 1, causes: {flag: 1}, not_looked_at: []}
 text:
-  description: The drift for people, nodes with the same drift together.
+  description: The drift for people. Nodes with the same drift are listed together.
   returned: success
   type: list
   elements: str

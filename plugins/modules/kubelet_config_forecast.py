@@ -6,17 +6,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubelet_config_forecast
-short_description: Forecast which running pods a plan would evict or refuse
+short_description: Forecast which running pods a plan would evict or reject
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - A kubelet that restarts with a new configuration evicts pods for new thresholds, and admits its pods anew, so that one that finds no room any more
-    is failed. This module says beforehand which pods that would be, from the pods of each node, what they request and use, and the node's own statistics.
-  - Only what the change causes counts. A pod that the running configuration would evict or refuse as well is not told.
-  - Asks the API server nothing unless a node has a change that decides who runs, such as C(maxPods), C(evictionHard) or C(kubeReserved); then for one LIST
-    of nodes, and one LIST of pods and the C(/stats/summary) of each such node.
-  - It is a forecast. Usage changes from minute to minute. A kubelet admits pods by the room that its Node object shows, at the first restart often still
-    the old one, so that pods are refused only at the next restart, whatever that is for.
+  - A kubelet that restarts with a new configuration evicts pods when new thresholds are exceeded. It also admits its
+    pods again, and rejects a pod for which resources are no longer sufficient. This module forecasts these pods from
+    the requests and the usage of the pods and from the statistics of each node.
+  - Only effects of the change are reported, not pods that the running configuration would also evict or reject.
+  - Sends requests only when a change affects which pods run, such as C(maxPods), C(evictionHard) or C(kubeReserved).
+    Then it needs one LIST of nodes, and for each affected node one LIST of pods and one read of C(/stats/summary).
+  - The forecast is an estimate, because usage changes from minute to minute. At the first restart, the Node object
+    often still shows the old allocatable resources. The kubelet admits pods by these, so it may reject pods only at a
+    later restart.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.attributes
@@ -25,23 +27,24 @@ extends_documentation_fragment:
 options:
   plan:
     description:
-      - The plan that M(livenodes.kubelet.kubelet_config_plan) returns. Nodes with nothing to do cost nothing.
+      - The plan that M(livenodes.kubelet.kubelet_config_plan) returns. Nodes without a change need no request.
     type: dict
     required: true
   current:
     description:
-      - The table that M(livenodes.kubelet.kubelet_configz_facts) returns, and that the plan was made from.
+      - The table from M(livenodes.kubelet.kubelet_configz_facts) on which the plan is based.
     type: dict
     required: true
   refuse:
     description:
-      - Whether to fail when more pods would be evicted or refused than O(allow_pods), with the forecast in the result.
-      - What is not known is shown, and refuses nothing.
+      - Whether to fail, with the forecast in the result, when more than O(allow_pods) pods would be evicted or
+        rejected.
+      - Pods with an unknown outcome are reported but do not make the module fail.
     type: bool
     default: true
   allow_pods:
     description:
-      - So many pods may be lost, over all nodes.
+      - Number of pods that may be lost, summed over all nodes.
     type: int
     default: 0
 seealso:
@@ -49,7 +52,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Which pods would this plan cost
+- name: Forecast the pods that a plan evicts
   livenodes.kubelet.kubelet_config_forecast:
     plan: "{{ edit_result.plan }}"
     current: "{{ ansible_facts.kubelet_configz }}"
@@ -58,7 +61,7 @@ EXAMPLES = r"""
   run_once: true
   register: forecast_result
 
-- name: Show it
+- name: Show the forecast
   ansible.builtin.debug:
     msg: "{{ forecast_result.text }}"
   run_once: true
@@ -66,27 +69,29 @@ EXAMPLES = r"""
 
 RETURN = r"""
 nodes:
-  description: One row for each node that the plan assigns something to.
+  description: One row for each node to which the plan assigns a source.
   returned: when pods could be listed
   type: dict
   contains:
     evicted:
       description: >-
-        Pods that the eviction manager would end, each with C(namespace), C(pod), C(uid), C(reason) and C(detail), the numbers of this node.
+        Pods that the eviction manager would evict, each with C(namespace), C(pod), C(uid), C(reason) and C(detail), the
+        numbers of this node.
       type: list
       elements: dict
     refused:
-      description: Pods that would not be admitted again at the restart, or preempted by a critical one, in the same form.
+      description: >-
+        Pods that the kubelet would reject at the restart or preempt for a critical pod, in the same form.
       type: list
       elements: dict
     unknown:
       description: >-
-        Pods of which nobody can say beforehand, as with CPUs that only the node hands out. Without a C(pod) the row is about the whole node, such as when
-        its statistics cannot be read.
+        Pods with an unknown outcome, for example because only the node assigns CPUs. A row without C(pod) is about the
+        whole node, for example because its statistics cannot be read.
       type: list
       elements: dict
     notes:
-      description: What is true of the node, such as a threshold that evictions would not satisfy.
+      description: Remarks on the node, such as a threshold that evictions cannot satisfy.
       type: list
       elements: str
   sample:
@@ -109,24 +114,31 @@ summary:
       description: Nodes whose kubelet restarts.
       type: int
     nodes_to_drain:
-      description: Those of them whose change has the effect V(drain) or V(reboot).
+      description: Restarting nodes whose change has the effect V(drain) or V(reboot).
       type: int
     nodes_at_risk:
       description: Nodes that would lose pods.
       type: int
     nodes_unknown:
-      description: Nodes of which something is not known as a whole.
+      description: Nodes of which some data is unknown.
       type: int
     pods_evicted:
       description: Pods that would be evicted.
       type: int
     pods_refused:
-      description: Pods that would be refused.
+      description: Pods that would be rejected.
       type: int
     pods_unknown:
-      description: Pods of which it is not known.
+      description: Pods with an unknown outcome.
       type: int
-  sample: {nodes_to_restart: 3, nodes_to_drain: 0, nodes_at_risk: 1, nodes_unknown: 0, pods_evicted: 2, pods_refused: 0, pods_unknown: 0}
+  sample:
+    nodes_to_restart: 3
+    nodes_to_drain: 0
+    nodes_at_risk: 1
+    nodes_unknown: 0
+    pods_evicted: 2
+    pods_refused: 0
+    pods_unknown: 0
 text:
   description: The forecast for people, line by line.
   returned: when pods could be listed

@@ -6,16 +6,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubelet_config_plan
-short_description: Plan which configuration each kubelet is to have
+short_description: Plan the configuration of each kubelet
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Lays overrides over the live configuration of each node and says what would change, field by field, with the effect of each change, what
-    speaks against it, and which distinct configurations (variants) come out. Talks to nobody and changes nothing.
-  - A node keeps what is its own, since its desired configuration is its live one with the overrides. Nodes that differ get several variants.
-  - Maps are merged, lists are replaced, V(null) removes a field. C(evictionHard), C(evictionSoft), C(evictionSoftGracePeriod) and
-    C(evictionMinimumReclaim) are replaced whole, as the kubelet does, and the plan names the keys that are lost.
-  - Fails when the plan holds a refusal, with the plan in the result.
+  - Merges overrides into the live configuration of each node. The plan shows field by field what would change, the
+    effect of each change, problems, and the resulting distinct configurations (variants). Sends no requests and changes
+    nothing.
+  - Unset fields keep their value, because the desired configuration of a node is its live one with the overrides. Nodes
+    that differ get several variants.
+  - Maps are merged, lists are replaced, V(null) removes a field. C(evictionHard), C(evictionSoft),
+    C(evictionSoftGracePeriod) and C(evictionMinimumReclaim) are replaced as a whole, as the kubelet does, and the plan
+    names the keys that are lost.
+  - Fails when the plan contains a refusal. The result still contains the plan.
 extends_documentation_fragment:
   - livenodes.kubelet.configmap
   - livenodes.kubelet.attributes
@@ -42,16 +45,18 @@ options:
     type: raw
   node_configs:
     description:
-      - Overrides by node name, as a mapping, YAML text, or a list of these that are applied in order, after O(config).
+      - Overrides by node name, as a mapping, YAML text, or a list of these. They are applied in order, after
+        O(config).
     type: dict
   flags:
     description:
-      - Words of the kubelet's command line by node name, where known. The plan says which of the changed fields they override.
+      - Arguments of the kubelet's command line by node name, where known. The plan shows which changed fields they
+        override.
     type: dict
   allow_effect:
     description:
-      - The strongest effect a change may have. A change above it is refused.
-      - Fields that upstream says must not be changed on a running node are refused always.
+      - The strongest effect that a change may have. The plan refuses stronger changes.
+      - Fields that must not change on a running node according to Kubernetes are always refused.
     type: str
     choices: [safe, disrupt, drain, reboot]
     default: disrupt
@@ -90,8 +95,8 @@ plan:
       type: dict
     nodes:
       description: >-
-        One row for each node, with its C(variant), C(source) (the ConfigMap that will hold it), C(action) (V(assign) or V(none)), C(effect),
-        C(changes) and C(problems).
+        One row for each node, with its C(variant), C(source) (the ConfigMap that will hold it), C(action) (V(assign) or
+        V(none)), C(effect), C(changes) and C(problems).
       type: dict
     refused:
       description: Whether any problem is a refusal.

@@ -10,11 +10,11 @@ short_description: Push kubelet configurations as content-addressed ConfigMaps
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Makes sure that each configuration exists as a ConfigMap whose name ends in the hash of its content, the one
-    C(kubectl create configmap --append-hash) gives. The same content pushed twice is one object.
-  - With O(state=pruned), removes those that no node uses.
-  - With O(state=kubeadm), keeps kubeadm's own ConfigMap in step, so that new nodes join with the configuration the others have, and
-    C(kubeadm upgrade node) does not undo it.
+  - Ensures that each configuration exists as a ConfigMap whose name ends with the hash of its content, as
+    C(kubectl create configmap --append-hash) names it. Identical content results in one object.
+  - With O(state=pruned), removes ConfigMaps that no node uses.
+  - With O(state=kubeadm), keeps kubeadm's own ConfigMap in sync. New nodes then join with the configuration of the
+    other nodes, and C(kubeadm upgrade node) does not undo it.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.configmap
@@ -23,7 +23,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: By a dry run of the API server. With O(state=kubeadm) a difference is also shown as a warning.
+    details: Uses a dry run of the API server. With O(state=kubeadm), a difference is also reported as a warning.
   diff_mode:
     support: full
   idempotent:
@@ -32,34 +32,38 @@ options:
   state:
     description:
       - V(present) pushes O(variants) and O(src).
-      - V(pruned) removes the ConfigMaps that this collection made under O(name) and that no node of the cluster has in its spec, or reports as
-        assigned, active or last-known-good. What it did not make, it never removes.
-      - V(kubeadm) lays what O(node_configs) have in common over the configuration in C(kube-system/kubelet-config), which is
-        C(kubelet-config-1.X) up to Kubernetes 1.22, and either or both in 1.23. The version is the one in C(kube-system/kubeadm-config).
-        Everything else in that ConfigMap stays as it is. O(name), O(namespace) and O(key) have no part in it.
+      - V(pruned) removes ConfigMaps that this collection created under O(name) and that no node of the cluster has in
+        its spec, or reports as assigned, active or last-known-good. Other ConfigMaps are never removed.
+      - V(kubeadm) merges the overrides that all O(node_configs) have in common into the configuration in
+        C(kube-system/kubelet-config). Up to Kubernetes 1.22 it is C(kubelet-config-1.X), and in 1.23 either or both.
+        C(kube-system/kubeadm-config) contains the version. The rest of the ConfigMap is not changed. O(name),
+        O(namespace) and O(key) are ignored.
     type: str
     choices: [present, pruned, kubeadm]
     default: present
   variants:
     description:
-      - Complete configurations by their hash, as RV(livenodes.kubelet.kubelet_config_plan#module:plan) has them.
+      - Complete configurations by their hash, from RV(livenodes.kubelet.kubelet_config_plan#module:plan).
     type: dict
   src:
     description:
-      - Files with a complete KubeletConfiguration each, in YAML or JSON. Their bytes are pushed as they are.
+      - Files with one complete KubeletConfiguration each, in YAML or JSON. Their bytes are pushed unchanged.
     type: list
     elements: path
   immutable:
     description:
-      - Whether to make the ConfigMaps immutable, so that nobody can change all nodes that follow one at once by editing it.
-      - Has no part in the name. API servers before 1.19 ignore it.
+      - Whether to make the ConfigMaps immutable, so that an edit of one ConfigMap cannot change all nodes that use it.
+      - The name does not depend on this option. API servers before 1.19 ignore it.
     type: bool
     default: true
   node_configs:
     description:
-      - With O(state=kubeadm), overrides by node name, as a mapping, YAML text, or a list of these that are applied in order.
-      - Only what all of them say counts, so name the nodes without overrides too (with V(null)), and leave out what is meant for single nodes. Maps are
-        compared key by key, except those that a kubelet replaces whole. Fields that belong to one machine, such as C(resolvConf), are left alone.
+      - With O(state=kubeadm), overrides by node name, as a mapping, YAML text, or a list of these that is applied in
+        order.
+      - Only overrides that all nodes have in common are used. Therefore name the nodes without overrides too (with
+        V(null)), and omit exceptions of single nodes.
+      - Maps are compared key by key, except those that a kubelet replaces as a whole. Machine-specific fields, such as
+        C(resolvConf), are not changed.
     type: dict
 seealso:
   - module: livenodes.kubelet.node_config_source
@@ -80,13 +84,13 @@ EXAMPLES = r"""
   delegate_to: localhost
   run_once: true
 
-- name: Remove what no node uses any more
+- name: Remove ConfigMaps that no node uses
   livenodes.kubelet.kubelet_configmap:
     state: pruned
   delegate_to: localhost
   run_once: true
 
-- name: Let new nodes join with what the group has
+- name: Make new nodes join with the configuration of the group
   livenodes.kubelet.kubelet_configmap:
     state: kubeadm
     node_configs:
@@ -99,8 +103,10 @@ EXAMPLES = r"""
 RETURN = r"""
 configmaps:
   description:
-    - One row for each of O(variants), by its hash, and each of O(src), by its path, with the five fields of a config source reference.
-    - With O(state=kubeadm), one row for each of kubeadm's ConfigMaps, by its name, which also has the list of paths that change, C(changes).
+    - One row for each of O(variants), by its hash, and each of O(src), by its path, with the five fields of a config
+      source reference.
+    - With O(state=kubeadm), one row for each of kubeadm's ConfigMaps, by its name. It also contains C(changes), the
+      list of changed paths.
   returned: always
   type: dict
   sample:
@@ -113,17 +119,19 @@ configmaps:
       resourceVersion: "274"
       kubeletConfigKey: kubelet
 pruned:
-  description: Names of the ConfigMaps that were removed.
+  description: Names of the removed ConfigMaps.
   returned: O(state=pruned)
   type: list
   elements: str
 kept:
-  description: Names of the ConfigMaps of this collection that stay.
+  description: Names of this collection's ConfigMaps that are still in use.
   returned: O(state=pruned)
   type: list
   elements: str
 summary:
-  description: Counts, C(configmaps) and C(created); with O(state=pruned) C(pruned) and C(kept), with O(state=kubeadm) C(configmaps) and C(updated).
+  description: >-
+    Counts, C(configmaps) and C(created). With O(state=pruned) C(pruned) and C(kept), with O(state=kubeadm)
+    C(configmaps) and C(updated).
   returned: always
   type: dict
   sample: {configmaps: 2, created: 1}

@@ -10,9 +10,10 @@ short_description: Dump the live configuration of many kubelets
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Reads the configuration each kubelet really runs with from its C(/configz) through the API server, one LIST and one GET a node.
-  - The dump is lossless. What C(/configz) leaves out (C(kind), C(apiVersion) and explicitly empty values such as
-    C(enforceNodeAllocatable=[])) is put back, so that a dumped configuration pushed back unchanged gives the same kubelet.
+  - Reads the configuration that each kubelet really runs from its C(/configz), through the API server. Needs one LIST
+    of nodes and one GET for each node.
+  - The dump is lossless. It restores what C(/configz) omits (C(kind), C(apiVersion) and explicitly empty values such as
+    C(enforceNodeAllocatable=[])). A kubelet that gets the dumped configuration therefore behaves as before.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.selection
@@ -22,8 +23,8 @@ extends_documentation_fragment:
 options:
   facts:
     description:
-      - Whether the table becomes a fact. A task that runs once gives its facts to every host of the batch, and Ansible copies the facts of a host for each
-        of its tasks. With many nodes, V(false) and C(register) save the time.
+      - Whether to return the table as a fact. Ansible sets the facts of a C(run_once) task on every host of the batch
+        and copies the facts of a host for each of its tasks. With many nodes, V(false) and C(register) are faster.
     type: bool
     default: true
 seealso:
@@ -37,19 +38,20 @@ EXAMPLES = r"""
   delegate_to: localhost
   run_once: true
 
-- name: How many pods does each node take
+- name: Show how many pods each node accepts
   ansible.builtin.debug:
     msg: "{{ kubelet_configz.variants[kubelet_configz.nodes[inventory_hostname].variant].maxPods }}"
 """
 
 RETURN = r"""
 ansible_facts:
-  description: The facts, under one key.
+  description: The fact.
   returned: success, with O(facts=true)
   type: dict
   contains:
     kubelet_configz:
-      description: The table that the other stages take. Configurations stand once; nodes name them by hash.
+      description: >-
+        The table that the other stages use. It contains each configuration once; nodes refer to it by its hash.
       type: dict
       contains:
         variants:
@@ -57,9 +59,9 @@ ansible_facts:
           type: dict
         nodes:
           description: >-
-            One row for each node with its RV(ansible_facts.kubelet_configz.nodes.variant), C(kubelet_version), the paths that are
-            C(machine_specific), the fields that were C(restored), and its C(delivery), C(source) and C(status) as
-            M(livenodes.kubelet.node_config_info) tells them.
+            One row for each node with its RV(ansible_facts.kubelet_configz.nodes.variant), C(kubelet_version), the
+            C(machine_specific) paths, the C(restored) fields, and its C(delivery), C(source) and C(status) in the
+            format of M(livenodes.kubelet.node_config_info).
           type: dict
           contains:
             variant:
@@ -69,9 +71,15 @@ ansible_facts:
         variants:
           0d1f6a3c55: {kind: KubeletConfiguration, apiVersion: kubelet.config.k8s.io/v1beta1, maxPods: 110}
         nodes:
-          n1: {variant: 0d1f6a3c55, kubelet_version: v1.20.2, machine_specific: [resolvConf], restored: [], source: null, status: {}}
+          n1:
+            variant: 0d1f6a3c55
+            kubelet_version: v1.20.2
+            machine_specific: [resolvConf]
+            restored: []
+            source: null
+            status: {}
 kubelet_configz:
-  description: The same table, as RV(ansible_facts.kubelet_configz).
+  description: The same table as RV(ansible_facts.kubelet_configz).
   returned: success, with O(facts=false)
   type: dict
 """

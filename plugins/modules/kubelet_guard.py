@@ -6,19 +6,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubelet_guard
-short_description: Install the guard of a node's kubelet configuration, or restart the kubelet with proof
+short_description: Install the guard of a node's kubelet configuration, or restart the kubelet and verify it
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - The guard is a small program on the node that takes a configuration back by itself when the kubelet fails with it or nobody confirms it.
-  - It works without Ansible, ssh, network and API server, and across reboots. It needs Python 3.7 or later on the node and nothing else.
-  - Installing it writes its program below O(config_dir), its service, and one drop-in of the kubelet's unit. The unit's own files stay as they are.
+  - The guard is a small program on the node. It reverts a configuration automatically when the kubelet fails with it,
+    or when it is not confirmed in time.
+  - It works without Ansible, SSH, network and API server, and across reboots. On the node it needs only Python 3.7 or
+    later.
+  - The installation writes the guard's program below O(config_dir), its service, and one drop-in of the kubelet's unit.
+    The unit's own files are not changed.
 options:
   state:
     description:
-      - V(present) installs the guard, and points the kubelet's unit at C(active) in O(config_dir).
-      - V(absent) takes the guard, the drop-in and the status annotation of the Node away.
-      - V(restarted) restarts the kubelet and fails unless it has a new InvocationID that stays and its healthz answers several times in a row.
+      - V(present) installs the guard, and makes the kubelet's unit read C(active) in O(config_dir).
+      - V(absent) removes the guard, the drop-in and the status annotation of the Node.
+      - V(restarted) restarts the kubelet. It fails unless the kubelet has a new InvocationID that remains, and its
+        healthz answers several times in a row.
     type: str
     choices: [present, absent, restarted]
     default: present
@@ -39,12 +43,13 @@ options:
     default: kubelet
   seconds:
     description:
-      - With O(state=restarted), how long the kubelet may take until its healthz answers.
+      - With O(state=restarted), seconds until the kubelet's healthz must answer.
     type: int
     default: 60
   state_files:
     description:
-      - With O(state=restarted), manager state files of another policy, which are removed while no kubelet runs.
+      - With O(state=restarted), state files of the CPU and memory managers to remove while the kubelet is stopped,
+        because they belong to another policy.
     type: list
     elements: path
     default: []
@@ -69,7 +74,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 invocation_id:
-  description: InvocationID of the kubelet's unit, after the restart if there was one.
+  description: InvocationID of the kubelet's unit. After a restart, the new one.
   returned: with O(state=present), and when the kubelet was restarted
   type: str
 healthy:
@@ -77,7 +82,7 @@ healthy:
   returned: with O(state=present)
   type: bool
 seconds:
-  description: How long it took from the restart until healthz had answered often enough.
+  description: Seconds from the restart until healthz had answered often enough.
   returned: when the kubelet was restarted
   type: float
 """

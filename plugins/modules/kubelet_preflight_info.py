@@ -6,15 +6,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubelet_preflight_info
-short_description: Show what a node's kubelet really runs and whether it would take a configuration
+short_description: Show what a node's kubelet really runs, and check a configuration for it
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Runs on the node. Returns the kubelet's effective command line, the config file it reads, the fields that a flag hides, with the file and
-    the line that give the flag, and the settings of the host that a configuration has to agree with.
-  - With O(config) it also asks the node's own kubelet binary whether it would take that configuration, in a sandbox without network and with
-    nothing but a scratch folder to write to. The running kubelet does not notice.
-  - The node needs systemd 239 or newer with its message bus, and nothing else than Python.
+  - Runs on the node. Returns the kubelet's effective command line, its config file, the fields that a flag overrides
+    (with the file and line of the flag), and the settings of the host that a configuration must match.
+  - With O(config), the node's own kubelet binary also checks that configuration. The check runs in a sandbox without
+    network, in which only a temporary folder is writable. It does not affect the running kubelet.
+  - The node needs systemd 239 or later with its message bus, and Python.
 options:
   unit:
     description: The kubelet's systemd unit.
@@ -22,18 +22,19 @@ options:
     default: kubelet.service
   config:
     description:
-      - A complete KubeletConfiguration, as the text that would become the kubelet's config file.
-      - V(check) is V(null) in the result without it.
+      - A complete KubeletConfiguration, as the text of the future config file.
+      - Without it, RV(check) is V(null).
     type: json
   local:
     description:
-      - Whether RV(problems) are those of the configuration that the unit names by itself, which it runs once this collection is gone from the node.
-      - O(config) goes before it.
+      - Whether RV(problems) refer to the configuration that the unit itself names. The kubelet runs it after this
+        collection is removed from the node.
+      - O(config) takes precedence.
     type: bool
     default: false
   disk:
     description:
-      - Whether to return RV(disk) as well, what the kubelet would read from the node's disk now, with secrets masked.
+      - Whether to also return RV(disk), what the kubelet would read from the node's disk now, with secrets masked.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -42,15 +43,15 @@ extends_documentation_fragment:
 """
 
 EXAMPLES = r"""
-- name: What do the kubelets of this group run
+- name: Inspect the kubelets of this group
   livenodes.kubelet.kubelet_preflight_info:
   register: preflight
 
-- name: Name the fields that no configuration can change, and where to change them instead
+- name: Show the fields that no configuration can change, and where to change them instead
   ansible.builtin.debug:
     var: preflight.kubelet.shadowed
 
-- name: Would this node's kubelet take a configuration
+- name: Check whether this node's kubelet accepts a configuration
   livenodes.kubelet.kubelet_preflight_info:
     config: "{{ lookup('ansible.builtin.file', 'kubelet.yaml') }}"
   register: preflight
@@ -71,14 +72,14 @@ kubelet:
       type: str
     form:
       description: >-
-        How the unit names its config file: V(kubeadm), in a variable that a unit file sets; V(plain), in C(ExecStart=); V(refused), in a way that
-        this collection cannot override.
+        How the unit names its config file. V(kubeadm), in a variable that a unit file sets; V(plain), in C(ExecStart=);
+        V(refused), in a way that this collection cannot override.
       type: str
     reason:
-      description: Why the form is refused, with the remedy; else empty.
+      description: Why the form is refused, with the remedy; empty for the other forms.
       type: str
     version:
-      description: What C(--version) of the binary says; V(null) when it says nothing.
+      description: Output of the binary's C(--version); V(null) if there is none.
       type: str
       sample: v1.20.2
     binary:
@@ -90,50 +91,58 @@ kubelet:
       elements: str
     command_source:
       description: >-
-        Who says so: V(process), the running kubelet; V(systemd), what systemd would start, for a kubelet that does not run; V(files), the unit's
-        files, where systemd cannot be asked.
+        Where the command line comes from. V(process), the running kubelet; V(systemd), the command of a stopped kubelet
+        according to systemd; V(files), the unit's files, if systemd cannot be queried.
       type: str
     next_command:
-      description: The command line that the next start will use, with environment files as they are now.
+      description: The command line of the next start, with the current environment files.
       type: list
       elements: str
     changes_at_restart:
-      description: Whether RV(kubelet.next_command) differs from RV(kubelet.command), so that a restart brings in more than a configuration.
+      description: >-
+        Whether RV(kubelet.next_command) differs from RV(kubelet.command). A restart then applies more than a
+        configuration.
       type: bool
     config:
-      description: The config file; V(null) when the kubelet has none.
+      description: The config file; V(null) if the kubelet has none.
       type: str
     config_unreadable:
-      description: Why that file could not be read on the node, V(null) when it was.
+      description: Why the config file could not be read on the node; V(null) if it was read.
       type: str
     config_given_by:
-      description: File and line that name it when this collection does not.
+      description: File and line that name the config file without this collection.
       type: dict
     config_dir:
-      description: The folder given with C(--config-dir).
+      description: The folder in C(--config-dir).
       type: str
     config_dir_files:
-      description: The drop-ins in it, in the order in which the kubelet lays them over its config.
+      description: The drop-ins in that folder, in the order in which the kubelet merges them into its configuration.
       type: list
       elements: str
     dynamic_config_dir:
-      description: The folder given with C(--dynamic-config-dir), whose configurations take the place of the config file.
+      description: The folder in C(--dynamic-config-dir). A configuration in it replaces the config file.
       type: str
     shadowed:
-      description: The fields that a flag hides from every configuration, by path. C(file) and C(line) are V(null) for a flag that no file gives any more.
+      description: >-
+        The fields that a flag overrides, by path. C(file) and C(line) are V(null) for a flag that is no longer in any
+        file.
       type: dict
       sample: {maxPods: {flag: --max-pods=61, file: /etc/default/kubelet, line: 1}}
 host:
-  description: The settings of the host. V(null) means that it cannot be told.
+  description: The settings of the host. V(null) means unknown.
   returned: success
   type: dict
   contains:
     container_runtime:
-      description: Name, endpoint and cgroup driver of the container runtime in use, and who says so.
+      description: Name, endpoint and cgroup driver of the current container runtime, and their source.
       type: dict
-      sample: {name: containerd, endpoint: "unix:///run/containerd/containerd.sock", cgroup_driver: systemd, source: containerd config dump}
+      sample:
+        name: containerd
+        endpoint: "unix:///run/containerd/containerd.sock"
+        cgroup_driver: systemd
+        source: containerd config dump
     resolv_conf:
-      description: Path of the resolvConf in force, and whether it exists.
+      description: Path of the effective resolvConf, and whether it exists.
       type: dict
     systemd_resolved:
       description: Whether systemd-resolved is in use.
@@ -145,22 +154,24 @@ host:
       description: Value of C(--hostname-override).
       type: str
     state_files:
-      description: Path and policy of the state file of the C(cpu) and the C(memory) manager, V(null) for one that is not there.
+      description: >-
+        Path and policy of the state files of the C(cpu) and the C(memory) manager; V(null) for a file that does not
+        exist.
       type: dict
 check:
-  description: What the node's kubelet binary says of O(config); V(null) without it.
+  description: How the node's kubelet binary judges O(config); V(null) without it.
   returned: success
   type: dict
   contains:
     verdict:
-      description: V(valid), V(invalid), or V(not checked) when it could not be asked or its answer is not known.
+      description: V(valid), V(invalid), or V(not checked) if the binary could not run or its answer is unknown.
       type: str
     messages:
-      description: Its reasons, or why it was not asked.
+      description: The reasons of the binary, or why it did not run.
       type: list
       elements: str
     unknown_fields:
-      description: Fields that it does not know and would ignore.
+      description: Fields that the binary does not know and would ignore.
       type: list
       elements: str
 disk:
@@ -169,28 +180,34 @@ disk:
   type: dict
   contains:
     path:
-      description: The config file, links resolved. With C(--dynamic-config-dir) the checkpoint that is assigned in there, when one is.
+      description: >-
+        The config file, with links resolved. With C(--dynamic-config-dir), the assigned checkpoint in that folder, if
+        there is one.
       type: str
     content:
-      description: The configuration in it, secrets masked; V(null) when it could not be read on the node.
+      description: The configuration in the file, with secrets masked; V(null) if it could not be read on the node.
       type: dict
     unreadable:
-      description: Why it could not.
+      description: Why the file could not be read.
       type: str
     checkpoint:
-      description: C(uid) and C(resourceVersion) of the checkpoint it belongs to, and the C(damage) when it does not match its digest; V(null) for none.
+      description: >-
+        C(uid) and C(resourceVersion) of the checkpoint that the file belongs to, and C(damage) if it does not match its
+        digest; V(null) if it belongs to none.
       type: dict
     changed:
-      description: When the file, or a link on the way to it, was last changed, in seconds since the epoch.
+      description: When the file, or a link that leads to it, last changed, in seconds since the epoch.
       type: float
     started:
-      description: When the kubelet's process was started, in seconds since the epoch; V(null) when none runs.
+      description: When the kubelet's process started, in seconds since the epoch; V(null) if it does not run.
       type: float
     dropins:
-      description: The content of each of RV(kubelet.config_dir_files), secrets masked; V(null) for one that could not be read.
+      description: >-
+        The content of each of RV(kubelet.config_dir_files), with secrets masked; V(null) for a file that could not be
+        read.
       type: dict
 problems:
-  description: Where O(config), or without it the config in use, does not agree with the host.
+  description: Conflicts between the host and O(config), or the current configuration without that option.
   returned: success
   type: list
   elements: dict
@@ -198,7 +215,8 @@ problems:
     - path: cgroupDriver
       rule: cgroup-driver
       severity: warning
-      message: the kubelet would use cgroupfs, the container runtime uses systemd (containerd config dump)
+      message: >-
+        the kubelet would use cgroupfs, the container runtime uses systemd (containerd config dump)
       remedy: "Set cgroupDriver: systemd."
 """
 

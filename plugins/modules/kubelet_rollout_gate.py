@@ -6,18 +6,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubelet_rollout_gate
-short_description: Say whether a batch of a rollout may begin
+short_description: Check whether a batch of a rollout may begin
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Looks at the live cluster before a batch of nodes is changed, all nodes in one call, and fails unless the batch may begin.
-  - Budget. A node is unavailable when it is not Ready, when its kubelet has sent no heartbeat for a minute, when it is cordoned, or when its
-    configuration failed, whoever caused it. The batch may begin when the unavailable nodes of the group and the nodes of the batch are together no more
-    than O(max_unavailable). With 2 of 10 nodes not Ready, V(20%) lets no other node begin.
-  - Control plane. Its nodes, by their labels C(node-role.kubernetes.io/control-plane) and C(node-role.kubernetes.io/master), are changed one at a time,
-    and only while the API server and etcd pods of all others are Ready. Where these do not run as pods of C(kube-system), nothing is waited for.
+  - Checks the live cluster before a batch of nodes changes, with one call for all nodes. Fails unless the batch may
+    begin.
+  - Budget. A node is unavailable when it is not Ready, when its kubelet has sent no heartbeat for one minute, when it
+    is cordoned, or when its configuration failed, whatever the cause. The batch may begin when the unavailable nodes of
+    the group plus the nodes of the batch do not exceed O(max_unavailable). With 2 of 10 nodes not Ready, V(20%) blocks
+    all other nodes.
+  - Control plane. Nodes with the label C(node-role.kubernetes.io/control-plane) or C(node-role.kubernetes.io/master)
+    change one at a time, and only while the API server and etcd pods of all others are Ready. If these are not pods in
+    C(kube-system), the gate does not wait for them.
   - Pause. A key C(paused) with a true value in a ConfigMap stops every rollout before its next batch.
-  - Waits for budget and control plane at most O(timeout) seconds.
+  - Waits for budget and control plane for at most O(timeout) seconds.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.lease
@@ -27,49 +30,51 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: Nothing is waited for. This module changes no node; it renews O(lease), but not in check mode.
+    details: The module does not wait in check mode. It changes no node. It renews O(lease), but not in check mode.
 options:
   nodes:
     description:
-      - Names of the nodes of the batch.
+      - Names of the nodes in the batch.
     type: list
     elements: str
     required: true
   group_nodes:
     description:
-      - Names of all nodes of the group, on which the budget is counted, also of those that the rollout is not about. Every one of them has to exist.
-      - O(nodes) by default.
+      - Names of all nodes of the group to which the budget applies, including those that the rollout does not change.
+        All of them must exist.
+      - The default is O(nodes).
     type: list
     elements: str
   max_unavailable:
     description:
-      - How many nodes of the group may be unavailable at once, as a number, or as a percentage such as V(20%), which is rounded down, but to 1 at least.
+      - How many nodes of the group may be unavailable at once, as a number or as a percentage such as V(20%). A
+        percentage is rounded down, to at least 1.
     type: str
     default: "1"
   allow_unready:
     description:
-      - Whether a node that is not Ready may begin. It cannot be told from such a node whether it bears the change.
+      - Whether a node that is not Ready may begin. On such a node, the effect of the change cannot be verified.
     type: bool
     default: false
   pause_configmap:
     description:
-      - Name of the ConfigMap that pauses rollouts. It need not exist. Its key C(reason) is shown.
-      - Empty to look at none.
+      - Name of the ConfigMap that pauses rollouts. It need not exist. The module reports its key C(reason).
+      - With an empty name, rollouts cannot be paused.
     type: str
     default: livenodes-kubelet-rollout
   namespace:
     description:
-      - Namespace of that ConfigMap.
+      - Namespace of O(pause_configmap).
     type: str
     default: kube-system
   pause:
     description:
-      - Whether to stop once a batch of this rollout has been done, see O(started).
+      - Whether to stop after the first batch of this rollout, see O(started).
     type: bool
     default: false
   started:
     description:
-      - Whether a batch of this rollout has been done.
+      - Whether a batch of this rollout is already done.
     type: bool
     default: false
   timeout:
@@ -79,7 +84,7 @@ options:
     default: 300
   pods:
     description:
-      - Whether to return the pods of the batch, to compare them afterwards. One request a node.
+      - Whether to return the pods of the batch for a later comparison. Needs one request for each node.
     type: bool
     default: false
 seealso:
@@ -88,7 +93,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Two more nodes of a group of ten
+- name: Check whether two more nodes of a group of ten may change
   livenodes.kubelet.kubelet_rollout_gate:
     nodes: [n3, n4]
     group_nodes: "{{ groups['batch'] }}"
@@ -98,8 +103,8 @@ EXAMPLES = r"""
   delegate_to: localhost
   run_once: true
 
-# kubectl -n kube-system create configmap livenodes-kubelet-rollout --from-literal=paused=true --from-literal=reason='release day'
-- name: Before anything is planned, is there a pause
+# kubectl -n kube-system create configmap livenodes-kubelet-rollout --from-literal=paused=true
+- name: Check before planning whether rollouts are paused
   livenodes.kubelet.kubelet_rollout_gate:
     nodes: []
     group_nodes: [n1]
@@ -109,7 +114,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 budget:
-  description: How the budget stands; empty when the module did not come to it.
+  description: The state of the budget; empty if the module did not evaluate it.
   returned: on success, and when the batch must not begin
   type: dict
   contains:
@@ -117,17 +122,19 @@ budget:
       description: How many nodes the group has.
       type: int
     limit:
-      description: How many of them may be unavailable.
+      description: How many nodes of the group may be unavailable.
       type: int
     unavailable:
-      description: The unavailable nodes of the group with the reason. A node of the batch that only our own cordon makes so is not among them.
+      description: >-
+        The unavailable nodes of the group with the reason. A node of the batch that is unavailable only because this
+        rollout cordoned it is not included.
       type: dict
     left:
-      description: How many nodes a batch may have now, the unavailable nodes that are in the batch counted once.
+      description: How many nodes a batch may have now. Unavailable nodes in the batch count once.
       type: int
   sample: {nodes: 10, limit: 2, unavailable: {n7: cordoned}, left: 1}
 paused:
-  description: Since when, by whom and why rollouts are paused; V(null) when they are not.
+  description: Since when, by which program and why rollouts are paused; V(null) if they are not.
   returned: on success, and when the batch must not begin
   type: dict
   contains:

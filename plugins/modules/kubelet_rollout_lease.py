@@ -6,17 +6,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubelet_rollout_lease
-short_description: Keep two rollouts off the same nodes
+short_description: Prevent two rollouts from changing the same nodes
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Holds a Lease (coordination.k8s.io/v1, Kubernetes 1.14 and later) for the nodes of a rollout, one Lease a rollout. Two rollouts with a node in common
-    exclude each other, whatever their groups are called; others do not know of each other.
-  - Fails when a live rollout holds one of the nodes, naming its holder, its group, since when, when it was last heard of, the nodes in both and the
-    remedy.
-  - A holder that renews its Lease no more counts as dead when its duration is over, plus 5 seconds for clocks that differ. Its Lease is deleted and
-    reported in RV(taken_over). A rollout that was killed is so resumed by running it again, which waits until then.
-  - Renewed by the modules that have an option C(lease), such as M(livenodes.kubelet.kubelet_rollout_gate).
+  - Holds a Lease (coordination.k8s.io/v1, Kubernetes 1.14 and later) for the nodes of a rollout, one Lease for each
+    rollout. Rollouts with a common node exclude each other, whatever their groups are called.
+  - Fails when a live rollout holds one of the nodes. The message names its holder, its group, its start, its last
+    renewal, the common nodes and the remedy.
+  - A holder that no longer renews its Lease counts as dead after the duration of the Lease, plus 5 seconds for clock
+    differences. The module deletes its Lease and returns it in RV(taken_over). To resume a rollout that was killed,
+    run it again; it waits until then.
+  - Modules with an option C(lease), such as M(livenodes.kubelet.kubelet_rollout_gate), renew the Lease.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.attributes
@@ -24,12 +25,13 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: Creates nothing; what would stand in the way is returned in RV(obstacles) and told as a warning.
+    details: >-
+      Creates nothing. Rollouts that hold one of the nodes are returned in RV(obstacles) and reported as a warning.
   diff_mode:
     support: none
   idempotent:
     support: partial
-    details: With O(state=released). Each O(state=held) is another rollout.
+    details: O(state=released) is idempotent. Each O(state=held) begins another rollout.
 options:
   state:
     description:
@@ -44,39 +46,40 @@ options:
     elements: str
   group:
     description:
-      - What the rollout is about, in words for the people whose rollout it stops. Required with O(state=held).
+      - A description of the rollout for operators whose rollout it blocks. Required with O(state=held).
     type: str
   holder:
     description:
-      - Who rolls out, for the same people, such as a user and a machine or the number of a job. Required with O(state=held).
+      - Who runs the rollout, such as a user and a host or the number of a job. Required with O(state=held).
     type: str
   duration:
     description:
-      - Seconds after which a holder that does not renew counts as dead.
+      - Seconds after which a holder that does not renew the Lease counts as dead.
     type: int
     default: 300
   wait:
     description:
-      - Seconds to wait for the Lease of a holder that does not renew to expire. As soon as it renews, or when it cannot expire in time, the module fails.
-      - O(duration) and 10 seconds more by default, which is enough for a killed rollout with the same O(duration).
+      - Seconds to wait for the Lease of a holder that does not renew it. The module fails as soon as the holder renews
+        the Lease, or at once if the Lease cannot expire in time.
+      - The default is O(duration) plus 10 seconds, enough for a killed rollout with the same O(duration).
     type: int
   namespace:
     description:
-      - Namespace of the Leases. Rollouts see each other only in the same one.
+      - Namespace of the Leases. Rollouts exclude each other only within one namespace.
     type: str
     default: kube-system
   lease:
     description:
-      - What O(state=held) returned as RV(lease). Required with O(state=released).
+      - The RV(lease) of O(state=held). Required with O(state=released).
     type: dict
 notes:
-  - The clock of the controller may differ from that of the API server by a quarter of O(duration) at most.
+  - The clocks of the controller and the API server may differ by at most a quarter of O(duration).
 seealso:
   - module: livenodes.kubelet.kubelet_rollout_gate
 """
 
 EXAMPLES = r"""
-- name: Begin
+- name: Begin a rollout
   livenodes.kubelet.kubelet_rollout_lease:
     group: batch
     nodes: [n1, n2]
@@ -85,7 +88,7 @@ EXAMPLES = r"""
   run_once: true
   register: rollout
 
-- name: End
+- name: End a rollout
   livenodes.kubelet.kubelet_rollout_lease:
     state: released
     lease: "{{ rollout.lease }}"
@@ -95,7 +98,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 lease:
-  description: What modules with an option C(lease) take; empty in check mode.
+  description: The value for the option C(lease) of other modules; empty in check mode.
   returned: success
   type: dict
   sample:
@@ -106,7 +109,7 @@ lease:
     group: batch
     duration: 300
 taken_over:
-  description: The rollouts that were dead and whose Lease was deleted.
+  description: The dead rollouts whose Lease was deleted.
   returned: success
   type: list
   elements: dict
@@ -115,16 +118,17 @@ taken_over:
       description: Name of the Lease.
       type: str
     holder:
-      description: Who held it.
+      description: The holder of the Lease.
       type: str
     group:
-      description: What that rollout was about.
+      description: The description of that rollout.
       type: str
     renewed:
-      description: When it was last heard of.
+      description: When the Lease was last renewed.
       type: str
 obstacles:
-  description: The rollouts that stand in the way, or in check mode would; rows as in RV(taken_over).
+  description: >-
+    The rollouts that block this one, or would block it outside check mode. The rows have the form of RV(taken_over).
   returned: on success, and when a live rollout holds one of the nodes
   type: list
   elements: dict

@@ -10,8 +10,8 @@ short_description: Read the kubelet config status of many nodes
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Returns, from one LIST of nodes, which configuration each kubelet was told to run, runs, and would fall back to, with the counts that
-    rollout budgets are made of.
+  - Returns which configuration each kubelet must run, runs, and would revert to, and the counts for rollout budgets.
+    Needs one LIST of nodes.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.selection
@@ -23,13 +23,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Which nodes of the cluster are in trouble
+- name: Read the status of all nodes
   livenodes.kubelet.node_config_info:
   delegate_to: localhost
   run_once: true
   register: status
 
-- name: Name them
+- name: Show the nodes with an error
   ansible.builtin.debug:
     var: status.summary.failed
 """
@@ -42,42 +42,47 @@ nodes:
   contains:
     delivery:
       description: >-
-        V(checkpoint) when this collection wrote a checkpoint on the node, else V(native) when its kubelet follows Node.spec.configSource, else V(none).
+        V(checkpoint) if this collection wrote a checkpoint on the node, else V(native) if its kubelet follows
+        Node.spec.configSource, else V(none).
       type: str
     listening:
-      description: Whether the kubelet follows Node.spec.configSource, also where that is not what counts.
+      description: Whether the kubelet follows Node.spec.configSource, even if another delivery is in use.
       type: bool
     kubelet_version:
       description: Version of the kubelet.
       type: str
     source:
-      description: What Node.spec.configSource, or the annotation in its place, names; V(null) for the local config.
+      description: The source in Node.spec.configSource or in the annotation that replaces it; V(null) for local.
       type: dict
     config_source:
-      description: What Node.spec.configSource names, also where that is not what counts.
+      description: The source in Node.spec.configSource, even if another delivery is in use.
       type: dict
     assigned:
-      description: Reference to the source the kubelet has been told to use, as its node reports it.
+      description: The source that the kubelet must use, as its node reports it.
       type: dict
     active:
-      description: Reference to the source the kubelet runs with; V(null) for its local config.
+      description: The source that the kubelet runs; V(null) for its local configuration.
       type: dict
     lastKnownGood:
-      description: Reference to the source the kubelet falls back to; V(null) for its local config.
+      description: The source to which the kubelet reverts; V(null) for its local configuration.
       type: dict
     previous:
       description: >-
-        Reference to the source the kubelet ran before it was last given something else; an empty mapping for its local config, V(null) when that is not
-        known.
+        The source that the kubelet ran before its last assignment; an empty mapping for its local configuration,
+        V(null) if unknown.
       type: dict
     error:
-      description: The error the kubelet or, with delivery V(checkpoint), the guard on the node reports, empty when there is none.
+      description: >-
+        The error that the kubelet reports, or with delivery V(checkpoint) the guard on the node; empty if there is
+        none.
       type: str
     reason:
-      description: With delivery V(checkpoint), what the guard said last, such as V(on trial) or V(passed its trial); else empty.
+      description: >-
+        With delivery V(checkpoint), the last report of the guard, such as V(on trial) or V(passed its trial); else
+        empty.
       type: str
     settled:
-      description: Whether the kubelet runs what it should, without an error.
+      description: Whether the kubelet runs its assigned source without an error.
       type: bool
     ready:
       description: Whether the Node's condition Ready is true.
@@ -86,13 +91,14 @@ nodes:
       description: Reason and message of that condition.
       type: str
     heartbeat:
-      description: When the kubelet last posted that condition.
+      description: When the kubelet last reported that condition.
       type: str
     schedulable:
       description: Whether the node is not cordoned.
       type: bool
     control_plane:
-      description: Whether the node has one of the labels C(node-role.kubernetes.io/control-plane) and C(node-role.kubernetes.io/master).
+      description: >-
+        Whether the node has the label C(node-role.kubernetes.io/control-plane) or C(node-role.kubernetes.io/master).
       type: bool
   sample:
     n1:

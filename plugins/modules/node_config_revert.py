@@ -6,13 +6,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_config_revert
-short_description: Bring nodes back from an assignment that failed, and see that they are
+short_description: Revert failed assignments and verify the nodes
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Points nodes at the source they had before, unless their kubelet or guard went back by itself and says why in the Node's status, which is left as it
-    is. Then waits until each node is Ready and runs again what it ran before.
-  - Nodes that somebody else has given another source meanwhile are left alone and reported.
+  - Assigns to each node the source that it had before. If the kubelet or the guard has already reverted and reports the
+    reason in the Node's status, that status is kept.
+  - Then waits until each node is Ready and runs its previous configuration again.
+  - A node to which another user or controller has assigned a different source is not changed, but reported.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.attributes
@@ -20,7 +21,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: By a dry run of the API server. Nothing is waited for.
+    details: Uses a dry run of the API server, and does not wait.
   diff_mode:
     support: none
   idempotent:
@@ -28,12 +29,13 @@ attributes:
 options:
   nodes:
     description:
-      - The failed assignments, by node name, as RV(livenodes.kubelet.node_config_source#module:nodes) has them.
+      - The failed assignments by node name, from RV(livenodes.kubelet.node_config_source#module:nodes).
     type: dict
     required: true
   current:
     description:
-      - The live configurations from before, as M(livenodes.kubelet.kubelet_configz_facts) returns them. What a node runs is held against this.
+      - The live configurations before the assignment, from M(livenodes.kubelet.kubelet_configz_facts). The module
+        compares them with what each node runs after the revert.
     type: dict
   wait_timeout:
     description:
@@ -59,9 +61,9 @@ EXAMPLES = r"""
   delegate_to: localhost
   run_once: true
   register: assigned
-  ignore_errors: true  # what failed is brought back by the next task
+  ignore_errors: true  # the next task reverts the nodes that failed
 
-- name: Bring back what failed
+- name: Revert the failed nodes
   livenodes.kubelet.node_config_revert:
     nodes: "{{ assigned.nodes | dict2items | rejectattr('value.ok') | items2dict }}"
   delegate_to: localhost
@@ -76,27 +78,28 @@ nodes:
   type: dict
   contains:
     changed:
-      description: Whether the node had to be pointed back.
+      description: Whether the source of the node had to be changed.
       type: bool
     ok:
-      description: Whether the node runs again what it ran before.
+      description: Whether the node runs its previous configuration again.
       type: bool
     state:
-      description: V(back), V(not_reverted), or V(reassigned) when somebody else changed what the node should run.
+      description: >-
+        V(reverted), V(not_reverted), or V(reassigned) if another user or controller has changed the source of the node.
       type: str
     message:
-      description: The same in words, with cause and remedy.
+      description: The state in words, with cause and remedy.
       type: str
     source:
-      description: What the node should run now.
+      description: The source that is assigned to the node now.
       type: dict
   sample:
-    n1: {changed: true, ok: true, state: back, message: runs again what it ran before, source: null}
+    n1: {changed: true, ok: true, state: reverted, message: runs again what it ran before, source: null}
 summary:
   description: Counts over all nodes.
   returned: always
   type: dict
-  sample: {nodes: 1, back: 1, failed: 0}
+  sample: {nodes: 1, reverted: 1, failed: 0}
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_config_source
-short_description: Assign config sources to nodes, take them away, and wait for the kubelets
+short_description: Assign config sources to nodes, remove them, and wait for the kubelets
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Points nodes at the ConfigMaps their kubelets are to run with (Node.spec.configSource, or an annotation where the kubelet does not follow that),
-    all nodes in one call, and reads back what the API server stored.
-  - Refuses before anything is written when a node does not exist, when its kubelet could not follow, or when the ConfigMap could not be used.
-  - Waits, with one LIST a poll for all nodes or a GET each where they are few of many, until the kubelets run what they were told, and says of every one
-    that does not what stands in its way.
+  - Assigns to nodes the ConfigMaps that their kubelets must run, all nodes in one call, and reads back what the API
+    server stored. The source is written to Node.spec.configSource, or to an annotation if the kubelet does not follow
+    that field.
+  - Refuses to write anything if a node does not exist, if its kubelet could not follow, or if the ConfigMap is not
+    usable.
+  - Waits until the kubelets run their source, and reports for each other node what prevents it. Each poll is one LIST
+    for all nodes, or one GET for each node if they are a small part of the cluster.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.source
@@ -23,7 +25,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: By a dry run of the API server. Nothing is waited for.
+    details: Uses a dry run of the API server, and does not wait.
   diff_mode:
     support: full
   idempotent:
@@ -32,68 +34,74 @@ options:
   state:
     description:
       - V(present) assigns O(source) to O(nodes), or O(sources).
-      - V(absent) takes the config source of O(nodes) away, so that kubelets with native delivery go back to their local config.
-      - V(verified) changes nothing and waits until the nodes run O(source) or O(sources), or what is written down for them when neither is given.
+      - V(absent) removes the config source of O(nodes). Kubelets with native delivery then run their local
+        configuration.
+      - V(verified) changes nothing. It waits until the nodes run O(source) or O(sources), or by default the source that
+        is assigned to them.
     type: str
     choices: [present, absent, verified]
     default: present
   sources:
     description:
-      - A config source for each node, by node name, each with C(namespace), C(name) and C(kubeletConfigKey). Further keys are ignored, so that a row
-        of RV(livenodes.kubelet.kubelet_configmap#module:configmaps) can be given as it is.
+      - A config source by node name, each with C(namespace), C(name) and C(kubeletConfigKey). Further keys are ignored,
+        so a row of RV(livenodes.kubelet.kubelet_configmap#module:configmaps) fits.
     type: dict
   delivery:
     description:
-      - How the config reaches the kubelets. A source in O(sources) may have a C(delivery) of its own.
+      - How the configuration reaches the kubelets. A source in O(sources) may have its own C(delivery).
       - V(native) writes Node.spec.configSource, which kubelets of 1.11 to 1.23 with C(--dynamic-config-dir) follow.
-      - V(checkpoint) writes the annotation C(kubelet-config.livenodes.io/source) and returns RV(configmaps), which the role
-        P(livenodes.kubelet.checkpoint#role) carries to the node. Until then no kubelet does anything.
-      - V(auto) is V(checkpoint) for nodes that have this annotation or C(kubelet-config.livenodes.io/status), V(native) for others whose kubelet
-        reports Node.status.config, and V(checkpoint) for the rest. With O(state=absent) it takes the source away wherever it stands.
+      - V(checkpoint) writes the annotation C(kubelet-config.livenodes.io/source) and returns RV(configmaps). The role
+        P(livenodes.kubelet.checkpoint#role) copies their content to the node; until then the kubelet does not change.
+      - V(auto) is V(checkpoint) for nodes that have this annotation or C(kubelet-config.livenodes.io/status),
+        V(native) for other nodes whose kubelet reports Node.status.config, and V(checkpoint) for the rest. With
+        O(state=absent) it removes the source from both places.
     type: str
     choices: [auto, native, checkpoint]
     default: auto
   check_source:
     description:
-      - Whether to refuse to assign a ConfigMap that does not exist, has no such key or holds no KubeletConfiguration.
+      - Whether to refuse a ConfigMap that does not exist, has no such key or contains no KubeletConfiguration.
     type: bool
     default: true
   wait:
     description:
-      - Whether to wait, after O(state=present) and O(state=absent), until the kubelets have followed. Only those with native delivery follow by
-        themselves.
+      - Whether to wait, after O(state=present) and O(state=absent), until the kubelets have followed. Only kubelets
+        with native delivery do so automatically.
     type: bool
     default: false
   wait_timeout:
     description:
-      - Seconds to wait for all nodes together. A kubelet of 1.20 takes 11 to 30 s to take up a source and to restart.
+      - Seconds to wait for all nodes together. A kubelet of 1.20 takes 11 to 30 s to load a source and to restart.
     type: int
     default: 180
   wait_sleep:
     description:
-      - Seconds between two polls; less in the first seconds, longer where listing the nodes takes long.
+      - Seconds between two polls. It is shorter in the first seconds, and longer if listing the nodes takes long.
     type: int
     default: 2
   pods:
     description:
-      - With O(state=verified), the pods of each node before it was changed, as RV(livenodes.kubelet.kubelet_rollout_gate#module:pods). Nodes that run what
-        they should are then held against them, as M(livenodes.kubelet.node_soak) does with C(seconds=0), which this call saves.
-      - Without it pods are not looked at.
+      - With O(state=verified), the pods of each node before the change, from
+        RV(livenodes.kubelet.kubelet_rollout_gate#module:pods). The module compares the pods of verified nodes with
+        them, as M(livenodes.kubelet.node_soak) with C(seconds=0) would in a second call.
+      - Without this option, pods are not compared.
     type: dict
   allow_pod_loss:
     description:
-      - How many O(pods) each node may lose; V(true) for any number. Pods that restarted, and those that are not Ready again in time, count as lost.
+      - How many O(pods) each node may lose; V(true) for any number. Pods that restarted, and pods that are not Ready
+        again in time, count as lost.
     type: str
     default: '0'
   pods_timeout:
     description:
-      - Seconds in which those of O(pods) that were Ready have to be Ready again, once the nodes run what they should.
+      - Seconds in which O(pods) that were Ready must be Ready again, counted from the verification of the nodes.
     type: int
     default: 120
   lease:
     description:
-      - The Lease of the rollout, as RV(livenodes.kubelet.kubelet_rollout_lease#module:lease) is. It is renewed while O(pods) are waited for; the module
-        fails when the rollout has lost it. Without it, nothing is renewed.
+      - The Lease of the rollout, from RV(livenodes.kubelet.kubelet_rollout_lease#module:lease).
+      - The module renews it while it waits for O(pods), and fails when the rollout has lost it. No Lease is renewed by
+        default.
     type: dict
 seealso:
   - module: livenodes.kubelet.kubelet_configmap
@@ -110,7 +118,7 @@ EXAMPLES = r"""
   delegate_to: localhost
   run_once: true
 
-- name: Assign to each node its own
+- name: Assign a different ConfigMap to each node
   livenodes.kubelet.node_config_source:
     sources:
       n1: {namespace: kube-system, name: livenodes-kubelet-5m7f2b6t4c, kubeletConfigKey: kubelet}
@@ -118,7 +126,7 @@ EXAMPLES = r"""
   delegate_to: localhost
   run_once: true
 
-- name: Back to the local config
+- name: Return to the local configuration
   livenodes.kubelet.node_config_source:
     nodes: [n1, n2]
     state: absent
@@ -131,28 +139,32 @@ RETURN = r"""
 nodes:
   description:
     - One row for each node, by name, on failure as well.
-    - C(changed), C(delivery), C(source) (what the node should run now) and C(previous) (what it ran, and can go back to) after an assignment. After a wait also
-      C(ok), C(state), C(message), C(differences) and the parts of the status that M(livenodes.kubelet.node_config_info) returns.
+    - After an assignment it contains C(changed), C(delivery), C(source) (what the node should run now) and C(previous)
+      (what it ran before).
+    - After a wait it also contains C(ok), C(state), C(message), C(differences) and the parts of the status that
+      M(livenodes.kubelet.node_config_info) returns.
   returned: always
   type: dict
   contains:
     state:
       description: >-
-        V(assigned), V(reset), V(unchanged) or V(unknown) without a wait; V(active), V(local), V(pending), V(fell_back), V(sync_error), V(reassigned),
-        V(not_listening), V(not_ready), V(differs), V(silent) or V(not_restarting) after one; with O(pods) also V(pods_lost) and V(pods_unready).
+        Without a wait, V(assigned), V(reset), V(unchanged) or V(unknown). After a wait, V(active), V(local),
+        V(pending), V(fell_back), V(sync_error), V(reassigned), V(not_listening), V(not_ready), V(differs), V(silent) or
+        V(not_restarting); with O(pods) also V(pods_lost) and V(pods_unready).
       type: str
     message:
-      description: The same in words, with cause and remedy.
+      description: The state in words, with cause and remedy.
       type: str
     ok:
-      description: Whether the node is where it should be.
+      description: Whether the node runs what it should.
       type: bool
     differences:
-      description: Fields whose live value is not the one in the source, with the flags that can override them.
+      description: Fields whose live value differs from the source, with the flags that can override them.
       type: list
       elements: dict
     pods:
-      description: With O(pods), those that are C(lost), C(restarted) and C(unready), each with C(namespace), C(name) and C(reason).
+      description: >-
+        With O(pods), the C(lost), C(restarted) and C(unready) pods, each with C(namespace), C(name) and C(reason).
       type: dict
   sample:
     n1:
@@ -162,7 +174,7 @@ nodes:
       previous: null
       source: {namespace: kube-system, name: livenodes-kubelet-5m7f2b6t4c, kubeletConfigKey: kubelet}
 configmaps:
-  description: The data of the ConfigMaps that nodes with delivery V(checkpoint) are to have, by C(namespace/name).
+  description: The data of the ConfigMaps for nodes with delivery V(checkpoint), by C(namespace/name).
   returned: with O(state=present)
   type: dict
 summary:

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_drain
-short_description: Drain many nodes at once, and undo only what was ours
+short_description: Drain many nodes at once, and undo only this collection's cordons
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Cordons nodes and evicts their pods through the Eviction API, all nodes and pods side by side, so that disruption budgets are kept; waits until the
-    pods are gone.
-  - Marks its cordons with the annotation C(kubelet-config.livenodes.io/cordoned), which names the holder of O(lease), and undoes those alone.
-  - Follows the rules of C(kubectl drain --ignore-daemonsets). Static pods and pods of a DaemonSet stay; finished pods are evicted, whatever they are;
-    pods without a controller, and pods with an emptyDir volume, are refused before anything is cordoned or evicted, unless that is asked for.
+  - Cordons nodes and evicts their pods through the Eviction API, which respects disruption budgets. Works on all nodes
+    and pods concurrently, and waits until the pods are gone.
+  - Marks its cordons with the annotation C(kubelet-config.livenodes.io/cordoned), which names the holder of O(lease),
+    and undoes only these.
+  - Follows the rules of C(kubectl drain --ignore-daemonsets). Static pods and pods of a DaemonSet stay. Finished pods
+    are evicted.
+  - If a pod has no controller or has an emptyDir volume, the module fails before it cordons or evicts anything, unless
+    O(force) or O(delete_emptydir_data) allows the eviction.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.lease
@@ -24,8 +27,8 @@ attributes:
   check_mode:
     support: full
     details: >-
-      By a dry run of the API server, which asks the disruption budgets for each pod alone. Nothing is waited for; what would be is a warning. O(lease) is
-      not renewed.
+      Uses a dry run of the API server, which checks the disruption budgets for each pod separately. The module does not
+      wait; pods for which it would have to wait are reported as a warning. O(lease) is not renewed.
   diff_mode:
     support: full
   idempotent:
@@ -33,37 +36,37 @@ attributes:
 options:
   state:
     description:
-      - V(drained) cordons O(nodes) and evicts their pods. A node that somebody else has cordoned is drained, and not marked as ours.
-      - V(restored) uncordons those of O(nodes) that have our mark, whichever run set it. Where somebody has uncordoned the node meanwhile only the mark is
-        taken away. Nodes without the mark are left as they are.
+      - V(drained) cordons O(nodes) and evicts their pods. A node that is already cordoned is drained, but not marked.
+      - V(restored) uncordons those O(nodes) that have the mark, whichever run set it. If the node has been uncordoned
+        since, only the mark is removed. Nodes without the mark are not changed.
     type: str
     choices: [drained, restored]
     default: drained
   nodes:
     description:
-      - Names of the nodes. Every one of them has to exist.
+      - Names of the nodes. All of them must exist.
     type: list
     elements: str
     required: true
   timeout:
     description:
-      - Seconds in which all pods of all nodes have to be gone. Until then the eviction of a pod that its disruption budget does not let go is asked for
-        again and again, while others go on.
-      - What is left then is named, with its budget; the nodes stay cordoned.
+      - Seconds in which all pods of all nodes must be gone. Until then, an eviction that a disruption budget blocks is
+        repeated while others proceed.
+      - Pods that remain after that are reported with their budget. The nodes stay cordoned.
     type: int
     default: 300
   grace_period:
     description:
-      - Seconds that each pod has to end; by default its own C(terminationGracePeriodSeconds).
+      - Seconds that each pod has to terminate. The default is its own C(terminationGracePeriodSeconds).
     type: int
   delete_emptydir_data:
     description:
-      - Whether pods with an emptyDir volume may be evicted, whose data is lost then.
+      - Whether pods with an emptyDir volume may be evicted. The data in the volume is lost.
     type: bool
     default: false
   force:
     description:
-      - Whether pods without a controller may be evicted, which nobody makes again.
+      - Whether pods without a controller may be evicted. Nothing creates them again.
     type: bool
     default: false
 seealso:
@@ -78,7 +81,7 @@ EXAMPLES = r"""
   delegate_to: localhost
   run_once: true
 
-- name: Let pods on them again, unless somebody else had cordoned them
+- name: Uncordon them, unless they were cordoned before the drain
   livenodes.kubelet.node_drain:
     state: restored
     nodes: [n1, n2]
@@ -93,31 +96,35 @@ nodes:
   type: dict
   contains:
     changed:
-      description: Whether the node was cordoned or uncordoned, or a pod of it evicted.
+      description: Whether the node was cordoned or uncordoned, or a pod was evicted from it.
       type: bool
     cordoned:
-      description: Whether the node is cordoned now, by whomever.
+      description: Whether the node is cordoned now, whatever the cause.
       type: bool
     evicted:
-      description: The pods that were evicted, each with C(namespace) and C(name).
+      description: The evicted pods, each with C(namespace) and C(name).
       type: list
       elements: dict
     skipped:
-      description: The pods that a drain leaves where they are, each with C(namespace), C(name) and C(reason).
+      description: The pods that a drain does not evict, each with C(namespace), C(name) and C(reason).
       type: list
       elements: dict
     message:
-      description: What was done, or what stands in the way and what helps.
+      description: What was done, or what blocks it and the remedy.
       type: str
   sample:
     n1:
       changed: true
       cordoned: true
       evicted: [{namespace: default, name: web-7d9c6b5f4-x2x8q}]
-      skipped: [{namespace: kube-system, name: kube-proxy-kx7lm, reason: "of DaemonSet/kube-proxy, which would make it again here"}]
+      skipped:
+        - namespace: kube-system
+          name: kube-proxy-kx7lm
+          reason: "of DaemonSet/kube-proxy, which would make it again here"
       message: 1 pods evicted
 pods:
-  description: The pods that the nodes have afterwards, by node and uid, in the shape that M(livenodes.kubelet.node_soak) takes.
+  description: >-
+    The pods of the nodes after the drain, by node and uid, in the form that M(livenodes.kubelet.node_soak) accepts.
   returned: with O(state=drained), on success
   type: dict
 summary:

@@ -6,18 +6,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_soak
-short_description: Stay with nodes that were changed, prove them again, and find pods that the change cost
+short_description: Watch changed nodes for some time, verify them again, and find lost pods
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Watches nodes for some time after they were verified, with one LIST a poll for all of them or a GET each where they are few of many, and proves them at
-    the end once more. The kubelet's process is the one that the soak began with, its healthz answers three times in a row, the live configuration is what
-    is written down for the node, and the Node is Ready with a heartbeat since the soak began.
-  - Holds the pods of the nodes against a snapshot from before the change. A pod that is gone or failed, or of which a container restarted, fails its node.
-    Pods that have finished and pods of Jobs are no loss; a static pod is the same while its containers are. A pod that was not Ready before cannot be
-    restarted by the change.
-  - Ends when every pod that was Ready before is Ready again, or O(pods_timeout) is over. A node that has failed is not waited for.
-  - An API server that is away for a while fails no node.
+  - Watches nodes for some time after their verification, and verifies them again at the end. Each poll is one LIST for
+    all nodes, or one GET for each node if they are a small part of the cluster.
+  - A node passes when its kubelet's process has not changed during the soak, its healthz answers three times in a row,
+    and the live configuration is the one assigned to the node. The Node must also be Ready with a heartbeat since the
+    start of the soak.
+  - Compares the pods of the nodes with a snapshot from before the change. A pod that is gone or failed, or of which a
+    container restarted, fails its node. Finished pods and pods of Jobs do not count as lost. A static pod is the same
+    pod as long as its containers are the same. Restarts of a pod that was not Ready before the change are ignored.
+  - Ends when every pod that was Ready before is Ready again, or after O(pods_timeout). It does not wait for failed
+    nodes.
+  - A temporary outage of the API server fails no node.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.source
@@ -28,38 +31,39 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: This module changes no node; it renews O(lease), but not in check mode.
+    details: This module changes no node. It renews O(lease), but not in check mode.
 options:
   sources:
     description:
-      - A config source for each node, by node name, as for M(livenodes.kubelet.node_config_source). Without it and O(source), what is written down for a
-        node now is what it has to run.
+      - A config source by node name, as for M(livenodes.kubelet.node_config_source). Without this option and
+        O(source), the source that is assigned to each node is used.
     type: dict
   delivery:
     description:
-      - How the config reached the kubelets, as for M(livenodes.kubelet.node_config_source).
+      - How the configuration reached the kubelets, as for M(livenodes.kubelet.node_config_source).
     type: str
     choices: [auto, native, checkpoint]
     default: auto
   seconds:
     description:
-      - How long to stay with the nodes. With V(0) the nodes count as just verified. The module then asks healthz once, looks at the pods, and ends as
-        soon as those are Ready.
+      - Duration of the soak. With V(0), the nodes count as just verified. The module then checks healthz once, compares
+        the pods, and ends as soon as they are Ready.
     type: int
     default: 60
   pods:
     description:
-      - The pods of each node before it was changed (after it was drained, if it was), as RV(livenodes.kubelet.kubelet_rollout_gate#module:pods). Without
-        it pods are not looked at.
+      - The pods of each node before the change (after the drain, if there was one), from
+        RV(livenodes.kubelet.kubelet_rollout_gate#module:pods). Without this option, pods are not compared.
     type: dict
   allow_pod_loss:
     description:
-      - How many pods each node may lose; V(true) for any number. Pods that restarted, and those that are not Ready again in time, count as lost.
+      - How many pods each node may lose; V(true) for any number. Pods that restarted, and pods that are not Ready again
+        in time, count as lost.
     type: str
     default: '0'
   pods_timeout:
     description:
-      - Seconds from the beginning in which the pods that were Ready before have to be Ready again.
+      - Seconds from the start in which pods that were Ready before must be Ready again.
     type: int
     default: 120
 seealso:
@@ -68,7 +72,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Five minutes with a batch that was just verified
+- name: Watch a verified batch for five minutes
   livenodes.kubelet.node_soak:
     nodes: [n1, n2]
     seconds: 300
@@ -80,27 +84,28 @@ EXAMPLES = r"""
 RETURN = r"""
 nodes:
   description:
-    - One row for each node, by name, on failure as well, with the parts of the status that M(livenodes.kubelet.node_config_info) returns.
+    - One row for each node, by name, on failure as well. It also contains the parts of the status that
+      M(livenodes.kubelet.node_config_info) returns.
   returned: always
   type: dict
   contains:
     ok:
-      description: Whether the node is as it was verified, and lost no more pods than allowed.
+      description: Whether the node is still as verified and has lost no more pods than allowed.
       type: bool
     state:
       description: >-
-        V(active) or V(local) when it is; V(restarted), V(pods_lost), V(pods_unready), V(pending) when the API server stayed away, or the states of
-        M(livenodes.kubelet.node_config_source).
+        V(active) or V(local) if it passed; V(restarted), V(pods_lost), V(pods_unready), V(pending) if the API server
+        stayed unreachable, or the states of M(livenodes.kubelet.node_config_source).
       type: str
     message:
-      description: The same in words, with cause and remedy.
+      description: The state in words, with cause and remedy.
       type: str
     differences:
-      description: Fields whose live value is not the one in the source, with the flags that can override them.
+      description: Fields whose live value differs from the source, with the flags that can override them.
       type: list
       elements: dict
     pods:
-      description: C(lost), C(restarted) and C(unready) pods, each with C(namespace), C(name) and C(reason).
+      description: The C(lost), C(restarted) and C(unready) pods, each with C(namespace), C(name) and C(reason).
       type: dict
   sample:
     n1:

@@ -180,7 +180,7 @@ def test_cache(listing: Listing, api: Server, tmp_path: Path) -> None:
     [
         (
             {"label_selector": "a=b", "colour": 1},
-            "unknown options colour, label_selector: `ansible-doc -t inventory livenodes.kubelet.nodes` has those there are",
+            "unknown options colour, label_selector: `ansible-doc -t inventory livenodes.kubelet.nodes` lists all options",
         ),
         ({"validate_certs": "maybe"}, "The value 'maybe' is not a valid boolean"),
         (
