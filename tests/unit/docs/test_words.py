@@ -76,3 +76,15 @@ def test_the_table_is_read() -> None:
     found = words()
     assert {"roll back, revert", "in sync", "must, will, should"} <= {word.right for word in found}
     assert len({word.left for word in found}) == len(found)
+
+
+def test_the_readme_is_short() -> None:
+    """At most 900 words; more belongs into the guides."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
+def test_the_readme_links_to_every_guide() -> None:
+    """And to no file that does not exist."""
+    links = set(re.findall(r"\]\(((?!https?:)[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/docsite/rst").glob("*.rst")} <= links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
