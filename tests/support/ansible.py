@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Running playbooks and modules of this checkout as a user does, in a process of their own."""
+"""Run playbooks and modules of this checkout as a user does, in separate processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def inventory(
     environment: t.Mapping[str, str], source: Path, *arguments: str, program: str = "ansible-inventory"
 ) -> subprocess.CompletedProcess[str]:
-    """What `ansible-inventory --list`, or another program with other arguments, says of one inventory source."""
+    """Return the output of `ansible-inventory --list` (or another command) for one inventory source."""
     command = [str(Path(sys.executable).with_name(program)), "-i", str(source), *(arguments or ["--list"])]
     return subprocess.run(
         command,
@@ -37,13 +37,13 @@ def inventory(
 
 @dataclasses.dataclass
 class Run:
-    """What a finished ansible command left behind."""
+    """The result of a finished ansible command."""
 
     code: int
     output: str
 
     def recap(self, host: str) -> dict[str, int]:
-        """The counts of one host in the PLAY RECAP; a host for which there was nothing to do is not in it."""
+        """Return the counts of one host in the PLAY RECAP, which lacks hosts without tasks."""
         recap = self.output.rpartition("PLAY RECAP")[2]
         line = next(
             (line for line in recap.splitlines() if line.startswith(host + " ") and "ok=" in line),
@@ -53,7 +53,7 @@ class Run:
 
 
 class Ansible:
-    """Ansible commands with this checkout as the collection and a kubeconfig as the cluster."""
+    """Runs Ansible commands with this checkout as the collection and the cluster of a kubeconfig."""
 
     def __init__(self, home: Path, kubeconfig: Path, inventory: Path) -> None:
         place = home / "collections/ansible_collections/livenodes"
@@ -63,7 +63,7 @@ class Ansible:
         self.inventory = home / "inventory"
         self.inventory.mkdir()
         shutil.copy(inventory, self.inventory / "lab.yml")
-        # What is tested of soaking and budgets is asked for by name; elsewhere it would only take time.
+        # Tests of soaks and budgets set these variables; in all other tests they would only take time.
         quick = {"kubelet_config_soak_seconds": 0, "kubelet_config_max_unavailable": "100%", "kubelet_config_serial": 1}
         (self.inventory / "quick.yml").write_text(json.dumps({"all": {"vars": quick}}))
         self.environment = {
@@ -79,11 +79,11 @@ class Ansible:
         }
 
     def variables(self, **groups: dict[str, t.Any]) -> None:
-        """Write group_vars, in the place of those written before."""
+        """Write group_vars and replace those written before."""
         self._write("group_vars", groups)
 
     def host_variables(self, **hosts: dict[str, t.Any]) -> None:
-        """Write host_vars, in the place of those written before."""
+        """Write host_vars and replace those written before."""
         self._write("host_vars", hosts)
 
     def _write(self, kind: str, variables: dict[str, dict[str, t.Any]]) -> None:
@@ -94,9 +94,7 @@ class Ansible:
             (folder / f"{name}.yml").write_text(json.dumps(values))
 
     def start(self, name: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start a playbook of the collection (its short name) or a file, without waiting, as the leader of a process
-        group of its own.
-        """
+        """Start a playbook of the collection (by short name) or a file in its own process group; do not wait for it."""
         playbook = name if name.endswith(".yml") else f"livenodes.kubelet.{name}"
         command = [
             str(Path(sys.executable).with_name("ansible-playbook")),
@@ -117,7 +115,7 @@ class Ansible:
         )
 
     def playbook(self, name: str, *arguments: str, **environment: str) -> Run:
-        """Run a playbook to its end (10 minutes at most)."""
+        """Run a playbook to its end, for 10 minutes at most."""
         with self.start(name, *arguments, **environment) as process:
             try:
                 output, _nothing = process.communicate(timeout=600)
@@ -153,5 +151,5 @@ class Ansible:
             result = json.loads(text[start : text.rindex("}") + 1])
         except ValueError as error:
             raise AssertionError(f"no result in:\n{text}\n{done.stderr}") from error
-        # The callback shows these before the result.
+        # The callback prints these before the result.
         return {**result, "failed": done.returncode != 0, "diff": text[:start].rpartition("\n")[0]}

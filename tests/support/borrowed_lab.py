@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab for some tests: one that runs is used and left as it was, else one is made and taken down."""
+"""A lab for some tests: a running lab is used and not changed; otherwise one is started and removed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.lab.lab import Lab
 
 @contextlib.contextmanager
 def borrowed(nodes: int, dynamic: bool) -> t.Iterator[Lab]:
-    """A lab of at least so many nodes whose kubelets know dynamic configuration or not. Skips where none can be."""
+    """Yield a lab of at least `nodes` nodes, with or without dynamic configuration; skip the tests if impossible."""
     try:
         before: bool | None = Lab.attach().state.data.get("dynamic")
     except LabError:

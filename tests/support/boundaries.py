@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Standing between two steps of a play: something is done to its nodes there, or the controller is killed."""
+"""Stop a play between two steps: to do something to its nodes, or to kill the controller."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from pathlib import Path
 from tests.support.ansible import Ansible, Run
 
 PLUGINS = Path(__file__).with_name("callback")
-# What is no step of a node: roles that are included, and arguments that are checked on the controller.
+# Not steps of a node: included roles, and argument checks on the controller.
 NO_STEPS = ("include_role", "Validating arguments against arg spec")
 
 
 def steps(
     ansible: Ansible, playbook: Path, before: t.Callable[[int, str], bool], *arguments: str, **environment: str
 ) -> Run:
-    """Run a playbook; before each of its steps, counted from 1, call `before` with its name, and kill the controller
-    when that returns False.
+    """Run a playbook; before each step call `before` with its number (from 1) and name. Kill the controller on False.
 
-    Returns what was left behind: the exit code of a controller that was killed is -9.
+    Returns the finished run; the exit code of a killed controller is -9.
     """
     path = ansible.home / "boundaries"
     path.unlink(missing_ok=True)
@@ -42,8 +41,8 @@ def steps(
             ANSIBLE_CALLBACK_PLUGINS=str(PLUGINS),
             ANSIBLE_CALLBACKS_ENABLED="boundaries",
         )
-        said: list[str] = []
-        reader = threading.Thread(target=lambda: said.append(process.stdout.read() if process.stdout else ""))
+        output: list[str] = []
+        reader = threading.Thread(target=lambda: output.append(process.stdout.read() if process.stdout else ""))
         reader.start()
         try:
             _serve(server, process, before)
@@ -51,7 +50,7 @@ def steps(
         finally:
             _kill(process)
             reader.join(timeout=30)
-    return Run(process.returncode, "".join(said))
+    return Run(process.returncode, "".join(output))
 
 
 def _serve(server: socket.socket, process: subprocess.Popen[str], before: t.Callable[[int, str], bool]) -> None:
@@ -63,7 +62,7 @@ def _serve(server: socket.socket, process: subprocess.Popen[str], before: t.Call
     with connection, connection.makefile("rw", encoding="utf-8") as stream:
         for line in stream:
             name = line.strip().rpartition(" : ")[2]
-            # A flush of handlers is announced for each node.
+            # Ansible announces a flush of handlers once per node.
             if not name.startswith(NO_STEPS) and name != last:
                 count, last = count + 1, name
                 if not before(count, name):
@@ -74,7 +73,7 @@ def _serve(server: socket.socket, process: subprocess.Popen[str], before: t.Call
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """End the controller and its workers at once, as when its machine loses power."""
+    """Kill the controller and its workers, as a power failure of its machine would."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Debian's Chromium, without a window and with a profile of its own."""
+"""Debian's Chromium, headless and with its own profile."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUIET = [
 
 @contextlib.contextmanager
 def chromium(width: int = 1360, height: int = 900) -> t.Iterator[webdriver.Chrome]:
-    """Give a browser that keeps what its console and its network said, and end it."""
+    """Yield a browser that keeps the log of its console and its network; end it afterwards."""
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
         options = webdriver.ChromeOptions()
         options.binary_location = str(CHROMIUM)
@@ -45,7 +45,7 @@ def chromium(width: int = 1360, height: int = 900) -> t.Iterator[webdriver.Chrom
 
 
 def prefer(driver: webdriver.Chrome, scheme: str) -> None:
-    """Let the system's colours be light or dark."""
+    """Set the system's colour scheme, light or dark."""
     driver.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A session that expects the requests it is told to expect, in their order, and gives the answers it was given."""
+"""A session that expects given requests in a given order and returns given answers."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ class Call:
 
 
 class Calls:
-    """`with Calls(Call(...), ...) as session:` - fails on any other request, and at the end on requests that did not
-    come.
+    """`with Calls(Call(...), ...) as session:` - fails on any other request, and at the end on missing ones.
 
-    One request at a time, so that the order is certain.
+    It serves one request at a time, so that the order is certain.
     """
 
     host = "https://api.example:6443"
@@ -58,7 +57,7 @@ class Calls:
         content_type: str = "application/json",
         budget: float | None = None,
     ) -> t.Any:
-        """Take the next expected request for this one."""
+        """Compare a request with the next expected one and return its answer."""
         assert self._expected, f"one request too many: {method} {path} {query} {body}"
         call = self._expected.pop(0)
         assert (method, path, list(query), body, content_type) == (

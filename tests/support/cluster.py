@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A session onto a few objects in memory that change as time goes by, and the clock that moves the time."""
+"""A session on a few objects in memory that change over time, and the clock that controls the time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import typing as t
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from tests.support.calls import CONFIGMAPS, NODES
 
-# The clock begins with the year 2026.
+# The clock starts with the year 2026.
 EPOCH = 1_767_225_600.0 - 1000.0
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
 class Clock:
-    """Stands in for the module `time`: nobody really sleeps. `ticks` are run once each, when their second has come."""
+    """Replaces the module `time`: `sleep` returns at once. Each of `ticks` runs once, when its second is reached."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -26,19 +26,19 @@ class Clock:
         self._ticks: list[tuple[float, t.Callable[[], None]]] = []
 
     def at(self, second: float, tick: t.Callable[[], None]) -> None:
-        """Do something `second` seconds after the start."""
+        """Call `tick` `second` seconds after the start."""
         self._ticks.append((1000.0 + second, tick))
 
     def monotonic(self) -> float:
-        """Seconds since some moment."""
+        """Return the seconds since some moment."""
         return self.now
 
     def time(self) -> float:
-        """Seconds since 1970."""
+        """Return the seconds since 1970."""
         return self.now + EPOCH
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         assert seconds >= 0
         self.slept.append(seconds)
         self.now += seconds
@@ -48,10 +48,9 @@ class Clock:
 
 
 class Cluster:
-    """Nodes, ConfigMaps, live configurations and heartbeats by name, and pods. An ApiError in the place of an answer is
-    raised.
+    """Nodes, ConfigMaps, live configurations and heartbeats by name, and pods.
 
-    `lease` is the answer to the renewal of any Lease.
+    An ApiError in place of an answer is raised. `lease` is the answer to the renewal of any Lease.
     """
 
     host = "https://api.example:6443"
@@ -74,7 +73,7 @@ class Cluster:
         self.requests: list[tuple[str, str]] = []
 
     def count(self, method: str, path: str) -> int:
-        """How many requests there were of a method to exactly this path."""
+        """Return the number of requests of a method to exactly this path."""
         return self.requests.count((method, path))
 
     def request(
@@ -86,10 +85,10 @@ class Cluster:
         content_type: str = "application/json",
         budget: float | None = None,
     ) -> t.Any:
-        """Answer as the API server would."""
+        """Answer like the API server."""
         self.requests.append((method, path))
         if self.outage is not None:
-            raise self.outage  # pylint: disable=raising-bad-type  # None was ruled out
+            raise self.outage  # pylint: disable=raising-bad-type  # not None here
         answer = self._answer(method, path, dict(query), body)
         if isinstance(answer, ApiError):
             raise answer
@@ -126,16 +125,16 @@ class Cluster:
             }
         if (method, path) == ("POST", REVIEWS):
             return self.review
-        raise AssertionError(f"{method} {path} has no place in this cluster")
+        raise AssertionError(f"{method} {path} is not served by this cluster")
 
 
 def _merged(old: dict[str, t.Any], new: dict[str, t.Any]) -> dict[str, t.Any]:
-    """A merge patch: null removes."""
+    """Apply a merge patch: null removes."""
     return {key: value for key, value in {**old, **new}.items() if value is not None}
 
 
 def _selected(pod: dict[str, t.Any], path: str, query: dict[str, t.Any]) -> bool:
-    """Whether a LIST of pods, of one node or of the control plane, has this one."""
+    """Return whether a LIST of pods, of one node or of the control plane, includes this one."""
     meta = pod["metadata"]
     only = query.get("fieldSelector", "").partition("=")[2]
     if "labelSelector" in query:

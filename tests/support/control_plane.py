@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab node that looks like one of kubeadm's control plane. The real etcd and API server of the lab stay where they
-are, on this machine.
+"""A lab node that looks like a control-plane node of kubeadm. The lab's real etcd and API server still run outside the
+nodes, on this machine.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ NAMESPACE = "kube-system"
 
 
 class ControlPlaneNode:
-    """`with ControlPlaneNode(lab, "n7") as plane:` - an ordinary worker again afterwards.
+    """`with ControlPlaneNode(lab, "n7") as plane:` - afterwards the node is an ordinary worker again.
 
-    Meanwhile the Node has kubeadm's two role labels, is in the inventory's group `control_plane` and in no other, and
-    its kubelet runs static pods that are named and labelled as kubeadm's `kube-apiserver-<node>` and `etcd-<node>`.
-    They only sleep: whether they are Ready is what the test says. The lab's API server and etcd run outside the nodes
-    and do not depend on them.
+    Inside the block the Node has kubeadm's two role labels and is in no group of the inventory but `control_plane`. Its
+    kubelet runs static pods with the names and labels of kubeadm's `kube-apiserver-<node>` and `etcd-<node>`. They only
+    sleep, and the test sets their readiness. The lab's real API server and etcd do not depend on them.
     """
 
     def __init__(self, lab: Lab, node: str) -> None:
@@ -52,7 +51,7 @@ class ControlPlaneNode:
         self.close()
 
     def close(self) -> None:
-        """Make it a worker again."""
+        """Make the node a worker again."""
         try:
             self._pods.close()
         finally:
@@ -60,9 +59,7 @@ class ControlPlaneNode:
             self._label(None)
 
     def set_ready(self, ready: bool, *components: str, wait: bool = True) -> None:
-        """Switch the readiness of the static pods (of all, or of `kube-apiserver` or `etcd`) and wait until the API
-        server shows it.
-        """
+        """Set the readiness of the static pods (all, or those named) and wait until the API server shows it."""
         for component in components or COMPONENTS:
             name = self.names[component]
             self._pods.set_ready(name, self.node, ready)
@@ -72,7 +69,7 @@ class ControlPlaneNode:
                 self._pods.wait_unready(name)
 
     def see(self) -> dict[str, Seen | None]:
-        """The static pods as they are now, by component."""
+        """Return the current static pods by component."""
         return {component: self._pods.see(name) for component, name in self.names.items()}
 
     def _label(self, value: t.Literal[""] | None) -> None:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A disk in memory that forgets, as a real one may, whatever was not made durable; and that can fail at any call.
+"""A disk in memory that can lose, like a real one, everything that is not durable, and that can fail at any call.
 
-Content of a file is durable after `sync`, names in a folder after `sync_folder`. At a power cut each other change is
-there or not, independent of the rest and of their order: more than any file system does to us.
+A file's content is durable after `sync`, the names in a folder after `sync_folder`. At a power cut every other change
+survives or not, independently of all others and of their order: no real file system is that bad.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOKENS = itertools.count()
 
 
 class PowerCut(BaseException):
-    """The machine is off: no handler runs."""
+    """The machine is off; a BaseException, so that no handler runs."""
 
 
 class File:
@@ -48,8 +48,9 @@ Node = File | Link | Folder
 
 
 class Disk(OS):
-    """`calls` lists the disk-changing calls made. `cut_after` calls the power is cut. `failure(index, name)` gives the
-    errno to fail a call with, or 0.
+    """`calls` lists the disk-changing calls. The power is cut after `cut_after` calls.
+
+    `failure(index, name)` returns the errno with which a call must fail, or 0.
     """
 
     def __init__(self, root: Folder | None = None) -> None:
@@ -80,7 +81,7 @@ class Disk(OS):
         except OSError:
             file.live += half
             raise
-        # Short writes are legal, and a caller that forgets them leaves half a file.
+        # Short writes are legal; a caller that ignores them leaves half a file.
         done = half if len(data) > 64 else data
         file.live += done
         return len(done)
@@ -158,7 +159,7 @@ class Disk(OS):
     # For tests
 
     def look(self, path: str) -> bytes:
-        """What a program finds at a path, links followed. Raises FileNotFoundError."""
+        """Return what a program reads at a path, following links. Raises FileNotFoundError."""
         done = "/"
         for part in path.strip("/").split("/"):
             node = self._node(os.path.join(done, part))
@@ -166,7 +167,7 @@ class Disk(OS):
         return self.load(done)
 
     def tree(self, path: str = "/") -> dict[str, str]:
-        """Every path with what is there, for comparing."""
+        """Return every path with its content, for comparisons."""
         found: dict[str, str] = {}
         for name, node in sorted(self._folder(path).live.items()):
             inner = os.path.join(path, name)
@@ -182,21 +183,19 @@ class Disk(OS):
         return found
 
     def copy(self) -> Disk:
-        """The same disk with nothing lost, all of it durable."""
+        """Return the same disk with everything durable."""
         return Disk(_settled(self.root, lambda _node, options: options[-1]))
 
     def after_power_cut(self, seed: int = 0) -> t.Iterator[Disk]:
-        """Every disk that may be found after the power was cut now; where there are very many, the extremes and a
-        random choice of the rest.
-        """
+        """Yield every disk that a power cut may leave now; if there are very many, the extremes and a random choice."""
         counts: list[int] = []
 
         def count(_node: object, options: list[t.Any]) -> t.Any:
             counts.append(len(options))
             return options[-1]
 
-        # A choice made for a folder's entry decides whether what is below it is there at all: so the points are counted
-        # on the fullest disk, and a choice beyond the end of the list takes what is live.
+        # The choice for a folder's entry decides whether the files below it exist. The points are therefore counted on
+        # the fullest disk, and a choice beyond the end of the list selects the live state.
         _settled(self.root, count)
         total = 1
         for number in counts:
@@ -251,7 +250,7 @@ class Disk(OS):
 
 
 def _settled(node: t.Any, choose: t.Callable[[t.Any, list[t.Any]], t.Any]) -> t.Any:
-    """Return a durable copy of a node in which every change that is not durable was put to the choice."""
+    """Return a durable copy of a node; `choose` decides about every change that is not durable."""
     if isinstance(node, Link):
         return Link(node.target)
     if isinstance(node, File):

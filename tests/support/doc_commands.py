@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands that the documentation tells a user to type, and why a few of them are not tried on the lab."""
+"""The commands that the documentation shows, and the reasons why a few of them are not run on the lab."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 SHELLS = {"shell", "bash", "sh", "console"}
-# A comment behind a command, for the reader.
+# A comment after a command.
 COMMENT = re.compile(r"\s{2,}# .*$")
 
 NOT_TRIED = {
@@ -20,23 +20,26 @@ NOT_TRIED = {
     "make test": "runs every gate, this one among them",
     "pip install ansible-core -r meta/ee-requirements.txt": "how every environment of the gates is made, in noxfile.py",
     "ansible-galaxy collection build": "the gate galaxy",
-    "ansible-galaxy collection install livenodes-kubelet-1.0.0.tar.gz": "the gate galaxy lets Galaxy's importer take the artifact",
-    "ansible-playbook playbooks/awx/configure.yml -e @settings.yml": "there is no AWX here; the gate awx holds it against awx.awx's own options",
+    "ansible-galaxy collection install livenodes-kubelet-1.0.0.tar.gz": "the gate galaxy runs Galaxy's importer on it",
+    "ansible-playbook playbooks/awx/configure.yml -e @settings.yml": "the gate awx compares it with awx.awx's options",
     "export CONTROLLER_HOST=https://awx.example.org CONTROLLER_OAUTH_TOKEN=...": "there is no AWX here",
     "export ANSIBLE_CALLBACKS_ENABLED=livenodes.kubelet.rollout": "tests/unit/plugins/callback plays rollouts with it",
-    "export LIVENODES_KUBELET_REPORT_HTML=report.html LIVENODES_KUBELET_REPORT_JSON=report.json": "tests/unit/plugins/callback plays rollouts with them",
+    "export LIVENODES_KUBELET_REPORT_HTML=report.html LIVENODES_KUBELET_REPORT_JSON=report.json": (
+        "tests/unit/plugins/callback runs rollouts with them"
+    ),
 }
-"""Command -> what shows instead that it works, or why nothing can."""
+"""Command -> the test that covers it instead, or the reason why there is none."""
 
 
 def documents() -> list[Path]:
-    """README and guides."""
+    """Return the paths of the README and of the guides."""
     return [ROOT / "README.md", *sorted((ROOT / "docs/docsite/rst").glob("*.rst"))]
 
 
 def commands() -> dict[str, str]:
-    """Every command of the documentation, in the order of the pages, with the name of the first page that has it. `# `
-    marks what root types on a node.
+    """Return every command of the documentation, in page order, with the name of the first page that shows it.
+
+    Commands for root on a node begin with `# `.
     """
     found: dict[str, str] = {}
     for document in documents():
@@ -47,7 +50,7 @@ def commands() -> dict[str, str]:
 
 
 def blocks(document: Path) -> t.Iterator[tuple[str, list[str]]]:
-    """The code blocks of a document that a shell is to read: the language, and the lines."""
+    """Yield the shell code blocks of a document: the language and the lines."""
     text = document.read_text(encoding="utf-8")
     if document.suffix == ".md":
         for kind, body in re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
@@ -60,7 +63,7 @@ def blocks(document: Path) -> t.Iterator[tuple[str, list[str]]]:
 
 
 def lines(kind: str, block: list[str]) -> t.Iterator[str]:
-    """The commands of a block, each in one line, without what is said about it. In a console block the rest is output."""
+    """Yield the commands of a block, each on one line, without comments. Other lines of a console block are output."""
     text = re.sub(r" *\\\n\s*", " ", "\n".join(line.strip() for line in block))
     for line in text.splitlines():
         if kind == "console" and not line.startswith(("$ ", "# ")):
@@ -71,5 +74,5 @@ def lines(kind: str, block: list[str]) -> t.Iterator[str]:
 
 
 def alike(command: str) -> str:
-    """A command as the test types it: README and guides name their group differently."""
+    """Return a command as the test types it: README and guides use different group names."""
     return command.replace("kubelet_config_hosts=batch", "kubelet_config_hosts=workers")

@@ -1,11 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many nodes at a glance: what each runs, and since when. Read by the lab and systemctl, not by our own code."""
+"""What each of many nodes runs, and since when: read through the lab and systemctl, not through the code under test."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ ALL = "workers_a:workers_b:control_plane"
 
 @dataclasses.dataclass(frozen=True)
 class Glance:
-    """One node: a field of its live configuration, its kubelet's start, its cordon."""
+    """One node: a field of its live configuration, the start of its kubelet, its cordon."""
 
     qps: int
     invocation: str
@@ -28,14 +29,14 @@ class Glance:
 
 
 class Fleet:
-    """The nodes of a lab. A change is told by `kubeAPIQPS`, which costs nothing but the restart."""
+    """The nodes of a lab. `kubeAPIQPS` marks a change, because it costs nothing but the restart."""
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
         self.names = tuple(node.name for node in lab.nodes)
 
     def look(self) -> dict[str, Glance]:
-        """All nodes."""
+        """Return all nodes by name."""
         with ThreadPoolExecutor(len(self.names)) as pool:
             return dict(zip(self.names, pool.map(self._glance, self.names)))
 
@@ -46,24 +47,27 @@ class Fleet:
         )
 
     def node(self, name: str) -> dict[str, t.Any]:
-        """A Node object."""
+        """Return a Node object."""
         return self.lab.get(f"/api/v1/nodes/{name}")
 
     def qps(self) -> dict[str, int]:
-        """What each runs."""
+        """Return the live `kubeAPIQPS` of each node."""
         return {name: glance.qps for name, glance in self.look().items()}
 
     def leases(self) -> list[dict[str, t.Any]]:
-        """The leases of rollouts."""
+        """Return the leases of rollouts."""
         return t.cast("list[dict[str, t.Any]]", json.loads(self.lab.kubectl(*LEASES))["items"])
 
     def wait_listening(self, names: t.Iterable[str]) -> None:
-        """Wait until kubelets have said that they follow Node.spec.configSource."""
+        """Wait until kubelets have reported that they follow Node.spec.configSource."""
         for name in names:
-            eventually(lambda name=name: "config" in self.node(name)["status"], 60, f"{name} listens")  # type: ignore[misc]
+            eventually(functools.partial(self._listens, name), 60, f"{name} listens")
+
+    def _listens(self, name: str) -> bool:
+        return "config" in self.node(name)["status"]
 
     def settle(self, ansible: Ansible) -> None:
-        """Take away what a test left in the API server and would stand in the way of the next one."""
+        """Remove the objects of a test from the API server that would affect the next test."""
         self.lab.kubectl("delete", "configmap", "-n", "kube-system", "livenodes-kubelet-rollout", "--ignore-not-found")
         for lease in self.leases():
             self.lab.kubectl("delete", "lease", "-n", "kube-system", lease["metadata"]["name"], "--ignore-not-found")
@@ -75,5 +79,5 @@ class Fleet:
 
 
 def changed(before: dict[str, Glance], after: dict[str, Glance]) -> set[str]:
-    """Nodes whose kubelet was started anew."""
+    """Return the nodes whose kubelet has restarted."""
     return {name for name, glance in after.items() if glance.invocation != before[name].invocation}

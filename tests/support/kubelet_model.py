@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a 1.20 kubelet makes of config sources: a model written from its source code, independent of the code under
-test.
+"""How a 1.20 kubelet handles config sources: a model written from its source code, independent of the code under test.
 
-One object is one node. LKG stays empty: it graduates after ten minutes in one process, which no step of a test lasts.
+One object is one node. Last-known-good stays empty: a source graduates after ten minutes in one process, and no step of
+a test lasts that long.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ LOAD = "failed to load config, see Kubelet log for details"
 VALIDATE = "failed to validate config, see Kubelet log for details"
 DOWNLOAD = "failed to sync: failed to download config, see Kubelet log for details"
 
-# What a source does when a kubelet starts with it.
+# The effect of a source when a kubelet starts with it.
 ERRORS = {"good_a": "", "good_b": "", "unparsable": LOAD, "invalid": VALIDATE, "missing_key": LOAD}
 STATES = ("nil", *ERRORS, "missing_configmap")
 
 
 @dataclasses.dataclass
 class Model:
-    """A node: what stands on its disk as assigned, and what its status then says."""
+    """A node: the assigned source on its disk, and the resulting status."""
 
     disk: str = "nil"
     error: str = ""
 
     def assign(self, state: str) -> bool:
-        """Give the node another source; return whether its kubelet restarts."""
+        """Assign another source; return whether the kubelet restarts."""
         if state == "missing_configmap":
             self.error = DOWNLOAD
             return False
@@ -43,18 +43,19 @@ class Model:
 
     @property
     def assigned(self) -> str | None:
-        """The source the status calls assigned."""
+        """Return the source that the status shows as assigned."""
         return None if self.disk == "nil" else self.disk
 
     @property
     def active(self) -> str | None:
-        """The source the status calls active; None for local."""
+        """Return the source that the status shows as active; None for local."""
         return self.disk if ERRORS.get(self.disk) == "" else None
 
 
 def circuit(states: tuple[str, ...] = STATES) -> list[tuple[str, str]]:
-    """Return every ordered pair of states once, each beginning where the one before ended (an Eulerian circuit,
-    Hierholzer).
+    """Return every ordered pair of states once, each starting where the previous one ended.
+
+    This is an Eulerian circuit, found by Hierholzer's algorithm.
     """
     left = {one: [other for other in states if other != one] for one in states}
     stack, path = [states[0]], []

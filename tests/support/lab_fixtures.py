@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fixtures of all tests that have a fixture `lab`."""
+"""Fixtures for all tests that have a fixture `lab`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.support.proxy import Proxy
 
 @pytest.fixture(scope="session")
 def session(lab: Lab) -> Session:
-    """A session as cluster administrator."""
+    """Return a session as cluster administrator."""
     return Session({"kubeconfig": str(lab.kubeconfig)})
 
 
 @pytest.fixture
 def proxy(lab: Lab) -> t.Iterator[Proxy]:
-    """A counting, fault-making proxy before the lab's API server."""
+    """Yield a proxy before the lab's API server that counts requests and injects faults."""
     with Proxy(str(lab.kubeconfig)) as running:
         yield running

@@ -1,8 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An API server's Leases in memory, with its preconditions, and several clients whose requests come in any order one
-wants.
+"""An API server's Leases in memory, with its preconditions, and several clients whose requests a test can order freely.
 
 Written from the API's behaviour, independent of the code under test.
 """
@@ -21,7 +20,7 @@ Item = dict[str, t.Any]
 
 
 def stamp(seconds: float, digits: bool = True) -> str:
-    """A MicroTime, or a Time, which has whole seconds."""
+    """Return a MicroTime, or a Time, which has whole seconds."""
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if digits else "%Y-%m-%dT%H:%M:%SZ")
 
@@ -48,7 +47,7 @@ class LeaseApi:
         content_type: str = "application/json",
         budget: float | None = None,
     ) -> t.Any:
-        """Answer as the API server would."""
+        """Answer like the API server."""
         name = path.partition("/leases")[2].strip("/")
         self.requests.append((method, name))
         try:
@@ -86,16 +85,16 @@ class LeaseApi:
 
     def _patch(self, name: str, _query: dict[str, t.Any], body: list[dict[str, t.Any]]) -> Item:
         item = copy.deepcopy(self._found(name))
-        for step in body:
+        for operation in body:
             *parents, last = (
-                part.replace("~1", "/").replace("~0", "~") for part in step["path"].lstrip("/").split("/")
+                part.replace("~1", "/").replace("~0", "~") for part in operation["path"].lstrip("/").split("/")
             )
             place: t.Any = item
             for parent in parents:
                 place = place[parent]
-            if last not in place or (step["op"] == "test" and place[last] != step["value"]):
+            if last not in place or (operation["op"] == "test" and place[last] != operation["value"]):
                 raise ApiError(422, "the server rejected our request due to an error in our request", "Invalid")
-            place[last] = step["value"]
+            place[last] = operation["value"]
         item["metadata"]["resourceVersion"] = self._next()
         self.items[name] = item
         return item
@@ -109,14 +108,13 @@ class LeaseApi:
 
 
 class Killed(BaseException):
-    """SIGKILL: nothing more of the client happens, not even tidying up."""
+    """SIGKILL: the client does nothing more, not even a cleanup."""
 
 
 class Client:
-    """A program that talks to an API, in a thread that does one request, or one pause, when it is told to.
+    """A program that uses an API, in a thread that does one request or one pause per `step`.
 
-    Stands in for the session and for the module `time`, with a clock that is `off` from the API server's by some
-    seconds.
+    Replaces the session and the module `time`; its clock differs from the API server's by `off` seconds.
     """
 
     host = LeaseApi.host
@@ -154,29 +152,29 @@ class Client:
             raise Killed
 
     def step(self) -> None:
-        """Let it do its next request, up to the one after that."""
+        """Let the client do its next request; return before the one after that."""
         if not self.done:
             self._turn.release()
             self._parked.acquire()
 
     def kill(self) -> None:
-        """End it before its next request."""
+        """Kill the client before its next request."""
         self._killed = True
         self.step()
         self._thread.join()
 
     def request(self, *arguments: t.Any, **named: t.Any) -> t.Any:
-        """As the session's, when it is our turn."""
+        """Do a request like the session, when it is this client's turn."""
         self._wait_for_turn()
         return self._api.request(*arguments, **named)
 
     def sleep(self, seconds: float) -> None:
-        """Time passes for everybody while one sleeps."""
+        """Sleep; time passes for all clients."""
         self._wait_for_turn()
         self._api.now += seconds
 
     def time(self) -> float:
-        """This client's clock."""
+        """Return the time of this client's clock."""
         return self._api.now + self._off
 
     monotonic = time

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab node with the node's own code on it, driven without Ansible: what happens after Ansible is gone is what is
-tested here.
+"""A lab node with the collection's node code, driven without Ansible: these tests check what happens after Ansible has
+ended.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ store, unit = Store(), Unit()
 
 
 class Bench:
-    """One node. A fresh store for each test; `close` gives the node back as it was."""
+    """One node with a new store for each test; `close` restores the node."""
 
     def __init__(self, lab: Lab, name: str) -> None:
         self.lab = lab
@@ -46,16 +46,17 @@ class Bench:
         self.count = int(self.begun) % 100000 * 100
 
     def open(self) -> None:
-        """Put the code on the node, remember its local configuration, install the guard."""
+        """Copy the code to the node, record its local configuration, install the guard."""
         self.bring()
         self.python("""
-store.remember_local({"/var/lib/kubelet/config.yaml": local.take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
+own = "/var/lib/kubelet/config.yaml"
+store.remember_local({own: local.take(own)}, own)
 store.settle()
 guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
 """)
 
     def bring(self) -> None:
-        """Put the code on the node, nothing else."""
+        """Only copy the code to the node."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             for part in ("_node", "_config"):
@@ -69,27 +70,27 @@ guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
         self.node.run(f"cat > {path}", stdin=base64.b64encode(data).decode())
 
     def close(self) -> None:
-        """Take everything away and start the kubelet as it was."""
+        """Remove everything and restart the kubelet with its own configuration."""
         self.node.run("systemctl stop livenodes-kubelet-guard.service", check=False)
         self.python("guard_module.absent('/var/lib/kubelet-config', unit, False)")
         self.node.run(f"rm -rf {STORE}; systemctl reset-failed kubelet; systemctl restart kubelet")
         self.wait(self.healthy, 60, "the kubelet's own healthz")
         self.lab.kubectl("annotate", "node", self.node.name, "kubelet-config.livenodes.io/status-", check=False)
-        # Not by kubectl, which takes minutes where a benchmark has left the events of a thousand nodes.
+        # Not with kubectl, which takes minutes when a benchmark has left the events of a thousand nodes.
         with contextlib.closing(self.lab.apiserver.api()) as api:
             api.call("DELETE", f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.name={self.node.name}")
 
     def python(self, code: str) -> t.Any:
-        """Run code on the node; return what it printed as JSON, if anything."""
-        said = self.node.run("python3 -", stdin=HEAD + code).strip()
-        return json.loads(said.splitlines()[-1]) if said else None
+        """Run code on the node; return the JSON that it printed, or None."""
+        output = self.node.run("python3 -", stdin=HEAD + code).strip()
+        return json.loads(output.splitlines()[-1]) if output else None
 
     def local(self) -> dict[str, t.Any]:
-        """The node's own configuration."""
+        """Return the node's own configuration."""
         return t.cast("dict[str, t.Any]", yaml.safe_load(self.node.run("cat /var/lib/kubelet/config.yaml")))
 
     def source(self) -> dict[str, str]:
-        """A source nobody had before."""
+        """Return a source that was never used before."""
         self.count += 1
         return {
             "namespace": "kube-system",
@@ -109,7 +110,7 @@ guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
         text: str = "",
         **trial: t.Any,
     ) -> dict[str, str]:
-        """Stage the local configuration with changes, arm, start the guard, switch, restart; return the source."""
+        """Stage the local configuration with changes, arm and start the guard, switch, restart; return the source."""
         source = self.source()
         text = text or json.dumps({**self.local(), **(changes or {})}, indent=2, sort_keys=True) + "\n"
         extra = {
@@ -121,8 +122,8 @@ guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
 source, text = json.loads({json.dumps(json.dumps(source))}), json.loads({json.dumps(json.dumps(text))})
 store.stage(source, {{"kubelet": text}})
 extra, more = json.loads({json.dumps(json.dumps(extra))}), json.loads({json.dumps(json.dumps(trial))})
-store.arm(Trial(source, store.last_known_good(), Moment.now(), deadline_seconds={deadline}, invocation=unit.show()["InvocationID"], kubelet_version="v1.20.2",
-                extra=extra, **more))
+store.arm(Trial(source, store.last_known_good(), Moment.now(), deadline_seconds={deadline},
+                invocation=unit.show()["InvocationID"], kubelet_version="v1.20.2", extra=extra, **more))
 unit.run(["systemctl", "start", "livenodes-kubelet-guard.service"])
 store.switch(source)
 """)
@@ -131,20 +132,21 @@ store.switch(source)
         return source
 
     def confirm(self) -> None:
-        """Say what the controller says once it has its proof."""
+        """Confirm, as the controller does after its four proofs."""
         self.python("store.record(store.trial().but(confirmed=True))")
 
     def healthy(self, port: int = 10248) -> bool:
-        """Whether healthz answers on the node."""
-        code = f"import urllib.request as r; print(r.urlopen('http://127.0.0.1:{port}/healthz', timeout=2).read().decode())"
+        """Return whether healthz answers on the node."""
+        url = f"http://127.0.0.1:{port}/healthz"
+        code = f"import urllib.request as r; print(r.urlopen('{url}', timeout=2).read().decode())"
         return self.node.run(f'python3 -c "{code}"', check=False).strip() == "ok"
 
     def active(self) -> str:
-        """Where `active` points to, empty when it is not there."""
+        """Return the target of the link `active`, empty when it does not exist."""
         return self.node.run(f"readlink {STORE}/active", check=False).strip()
 
     def status(self) -> dict[str, t.Any]:
-        """The annotation on the Node, empty when there is none."""
+        """Return the annotation on the Node, empty when there is none."""
         node = self.lab.get(f"/api/v1/nodes/{self.node.name}")
         return t.cast(
             "dict[str, t.Any]",
@@ -152,14 +154,14 @@ store.switch(source)
         )
 
     def start(self) -> str:
-        """When the kubelet that runs was started, as Kubernetes writes times; by systemd's own wall clock."""
-        said = self.node.run(
+        """Return the start time of the running kubelet in Kubernetes' format, according to systemd's wall clock."""
+        output = self.node.run(
             "systemctl show --timestamp=unix --property=ExecMainStartTimestamp --value kubelet"
         ).strip()
-        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(said.lstrip("@"))))
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(output.lstrip("@"))))
 
     def heartbeat(self) -> tuple[str, str]:
-        """Status and last heartbeat of the Node's condition Ready."""
+        """Return status and last heartbeat of the Node's condition Ready."""
         node = self.lab.get(f"/api/v1/nodes/{self.node.name}")
         return next(
             (item["status"], item["lastHeartbeatTime"])
@@ -168,7 +170,7 @@ store.switch(source)
         )
 
     def events(self) -> list[dict[str, t.Any]]:
-        """The Events of a changed configuration, oldest first."""
+        """Return the Events of changed configurations, oldest first."""
         items = self.lab.get("/api/v1/namespaces/default/events")["items"]
         found = [
             item
@@ -178,14 +180,15 @@ store.switch(source)
         return sorted(found, key=lambda item: item["metadata"]["name"])
 
     def configz(self) -> dict[str, t.Any]:
-        """The configuration the kubelet runs."""
+        """Return the kubelet's live configuration."""
         return t.cast(
             "dict[str, t.Any]", self.lab.get(f"/api/v1/nodes/{self.node.name}/proxy/configz")["kubeletconfig"]
         )
 
     def wait(self, ready: t.Callable[[], t.Any], seconds: float, what: str, every: float = 0.25) -> float:
-        """Wait for something, looking every so many seconds; return how long it took. Says what the guard and the
-        kubelet said if it never comes.
+        """Poll `ready` every `every` seconds; return how long it took.
+
+        Raises AssertionError with the journals of the guard and of the kubelet after `seconds`.
         """
         begun = time.monotonic()
         while not ready():
@@ -195,7 +198,8 @@ store.switch(source)
                     f"cat {STORE}/store/trial {STORE}/store/progress {STORE}/store/report", check=False
                 )
                 raise AssertionError(
-                    f"no {what} within {seconds:.0f} s\nactive {self.active()}\nguard:\n{guard}\n{records}\nkubelet:\n{self.node.journal(12)}"
+                    f"no {what} within {seconds:.0f} s\nactive {self.active()}\n"
+                    f"guard:\n{guard}\n{records}\nkubelet:\n{self.node.journal(12)}"
                 )
             time.sleep(every)
         return time.monotonic() - begun

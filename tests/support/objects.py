@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small API objects, as an API server shows them."""
+"""Small API objects as an API server returns them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ Reference = dict[str, str]
 
 
 def text(**fields: t.Any) -> str:
-    """A complete KubeletConfiguration as text."""
+    """Return a complete KubeletConfiguration as text."""
     return json.dumps({**HEADER, **fields})
 
 
 def live(**fields: t.Any) -> dict[str, t.Any]:
-    """What /configz shows of a kubelet that runs such a configuration: the defaults that it does not leave out are
-    there as well.
-    """
+    """Return /configz of a kubelet that runs such a configuration, including the defaults that it shows."""
     eviction = {
         "imagefs.available": "15%",
         "memory.available": "100Mi",
@@ -33,19 +31,19 @@ def live(**fields: t.Any) -> dict[str, t.Any]:
 
 
 def place(name: str = "config-a", key: str = "kubelet") -> Reference:
-    """A source as it stands in spec.configSource.configMap."""
+    """Return a source as in spec.configSource.configMap."""
     return {"namespace": "kube-system", "name": name, "kubeletConfigKey": key}
 
 
 def reference(name: str = "config-a", revision: str = "7", key: str = "kubelet") -> Reference:
-    """A source as a kubelet reports it in its status."""
+    """Return a source as a kubelet reports it in its status."""
     return {**place(name, key), "uid": f"uid-{name}", "resourceVersion": revision}
 
 
 def status(
     assigned: Reference | None = None, active: Reference | None = None, good: Reference | None = None, error: str = ""
 ) -> dict[str, t.Any]:
-    """A status.config; parts that are local are left out, as the API leaves them out."""
+    """Return a status.config; like the API, it omits the parts that are local."""
     parts = {"assigned": assigned, "active": active, "lastKnownGood": good}
     return {
         **{name: {"configMap": part} for name, part in parts.items() if part},
@@ -61,20 +59,20 @@ def node(
     revision: str = "1",
     ready: str = "True",
     marked: Reference | None = None,
-    told: dict[str, t.Any] | None = None,
+    reported: dict[str, t.Any] | None = None,
     previous: Reference | None = None,
     labels: dict[str, str] | None = None,
     cordoned: dict[str, t.Any] | None = None,
     **spec: t.Any,
 ) -> dict[str, t.Any]:
-    """A Node object. `config` is status.config, None for a kubelet that does not listen; `marked` and `told` are their
-    stand-ins among the annotations.
+    """Return a Node object. `config` is status.config, None for a kubelet that does not listen.
 
-    `previous` is what it ran before, `cordoned` what our own cordon says.
+    `marked` and `reported` are the corresponding annotations, `previous` is the source that the node ran before,
+    `cordoned` the annotation of the collection's own cordon.
     """
     notes = {
         **({annotation.SOURCE: annotation.text({"configMap": marked})} if marked else {}),
-        **({annotation.STATUS: annotation.text(told)} if told is not None else {}),
+        **({annotation.STATUS: annotation.text(reported)} if reported is not None else {}),
         **({annotation.PREVIOUS: annotation.text({"configMap": previous})} if previous else {}),
         **({annotation.CORDONED: annotation.text(cordoned)} if cordoned is not None else {}),
     }
@@ -106,7 +104,7 @@ def node(
 def configmap(
     name: str = "config-a", content: str | None = None, revision: str = "7", **fields: t.Any
 ) -> dict[str, t.Any]:
-    """A ConfigMap object of this collection with one key."""
+    """Return a ConfigMap object of this collection with one key."""
     return {
         "metadata": {
             "namespace": "kube-system",
@@ -130,7 +128,7 @@ def pod(
     owner: tuple[str, str] | None = None,
     **labels: str,
 ) -> dict[str, t.Any]:
-    """A Pod object that runs on a node; `restarts` by container."""
+    """Return a Pod object that runs on a node; `restarts` by container."""
     return {
         "metadata": {
             "namespace": namespace,
@@ -159,7 +157,7 @@ def workload(
     annotations: dict[str, str] | None = None,
     **spec: t.Any,
 ) -> dict[str, t.Any]:
-    """A Pod object with a container for each of the requests, one without any at least."""
+    """Return a Pod object with one container per request; without requests, one container that requests nothing."""
     return {
         "metadata": {
             "namespace": "default",
@@ -180,5 +178,5 @@ def workload(
 
 
 def items(*objects: dict[str, t.Any], more: str = "") -> dict[str, t.Any]:
-    """A LIST of objects, or one page of it."""
+    """Return a LIST of objects, or one page of it."""
     return {"metadata": {"continue": more} if more else {}, "items": list(objects)}

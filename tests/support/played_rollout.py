@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rollouts of any size, played to the report as the modules' results tell them, on a clock of their own."""
+"""Simulated rollouts of any size: their module results are passed to the report, with a clock of their own."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ BEGAN = 1795273200.0
 
 
 class Played:
-    """A rollout over nodes named n1, n2, ..., in batches of a tenth after a canary. Every third node has checkpoint
-    delivery.
-    """
+    """A rollout to n1, n2, ...: a canary, then batches of a tenth. Every third node has checkpoint delivery."""
 
     def __init__(
         self,
@@ -60,12 +58,12 @@ class Played:
         self.rollout.close()
 
     def result(self, module: str, result: dict[str, t.Any], node: str = "", trouble: str = "") -> None:
-        """A task ended."""
+        """Report the end of a task."""
         for event in events.read(module, result, node, trouble):
             self.rollout.apply(event, self.now)
 
     def plan(self) -> None:
-        """What kubelet_config_plan really plans for nodes as they may be found: a few run other values already."""
+        """Run the real kubelet_config_plan for realistic nodes: a few run other values already."""
         variants = {"common": LIVE, "changed": {**LIVE, "maxPods": 60}, "ready": {**LIVE, **WANTED}}
         found = {
             name: {
@@ -95,9 +93,9 @@ class Played:
                 "nodes": {name: {"changed": True, "delivery": deliveries[name], "state": "assigned"} for name in mine},
             },
         )
-        began, carried = self.now, [name for name in mine if deliveries[name] == "checkpoint"]
+        began, copied = self.now, [name for name in mine if deliveries[name] == "checkpoint"]
         ends = []
-        for name in carried:
+        for name in copied:
             self.now = began + self.chance.uniform(1, 4)
             self.result("kubelet_checkpoint", _module(state="staged", changed=True), name)
             self.now += self.chance.uniform(1, 3)
@@ -117,7 +115,7 @@ class Played:
         )
         self.now += 30
         self.result("node_soak", {"nodes": {name: row for name, row in rows.items() if row["ok"]}})
-        for name in carried:
+        for name in copied:
             self.now += 0.02
             if rows[name]["ok"]:
                 self.result("kubelet_checkpoint", _module(state="confirmed"), name)
@@ -131,12 +129,13 @@ def _module(state: str, **result: t.Any) -> dict[str, t.Any]:
 
 REFUSED = (
     "fell_back",
-    "its kubelet refused kube-system/livenodes-kubelet-5m7f2b6t4c and went back to its last-known-good: `failed to validate config, see "
-    "Kubelet log for details`, that is, the kubelet decoded it and found a value it does not allow",
+    "its kubelet refused kube-system/livenodes-kubelet-5m7f2b6t4c and reverted to its last-known-good: "
+    "`failed to validate config, see Kubelet log for details`: the kubelet decoded it and found an invalid value",
 )
 DIFFERS = (
     "differs",
-    "it runs what it was given, but 1 field is not live: maxPods is 110, not 80; --max-pods in /var/lib/kubelet/kubeadm-flags.env wins",
+    "it runs the assigned configuration, but 1 field is not live: maxPods is 110, not 80; "
+    "--max-pods in /var/lib/kubelet/kubeadm-flags.env wins",
 )
 DEAD = (
     "silent",
@@ -145,7 +144,7 @@ DEAD = (
 
 
 def example(size: int) -> model.Rollout:
-    """A rollout of which some nodes failed; with 3,000 nodes it was stopped before the last batch."""
+    """Return a rollout with some failed nodes; with 3,000 nodes it stopped before the last batch."""
     failing = {3: {3: DIFFERS}, 100: {17: REFUSED, 42: DIFFERS, 43: DIFFERS, 44: DIFFERS}}.get(
         size, {number: (REFUSED, DIFFERS, DEAD)[number % 3] for number in range(95, size, 173)}
     )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster in memory whose nodes have pods, and kubelets that answer through the API server's proxy."""
+"""A cluster in memory whose nodes run pods, and whose kubelets answer through the API server's proxy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.support.cluster import Cluster
 
 
 class PodCluster(Cluster):
-    """`pods` are Pod objects by name, `births` when each kubelet was started, `sick` what healthz says instead of ok.
+    """`pods` are Pod objects by name, `births` the kubelets' start times, `sick` the answers of healthz instead of ok.
 
-    `budgets` are the answers to the eviction of a pod, by name: an ApiError, or None to let it go. Pods that are
-    `lingering` stay, being deleted. An ApiError in the place of anything is raised.
+    `budgets` are the answers to evictions by pod name: an ApiError, or None to evict. The deletion of `lingering` pods
+    does not end. An ApiError in place of any value is raised.
     """
 
     def __init__(self, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = (), **more: t.Any) -> None:
@@ -33,18 +33,18 @@ class PodCluster(Cluster):
         self.meddle: t.Callable[[str], None] = lambda _path: None
 
     def text(self, path: str, budget: float | None = None) -> str:
-        """What a kubelet serves as text."""
+        """Return what a kubelet serves as text."""
         self.requests.append(("GET", path))
         if self.outage is not None:
-            raise self.outage  # pylint: disable=raising-bad-type  # None was ruled out
+            raise self.outage  # pylint: disable=raising-bad-type  # not None here
         name, endpoint = path.split("/")[4], path.split("/")[-1]
-        said = self.births[name] if endpoint == "metrics" else self.sick.get(name, "ok")
-        if isinstance(said, ApiError):
-            raise said
+        found = self.births[name] if endpoint == "metrics" else self.sick.get(name, "ok")
+        if isinstance(found, ApiError):
+            raise found
         return (
-            f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {said:e}\n"
-            if isinstance(said, float)
-            else said
+            f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {found:e}\n"
+            if isinstance(found, float)
+            else found
         )
 
     def _answer(self, method: str, path: str, query: dict[str, t.Any], body: t.Any) -> t.Any:

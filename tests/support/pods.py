@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Real pods on lab nodes, and disruption budgets for them. There is no scheduler and no controller manager: pods name
-their node, budgets their numbers.
+their node, and the test sets the numbers of a budget.
 """
 
 from __future__ import annotations
@@ -20,16 +20,14 @@ from tests.lab.lab import Lab
 from tests.lab.processes import wait_for
 
 SWITCHES = "/run/lab-pods"
-"""Folder of a node: a pod with a probe is not ready while the file `<name>.unready` is in it. Empty after a reboot."""
+"""A folder on the node: a pod with a probe is not ready while it contains `<name>.unready`. A reboot empties it."""
 BUDGETS = "/apis/policy/v1beta1/namespaces/{}/poddisruptionbudgets"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """A pod as the API server shows it. `containers` and `restarts` are by container name; a container that was not
-    started yet has the ID "".
-    """
+    """A pod in the API. `containers` and `restarts` are by container name; the ID is "" before a container starts."""
 
     uid: str
     phase: str
@@ -40,7 +38,7 @@ class Seen:
 
 
 class Pods:
-    """`with Pods(lab) as pods:` - what is made through it is gone afterwards, from the API server and from the nodes."""
+    """`with Pods(lab) as pods:` - removes everything created through it, from the API server and from the nodes."""
 
     def __init__(self, lab: Lab, namespace: str = "default") -> None:
         self._lab = lab
@@ -83,9 +81,9 @@ class Pods:
     ) -> str:
         """Create a pod bound to a node and return its name; it does not wait.
 
-        `priority`: a number, for which a PriorityClass is made, or the name of a class (system-cluster-critical).
-        `probe`: readiness that `set_ready` switches. `owner`: (kind, name) of a controller that needs not exist, such
-        as ("ReplicaSet", "web") or ("DaemonSet", "agent"). `spec`: further fields of the pod's spec, such as volumes.
+        `priority`: a number, for which a PriorityClass is created, or the name of a class (system-cluster-critical).
+        `probe`: readiness that `set_ready` switches. `owner`: (kind, name) of a controller that need not exist, such as
+        ("ReplicaSet", "web") or ("DaemonSet", "agent"). `spec`: more fields of the pod's spec, such as volumes.
         `grace`: seconds.
         """
         self._lab.node(node).enable_pods()
@@ -119,9 +117,7 @@ class Pods:
         probe: bool = False,
         command: t.Sequence[str] = FOREVER,
     ) -> str:
-        """Put a manifest where the node's kubelet looks for static pods and return the name of the mirror pod,
-        `<name>-<node>`; it does not wait.
-        """
+        """Write the manifest of a static pod; return the name of its mirror pod, `<name>-<node>`, without waiting."""
         machine = self._lab.node(node)
         machine.enable_pods()
         mirror, place = f"{name}-{node}", namespace or self.namespace
@@ -134,21 +130,19 @@ class Pods:
             },
         )
         self._static[node, name] = (mirror, place)
-        # Renamed, so that the kubelet never reads half of it; it skips files that begin with a dot.
+        # Renamed, so that the kubelet never reads half a file; it skips files that begin with a dot.
         machine.run(
             f"cat > {MANIFESTS}/.{name} && mv {MANIFESTS}/.{name} {MANIFESTS}/{name}.yaml", stdin=json.dumps(body)
         )
         return mirror
 
     def set_ready(self, name: str, node: str, ready: bool) -> None:
-        """Switch the readiness of a pod with a probe; `name` is the pod's (a static pod's: the mirror's). The kubelet
-        looks every second.
-        """
+        """Set the readiness of a pod with a probe, by name (static pods: the mirror's); effective within a second."""
         switch = f"{SWITCHES}/{name}.unready"
         self._lab.node(node).run(f"rm -f {switch}" if ready else f"mkdir -p {SWITCHES} && touch {switch}")
 
     def see(self, name: str, namespace: str | None = None) -> Seen | None:
-        """The pod as it is now, None when there is none of this name."""
+        """Return the current pod of this name, None when there is none."""
         status, answer = self._api.request("GET", self._path(name, namespace))
         if status == 404:
             return None
@@ -157,7 +151,7 @@ class Pods:
         return seen(answer)
 
     def wait_ready(self, *names: str, seconds: float = 60, namespace: str | None = None) -> dict[str, Seen]:
-        """Wait until pods are Ready and return them by name; raises LabError that says how the first late one is."""
+        """Wait until pods are Ready and return them by name. Raises LabError with the state of the first late one."""
         found: dict[str, Seen] = {}
         for name in names:
 
@@ -174,7 +168,7 @@ class Pods:
         return found
 
     def wait_unready(self, name: str, seconds: float = 30, namespace: str | None = None) -> None:
-        """Wait until a pod is there and not Ready."""
+        """Wait until a pod exists and is not Ready."""
 
         def unready() -> bool:
             now = self.see(name, namespace)
@@ -183,12 +177,12 @@ class Pods:
         wait_for(f"pod {name} not Ready", unready, seconds)
 
     def wait_gone(self, *names: str, seconds: float = 30, namespace: str | None = None) -> None:
-        """Wait until pods are gone from the API server; the kubelet removes them there when their containers have ended."""
+        """Wait until pods are removed from the API server, which the kubelet does after their containers have ended."""
         for name in names:
             wait_for(f"the end of pod {name}", lambda name=name: self.see(name, namespace) is None, seconds)
 
     def delete(self, *names: str, force: bool = False) -> None:
-        """Delete directly bound pods and wait until they are gone. `force`: without asking their kubelets."""
+        """Delete directly bound pods and wait for their removal. `force`: do not wait for their kubelets."""
         options = {"apiVersion": "v1", "kind": "DeleteOptions", **({"gracePeriodSeconds": 0} if force else {})}
         for name in names:
             self._delete(self._path(name), options)
@@ -200,9 +194,7 @@ class Pods:
     # ---------------------------------------------------------------------------------------------------------
 
     def budget(self, name: str, labels: t.Mapping[str, str], allowed: int = 0) -> str:
-        """Create a PodDisruptionBudget for pods of these labels that allows so many evictions from now on; return its
-        name. Each eviction counts it down.
-        """
+        """Create a PodDisruptionBudget for pods with these labels that allows `allowed` evictions; return its name."""
         path = BUDGETS.format(self.namespace)
         self._made.append(f"{path}/{name}")
         self._api.call(
@@ -219,9 +211,7 @@ class Pods:
         return name
 
     def allow(self, name: str, allowed: int, known: bool = True) -> None:
-        """Say what the disruption controller would: so many evictions may happen. `known=False`: it has not looked at
-        the budget's newest form yet.
-        """
+        """Set the allowed evictions, like the disruption controller; `known=False`: for an outdated budget."""
         path = f"{BUDGETS.format(self.namespace)}/{name}"
         generation = self._api.call("GET", path)["metadata"].get("generation", 1)
         self._api.call(
@@ -241,11 +231,11 @@ class Pods:
         )
 
     def allowed(self, name: str) -> int:
-        """How many evictions a budget allows now."""
+        """Return how many evictions a budget allows now."""
         return int(self._api.call("GET", f"{BUDGETS.format(self.namespace)}/{name}")["status"]["disruptionsAllowed"])
 
     def evict(self, name: str) -> int:
-        """Ask the API server for an eviction, as a drain does; return the HTTP status: 201 granted, 429 not now."""
+        """Request an eviction, as a drain does; return the HTTP status: 201 granted, 429 not now."""
         return self._api.request(
             "POST",
             f"{self._path(name)}/eviction",
@@ -260,8 +250,9 @@ class Pods:
     # ---------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Remove everything, also what a test has deleted in part; a node whose kubelet does not answer loses its pods
-        in the API server only.
+        """Remove everything, including what a test has partly deleted.
+
+        The pods of a node whose kubelet does not answer are removed from the API server only.
         """
         failed = []
         for path in self._made:
@@ -290,7 +281,7 @@ class Pods:
             self._end_namespace()
 
     def _end_namespace(self) -> None:
-        # The controller that empties a namespace and takes its finalizer away is missing here.
+        # The lab lacks the controller that empties a namespace and removes its finalizer.
         path = f"/api/v1/namespaces/{self.namespace}"
         self._delete(path, None)
         self._api.request(
@@ -325,7 +316,7 @@ class Pods:
 
 
 def seen(pod: t.Mapping[str, t.Any]) -> Seen:
-    """A Pod object in short."""
+    """Return the summary of a Pod object."""
     status = pod.get("status", {})
     containers = status.get("containerStatuses") or ()
     return Seen(
@@ -371,8 +362,7 @@ def _spec(
     }
     volumes = []
     if probe:
-        # In a folder of the node: it can be switched without going into the container, and for all its containers to
-        # come.
+        # In a folder of the node: the test can switch it from outside, for all later containers of the pod too.
         volumes.append({"name": "switches", "hostPath": {"path": SWITCHES, "type": "DirectoryOrCreate"}})
         container["volumeMounts"] = [{"name": "switches", "mountPath": "/switches"}]
         container["readinessProbe"] = {
@@ -381,7 +371,7 @@ def _spec(
             "failureThreshold": 1,
             "timeoutSeconds": 5,
         }
-    # The node's own network: the lab has no CNI plugin.
+    # The node's own network, because the lab has no CNI plugin.
     return {
         "hostNetwork": True,
         "automountServiceAccountToken": False,

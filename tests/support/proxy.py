@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A proxy on the loopback interface between us and a real API server: counts requests, and makes faults on demand."""
+"""A proxy on the loopback interface before a real API server that counts requests and injects faults."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ import kubernetes.config
 
 @dataclasses.dataclass
 class Fault:
-    """What happens to a request instead of, or after, passing it on."""
+    """What the proxy does with a request instead of passing it on, or afterwards."""
 
     status: int = 0
     """Answer with this status and do not pass the request on; 0 passes it on."""
     retry_after: int | None = None
     lose_answer: bool = False
-    """Pass the request on and close the connection without giving the answer back."""
+    """Pass the request on and close the connection without returning the answer."""
 
 
 class Proxy:
-    """`with Proxy(kubeconfig) as proxy:` - then talk to `proxy.url` with no credentials.
+    """`with Proxy(kubeconfig) as proxy:` - `proxy.url` needs no credentials.
 
-    `fault(method, path, count)` is asked for each request, with the number of requests of that method so far.
+    `fault(method, path, count)` is called for each request, with the number of requests of that method so far.
     """
 
     def __init__(self, kubeconfig: str) -> None:
@@ -45,14 +45,14 @@ class Proxy:
         proxy = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
-            """One client connection, and one kept connection to the API server behind it."""
+            """One client connection, and one persistent connection to the API server."""
 
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
             upstream: http.client.HTTPSConnection | None = None
 
             def log_message(self, *_args: t.Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
             def _handle(self) -> None:
                 proxy.handle(self)
@@ -78,11 +78,11 @@ class Proxy:
         self._server.server_close()
 
     def count(self, method: str = "", containing: str = "") -> int:
-        """How many requests of a method (any by default) have come whose path contains a text."""
+        """Return how many requests of a method (any by default) had a path that contains a text."""
         return sum(method in ("", one) and containing in path for one, path in self.requests)
 
     def forget(self) -> None:
-        """Start counting anew."""
+        """Reset the count."""
         self.requests.clear()
 
     def handle(self, client: t.Any) -> None:

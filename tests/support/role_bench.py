@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plays of the role `checkpoint` on nodes of the lab."""
+"""Run the role `checkpoint` on nodes of the lab."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from tests.lab.lab import Lab
 from tests.support.ansible import Ansible, Run
 from tests.support.node_bench import Bench
 
-FILES = "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config"
+FILES = (
+    "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env"
+    " /var/lib/kubelet-config"
+)
 PRINT = "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort"
 AFTER = "After the role"
-"""Name of the task that follows the role in its play."""
+"""Name of the task after the role in its play."""
 
 Source = dict[str, str] | None
 
 
 class Role:
-    """Plays of the role on some nodes, n1 if none are named. `bench`, `node` and `local` are those of the first one."""
+    """The role on some nodes, n1 by default. `bench`, `node` and `local` are those of the first one."""
 
     def __init__(self, lab: Lab, home: Path, *names: str) -> None:
         self.lab = lab
@@ -35,13 +38,13 @@ class Role:
         self.local = self.bench.local()
 
     def play(self, source: Source, config: t.Any, *arguments: str, tasks_from: str = "main", **variables: t.Any) -> Run:
-        """Run tasks of the role with the same source and configuration (a mapping, or its text) for each node."""
+        """Run tasks of the role with the same source and configuration (a mapping or text) for all nodes."""
         return self.ansible.playbook(
             str(self.write(dict.fromkeys(self.benches, (source, config)), tasks_from, **variables)), *arguments
         )
 
     def write(self, wanted: t.Mapping[str, tuple[Source, t.Any]], tasks_from: str = "main", **variables: t.Any) -> Path:
-        """Write the play that gives each node its own source and configuration; return its path."""
+        """Write a play with a source and a configuration per node; return its path."""
         texts = {
             name: config if isinstance(config, str) else json.dumps(config, indent=2, sort_keys=True) + "\n"
             for name, (_source, config) in wanted.items()
@@ -75,8 +78,6 @@ class Role:
         return path
 
     def layout(self, name: str = "") -> str:
-        """Every file of a node that the role could touch, with its type, mode, size and link, and the bytes of those
-        that are small.
-        """
+        """Return all files of a node that the role could change: type, mode, size, link, bytes of small files."""
         node = self.benches[name].node if name else self.node
         return node.run(f"{FILES} {PRINT}") + node.run("systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")

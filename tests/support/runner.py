@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs as AWX runs them: ansible-runner, a private data dir, an inventory script, answers to a survey, and the end of
-all that the job's container held.
+"""Jobs as AWX runs them: ansible-runner, a private data dir, an inventory script, answers to a survey, and at the end
+the removal of all processes, as with the job's container.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from pathlib import Path
 from tests.support.ansible import ROOT, Ansible, inventory
 
 PROJECT = ROOT / "playbooks/awx/project"
-# AWX gives it to every job.
+# AWX sets this for every job.
 MARK = "AWX_PRIVATE_DATA_DIR"
-# The runner looks for ansible-playbook by name.
+# The runner looks up ansible-playbook by name.
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 @dataclasses.dataclass
 class Job:
-    """What AWX knows of a finished job. `artifacts`: what set_stats left for the next one."""
+    """What AWX knows about a finished job. `artifacts`: the set_stats data for the next job."""
 
     code: int
     output: str
@@ -37,7 +37,7 @@ class Job:
 
     @property
     def artifacts(self) -> dict[str, t.Any]:
-        """Of the event with which a playbook ends; nothing when it did not get there."""
+        """Return the artifacts of the event that ends a playbook; empty when the playbook did not finish."""
         return next(
             (
                 event["event_data"].get("artifact_data", {})
@@ -48,7 +48,7 @@ class Job:
         )
 
     def result(self, task: str) -> dict[str, t.Any]:
-        """What the first host got of a task."""
+        """Return the result of a task on the first host."""
         return next(
             event["event_data"]["res"]
             for event in self.events
@@ -57,7 +57,7 @@ class Job:
 
 
 class Controller:
-    """Launches jobs, numbered from 1."""
+    """Launches jobs and numbers them from 1."""
 
     def __init__(self, ansible: Ansible) -> None:
         self._ansible = ansible
@@ -66,8 +66,10 @@ class Controller:
     def launch(
         self, playbook: str, answers: dict[str, t.Any], stop: signal.Signals | None = None, at: str = "", **more: t.Any
     ) -> Job:
-        """Run a playbook of the project. With `stop`, that signal goes to the runner as soon as a task whose name has
-        `at` in it begins; its children live in a container, so they end with it. `more` are variables that AWX adds.
+        """Run a playbook of the project. `more` are variables that AWX adds.
+
+        `stop`: send this signal to the runner when a task whose name contains `at` begins. Its children end with it, as
+        they do in AWX's container.
         """
         self._count += 1
         place = self._ansible.home / f"job-{self._count}"
@@ -103,16 +105,16 @@ class Controller:
 
     @staticmethod
     def _follow(process: subprocess.Popen[str], stop: signal.Signals | None, at: str) -> str:
-        said, stopped = [], False
+        output, stopped = [], False
         for line in process.stdout or ():
-            said.append(line)
+            output.append(line)
             if stop and not stopped and line.startswith(("TASK [", "RUNNING HANDLER [")) and at in line:
                 os.killpg(process.pid, stop)
                 stopped = True
                 if stop == signal.SIGKILL:
                     break
-        assert stopped == bool(stop), f"no task {at} in\n" + "".join(said)
-        return "".join(said)
+        assert stopped == bool(stop), f"no task {at} in\n" + "".join(output)
+        return "".join(output)
 
     @staticmethod
     def _events(place: Path) -> list[dict[str, t.Any]]:
@@ -126,8 +128,9 @@ class Controller:
 
 
 def end(place: Path) -> None:
-    """End what is left of a job, as the end of its container does: Ansible's workers have sessions of their own and
-    outlive the runner.
+    """Kill the remaining processes of a job, as the end of its container does.
+
+    Ansible's workers have their own sessions and survive the runner.
     """
     word = f"{MARK}={place}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):

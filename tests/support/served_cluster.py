@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster behind a real HTTP server, whose kubelets do at once as they are told: for plays that need an API server
-but no kubelet.
+"""A cluster behind a real HTTP server whose kubelets follow immediately, for plays that need an API server but no
+kubelet.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 
 
 class ServedCluster(PodCluster):
-    """`with ServedCluster("n1", ...) as fleet`. `refusing` kubelets go back to their local config, `deaf` ones do
+    """`with ServedCluster("n1", ...) as fleet`. `refusing` kubelets revert to their local config, `deaf` ones do
     nothing.
 
-    All nodes run `BEFORE` but those that are `local`. `assigned` has all that were told.
+    All nodes run `BEFORE` except the `local` ones. `assigned` lists all assignments.
     """
 
     SECRET = "not-for-the-report.example"
-    """Stands in every configuration, in a field that does not change."""
+    """Occurs in every configuration, in a field that does not change."""
     BEFORE = "config-before"
 
     def __init__(self, *names: str, local: t.Collection[str] = ()) -> None:
         self.local = {**objects.HEADER, **objects.live(maxPods=110, clusterDomain=self.SECRET)}
         before = {**self.local, "maxPods": 90}
-        place, told = objects.place(self.BEFORE), objects.reference(self.BEFORE)
+        place, reference = objects.place(self.BEFORE), objects.reference(self.BEFORE)
         super().__init__(
             *(
                 objects.node(name, config={})
                 if name in local
-                else objects.node(name, place, objects.status(told, told))
+                else objects.node(name, place, objects.status(reference, reference))
                 for name in names
             ),
             configmaps=[objects.configmap(self.BEFORE, json.dumps(before))],
@@ -60,13 +60,13 @@ class ServedCluster(PodCluster):
         fleet = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
-            """One connection, kept alive as the API server keeps them."""
+            """One connection, kept alive like those of the API server."""
 
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
             def log_message(self, *_args: t.Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
             def _handle(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -93,7 +93,7 @@ class ServedCluster(PodCluster):
         self._server.server_close()
 
     def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
-        """Answer one request; a dry run changes nothing."""
+        """Answer one request; a dry run does not change anything."""
         path, _mark, query = url.partition("?")
         words = dict(urllib.parse.parse_qsl(query))
         with self._lock:
@@ -136,14 +136,16 @@ class ServedCluster(PodCluster):
         self.assigned.add(name)
         node = self.nodes[name]
         source = (node["spec"].get("configSource") or {}).get("configMap")
-        told = objects.reference(source["name"]) if source else None
-        if name in self.deaf or told == node["status"]["config"].get("assigned", {}).get("configMap"):
+        reference = objects.reference(source["name"]) if source else None
+        if name in self.deaf or reference == node["status"]["config"].get("assigned", {}).get("configMap"):
             return
-        refuses = told is not None and name in self.refusing
-        node["status"]["config"] = objects.status(told, None if refuses else told, error=INVALID if refuses else "")
+        refuses = reference is not None and name in self.refusing
+        node["status"]["config"] = objects.status(
+            reference, None if refuses else reference, error=INVALID if refuses else ""
+        )
         self.live[name] = (
             self.local
-            if told is None or refuses
-            else json.loads(self.configmaps[told["name"]]["data"][told["kubeletConfigKey"]])
+            if reference is None or refuses
+            else json.loads(self.configmaps[reference["name"]]["data"][reference["kubeletConfigKey"]])
         )
         self.births[name] = time.time()

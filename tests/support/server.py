@@ -15,9 +15,7 @@ import typing as t
 
 @dataclasses.dataclass
 class Answer:
-    """What the server says. With `cut` it announces the whole text, sends so many bytes of it and closes; -1 closes
-    without a word.
-    """
+    """An answer of the server. `cut`: announce the whole text but close after that many bytes; -1: close at once."""
 
     status: int = 200
     body: t.Any = dataclasses.field(default_factory=dict)
@@ -27,7 +25,7 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """A request as it came in."""
+    """A received request."""
 
     method: str
     path: str
@@ -36,7 +34,7 @@ class Seen:
 
 
 class Server:
-    """`with Server(Answer(...), ...) as server:` - the last answer is given again and again."""
+    """`with Server(Answer(...), ...) as server:` - the last answer is repeated."""
 
     def __init__(self, *answers: Answer, tls: ssl.SSLContext | None = None) -> None:
         self._answers = list(answers) or [Answer()]
@@ -45,13 +43,13 @@ class Server:
         owner = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
-            """One connection, kept alive as the API server keeps them."""
+            """One connection, kept alive like those of the API server."""
 
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
             def log_message(self, *_args: t.Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
             def _handle(self) -> None:
                 owner._serve(self)
@@ -72,8 +70,8 @@ class Server:
         self._server.shutdown()
         self._server.server_close()
 
-    def say(self, *answers: Answer) -> None:
-        """Give these answers from now on."""
+    def answer(self, *answers: Answer) -> None:
+        """Use these answers from now on."""
         with self._lock:
             self._answers = list(answers)
 

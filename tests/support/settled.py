@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is to be true of a node whatever was interrupted on it: its kubelet runs a whole configuration, and all who tell
-of it tell the same.
+"""What must hold on a node after any interruption: its kubelet runs a complete configuration, and kubelet, store and
+Node object agree about it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from tests.lab.console import LabError
 from tests.support.node_bench import STORE, Bench
 
 OLD, NEW = 5, 77
-"""Values of `kubeAPIQPS`, which no flag of the lab's nodes hides: the default, and that of the configuration on trial.
-"""
+"""Values of `kubeAPIQPS`, which no flag of the lab's nodes overrides: the default, and the one on trial."""
 GUARD = "livenodes-kubelet-guard.service"
 LOCAL = "/var/lib/kubelet/config.yaml"
 DROPIN = "/etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf"
 WITNESS = f"""
 import json, os, signal, time
 asked = []
-# An exception would be lost where it meets Python closing a file.
+# Python would drop an exception that occurs while it closes a file.
 signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
 looks, holes = 0, []
 while not asked:
@@ -43,27 +42,28 @@ with open("/root/witness.json", "w") as stream:
 
 
 def watch(bench: Bench) -> None:
-    """From now on look again and again whether a kubelet that started now would find a whole configuration."""
+    """Start to check repeatedly whether a kubelet that started now would find a complete configuration."""
     bench.node.run(
-        "cat > /root/witness.py && rm -f /root/witness.json && systemd-run --quiet --collect --unit=witness python3 /root/witness.py",
+        "cat > /root/witness.py && rm -f /root/witness.json && "
+        "systemd-run --quiet --collect --unit=witness python3 /root/witness.py",
         stdin=WITNESS,
     )
 
 
 def unwatch(bench: Bench) -> None:
-    """End that."""
+    """Stop these checks."""
     bench.node.run("systemctl stop witness.service", check=False)
 
 
 def watched(bench: Bench) -> None:
-    """It always did, until now."""
+    """Assert that all checks succeeded."""
     unwatch(bench)
     looks, holes = json.loads(bench.node.run("cat /root/witness.json && rm /root/witness.json /root/witness.py"))
     assert looks > 10 and not holes, f"{bench.node.name}: {looks} looks, no whole configuration at {holes}"
 
 
 def qps(bench: Bench) -> int | None:
-    """What the running kubelet has; None while it does not say."""
+    """Return the live `kubeAPIQPS`; None while the kubelet does not answer."""
     try:
         return int(bench.configz()["kubeAPIQPS"])
     except LabError:
@@ -71,32 +71,30 @@ def qps(bench: Bench) -> int | None:
 
 
 def quiet(bench: Bench) -> bool:
-    """Whether the guard has nothing more to do or to tell."""
+    """Return whether the guard has nothing left to do or to report."""
     busy = bench.node.run(f"test -e {STORE}/store/report && echo busy", check=False).strip()
     return not busy and bench.node.unit_property("ActiveState", GUARD) == "inactive"
 
 
 def confirmed(bench: Bench, source: dict[str, str]) -> bool:
-    """Whether the node's own files say that this source was confirmed."""
+    """Return whether this source is confirmed according to the node's own files."""
     trial = json.loads(bench.node.run(f"cat {STORE}/store/trial 2>/dev/null || echo null"))
     good = bench.node.run(f"cat {STORE}/store/meta/last-known-good 2>/dev/null", check=False)
     return bool(trial and trial["confirmed"]) or source["uid"] in good
 
 
 def runs(bench: Bench, value: int, seconds: float) -> float:
-    """The kubelet is well by itself and runs the configuration with this value; returns after how many seconds."""
+    """Wait until the kubelet is healthy and runs the configuration with this value; return the seconds that took."""
     return bench.wait(
         lambda: bench.healthy() and qps(bench) == value,
         seconds,
-        f"kubelet that is well with kubeAPIQPS {value}",
+        f"healthy kubelet with kubeAPIQPS {value}",
         every=1,
     )
 
 
 def settled(bench: Bench, value: int, seconds: float) -> float:
-    """The kubelet is well by itself and runs the configuration with this value, and what is told of it agrees; returns
-    the seconds until the first of these.
-    """
+    """Like `runs`, and check that store and Node object agree; return the seconds until the kubelet was healthy."""
     took = runs(bench, value, seconds)
     bench.wait(lambda: quiet(bench) and qps(bench) == value, seconds, "end of the guard's work", every=1)
     assert bench.healthy()
@@ -105,8 +103,8 @@ def settled(bench: Bench, value: int, seconds: float) -> float:
 
 
 def agree(bench: Bench) -> None:
-    """Running kubelet, `active`, the node's records and the Node's annotation name the same configuration, and nothing
-    is half written.
+    """Assert that the kubelet, `active`, the store and the Node's annotation name the same configuration, and that no
+    file is half written.
     """
     node = bench.node
     if node.run(f"test -e {DROPIN} && echo yes", check=False).strip():
@@ -115,10 +113,12 @@ def agree(bench: Bench) -> None:
             f"{node.name}: the kubelet runs something else than {bench.active()}"
         )
         own = json.loads(node.run(f"python3 -I {STORE}/guard status"))
-        told = bench.status()
+        reported = bench.status()
         parts = ("assigned", "active", "lastKnownGood", "error")
-        assert {part: told.get(part) for part in parts} == {part: own.get(part) for part in parts} and own["told"], (
-            told,
+        assert {part: reported.get(part) for part in parts} == {part: own.get(part) for part in parts} and own[
+            "told"
+        ], (
+            reported,
             own,
         )
     else:
@@ -127,7 +127,7 @@ def agree(bench: Bench) -> None:
 
 
 def whole(bench: Bench) -> None:
-    """No file of the store is half written, read without our code."""
+    """Assert, without the code under test, that no file of the store is half written."""
     bench.node.run(f"""
 cd {STORE}/store/checkpoints 2>/dev/null || exit 0
 for sums in $(find . -name '*.sha256' ! -name 'tmp_*'); do folder=${{sums%.sha256}}

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubelets that are played, for tests of scale: what they answer is what a real one answers, which
-tests/e2e/test_simulated.py compares.
-"""
+"""Simulated kubelets for tests of scale: they answer like a real one, which tests/e2e/test_simulated.py verifies."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A kubelet has looked at a new source. Times are seconds since 1970: when it saw the source, when the API server
-    had its report.
-    """
+    """A kubelet has read a new source. Times in seconds since 1970: when it saw the source, when it had reported it."""
 
     node: str
     seen: float
@@ -44,14 +40,14 @@ class Change:
 
 
 class Simulated:
-    """`with Simulated(lab, 100) as fleet:` - that many bare Nodes with a kubelet each, played by one process; both are
-    gone afterwards.
+    """`with Simulated(lab, 100) as fleet:` - that many bare Nodes, whose kubelets one process simulates.
 
-    Each follows `spec.configSource` as a 1.20 kubelet does: `delay` seconds after it saw a change it has the ConfigMap,
-    has restarted, and reports `status.config` and a Ready heartbeat; `graduation` seconds later the source is
-    last-known-good. It renews its Lease every 10 s, and serves /configz, /healthz, /metrics and /stats/summary, to be
-    asked through the API server. `local` is the /configz of their local configuration, that of n1 by default. Other
-    than a real one it does not notice a ConfigMap that changes in place, it sends no Events, and it runs no pods.
+    Each kubelet follows `spec.configSource` like one of 1.20. `delay` seconds after a change it has read the ConfigMap
+    and restarted, and reports `status.config` and a Ready heartbeat. `graduation` seconds later the source is
+    last-known-good. It renews its Lease every 10 s and serves /configz, /healthz, /metrics and /stats/summary through
+    the API server. `local` is the /configz of the local configuration, n1's by default. Unlike a real kubelet, it does
+    not notice a ConfigMap that changes in place, sends no Events and runs no pods. Nodes and process are removed
+    afterwards.
     """
 
     def __init__(
@@ -74,7 +70,7 @@ class Simulated:
         self._answers: queue.Queue[dict[str, t.Any]] = queue.Queue()
         self.names: list[str] = []
         self.changes: list[Change] = []
-        """In the order in which they were reported."""
+        """In the order of the reports."""
 
     def __enter__(self) -> Simulated:
         try:
@@ -88,19 +84,19 @@ class Simulated:
         self.close()
 
     def changes_of(self, name: str) -> list[Change]:
-        """What one node's kubelet has seen, oldest first."""
+        """Return the changes that a node's kubelet has seen, oldest first."""
         return [change for change in self.changes if change.node == name]
 
     def set_ready(self, names: t.Iterable[str], ready: bool) -> None:
-        """Let kubelets report Ready or not, from now on; returns when the API server has it."""
+        """Make kubelets report Ready or not from now on; return when the API server has the reports."""
         self._tell(set="ready", names=list(names), value=ready)
 
     def set_deaf(self, names: t.Iterable[str], deaf: bool) -> None:
-        """Let kubelets ignore new sources and renew no Lease, as if they hung, though they answer who asks; or end that."""
+        """Make kubelets ignore new sources and renew no Lease, like hanging ones that still answer; or end that."""
         self._tell(set="deaf", names=list(names), value=deaf)
 
     def close(self) -> None:
-        """End the process, remove Nodes and Leases."""
+        """End the process; remove Nodes and Leases."""
         if self._process:
             with contextlib.suppress(OSError):
                 t.cast("t.IO[str]", self._process.stdin).close()
@@ -116,7 +112,7 @@ class Simulated:
     def _start(self) -> None:
         control, address = self._lab.apiserver, self._lab.settings.gateway
         local = self._local or control.api().call("GET", "/api/v1/nodes/n1/proxy/configz")["kubeletconfig"]
-        # The API server takes any certificate of a kubelet, and shows its own to it.
+        # The API server accepts any certificate of a kubelet and presents its own.
         certificate, key = control.ca.issue(
             "simulated-kubelet", "system:node:simulated", ["system:nodes"], addresses=[address]
         )
@@ -140,7 +136,7 @@ class Simulated:
         }
         log = self._lab.folder / "logs/simulated.log"
         with log.open("a") as errors:
-            # With the lab's mark, so that `down` ends it too.
+            # Has the lab's mark, so that `down` ends it too.
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.support.simulated_process"],
                 cwd=ROOT,
@@ -161,11 +157,11 @@ class Simulated:
 
     def _listen(self, lines: t.IO[str]) -> None:
         for line in lines:
-            said = json.loads(line)
-            if "node" in said:
-                self.changes.append(Change(**said))
+            answer = json.loads(line)
+            if "node" in answer:
+                self.changes.append(Change(**answer))
             else:
-                self._answers.put(said)
+                self._answers.put(answer)
         self._answers.put({"ended": True})
 
     def _tell(self, **order: t.Any) -> None:
@@ -182,12 +178,12 @@ class Simulated:
 
     def _receive(self, seconds: float) -> None:
         try:
-            said = self._answers.get(timeout=seconds)
+            answer = self._answers.get(timeout=seconds)
         except queue.Empty:
-            said = {"ended": True}
-        if "ended" in said:
+            answer = {"ended": True}
+        if "ended" in answer:
             log = self._lab.folder / "logs/simulated.log"
             raise LabError(
-                f"the simulated kubelets have ended or hang; {log} says:\n"
+                f"the simulated kubelets have ended or hang; end of {log}:\n"
                 + "\n".join(log.read_text().splitlines()[-12:])
             )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a 1.20 kubelet makes of a source and of a configuration, without a clock, a socket or an API server
+"""How a 1.20 kubelet handles a source and a configuration, without a clock, a socket or an API server
 (pkg/kubelet/kubeletconfig).
 """
 
@@ -22,11 +22,12 @@ Config = dict[str, t.Any]
 
 
 def shown(config: t.Mapping[str, t.Any], own: t.Mapping[str, t.Any]) -> Config:
-    """What /configz says when a kubelet runs this configuration. `own`: /configz of the kubelet's local one, for the
-    paths of its serving certificate.
+    """Return the /configz of a kubelet that runs this configuration.
+
+    `own`: the /configz of its local configuration, for the paths of its serving certificate.
     """
     result = compare.with_defaults({key: value for key, value in config.items() if key not in compare.HEADER})
-    # Filled in before /configz is registered (cmd/kubelet/app/server.go).
+    # Set before /configz is registered (cmd/kubelet/app/server.go).
     for path in ("tlsCertFile", "tlsPrivateKeyFile"):
         if not result.get(path) and not result.get("serverTLSBootstrap") and path in own:
             result[path] = own[path]
@@ -34,8 +35,9 @@ def shown(config: t.Mapping[str, t.Any], own: t.Mapping[str, t.Any]) -> Config:
 
 
 def refusal(text: str | None) -> tuple[str, Config | None]:
-    """What a kubelet that starts with this text reports as its error, "" for none, and the configuration when it runs
-    it. None: no such key.
+    """Return the error that a kubelet reports when it starts with this text, and the configuration if it runs it.
+
+    `text` is None when the ConfigMap lacks the key; the error is "" for none.
     """
     try:
         config = document.parse(text or "", "the ConfigMap", complete=True)
@@ -48,7 +50,7 @@ def refusal(text: str | None) -> tuple[str, Config | None]:
 
 @dataclasses.dataclass
 class Kubelet:
-    """One node's kubelet between two looks at it."""
+    """The state of one node's kubelet."""
 
     local: Config
     """/configz of the configuration on its disk."""
@@ -66,7 +68,7 @@ class Kubelet:
         self.configz = self.configz or self.local
 
     def reset(self) -> bool:
-        """Follow a source that was taken away; return whether that restarts it."""
+        """Follow the removal of its source; return whether the kubelet restarts."""
         self.good = None
         if self.assigned is None:
             # The error of an earlier sync stays.
@@ -76,11 +78,11 @@ class Kubelet:
         return True
 
     def missing(self) -> None:
-        """The ConfigMap could not be fetched."""
+        """Record that the ConfigMap could not be fetched."""
         self.override = DOWNLOAD
 
     def follow(self, reference: Reference, text: str | None) -> bool:
-        """Follow a source that was fetched; return whether that restarts it."""
+        """Follow a fetched source; return whether the kubelet restarts."""
         self.override = ""
         if reference == self.assigned:
             return False
@@ -89,7 +91,7 @@ class Kubelet:
         return True
 
     def graduate(self) -> bool:
-        """The time of trial is over; return whether that changed its last-known-good."""
+        """End the trial; return whether that changed the last-known-good."""
         if self.assigned is None or self.error or self.good == self.assigned:
             return False
         self.good = self.assigned
@@ -104,7 +106,7 @@ class Kubelet:
         self.configz = self.saved[_identity(self.active)] if self.active else self.local
 
     def status(self) -> dict[str, t.Any]:
-        """Its `status.config` as a merge patch; a part that is local is null."""
+        """Return its `status.config` as a merge patch; a part that is local is null."""
         parts = {"assigned": self.assigned, "active": self.active, "lastKnownGood": self.good}
         return {
             **{name: {"configMap": part} if part else None for name, part in parts.items()},
@@ -117,15 +119,14 @@ def _identity(reference: Reference) -> str:
 
 
 def _written(value: t.Mapping[str, t.Any], above: str) -> Config:
-    """As Go writes the object: fields that are left out when zero are, durations stand in their one form."""
+    """Return the object as Go writes it: without omittable zero values, durations in their canonical form."""
     result: Config = {}
     for name, inner in value.items():
         field = fields.ALL.get(f"{above}{name}")
         if inner is None:
             continue
         if field is None:
-            # The kubelet drops what it does not know; inside a map, or an object of another package, everything is
-            # known.
+            # The kubelet drops unknown fields, but not inside a map or an object of another package.
             if above:
                 result[name] = copy.deepcopy(inner)
         elif field.type == "object" and isinstance(inner, t.Mapping):

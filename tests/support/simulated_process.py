@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process that plays kubelets for bare Node objects; `simulated.py` starts it, talks to it line by line, and its
-end of input is the end of it.
+"""The process that simulates kubelets for bare Node objects. `simulated.py` starts it and sends it lines; it ends with
+its input.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RENEW = 10.0
 
 
 class Node:
-    """One Node object and the kubelet behind it."""
+    """One Node object and its kubelet."""
 
     def __init__(self, name: str, local: dict[str, t.Any]) -> None:
         self.name = name
@@ -42,12 +42,12 @@ class Node:
         self.deaf = False
         self.source: dict[str, str] | None = None
         self.seen = 0.0
-        # One look at the source at a time, as a kubelet's loop has it.
+        # One sync at a time, as in a kubelet's loop.
         self.lock = threading.Lock()
 
 
 class Process:
-    """All of them."""
+    """All simulated kubelets."""
 
     def __init__(self, order: dict[str, t.Any]) -> None:
         self.order = order
@@ -59,7 +59,7 @@ class Process:
         self.loop = asyncio.new_event_loop()
 
     def api(self) -> Api:
-        """This thread's connection to the API server."""
+        """Return this thread's connection to the API server."""
         if not hasattr(self._own, "api"):
             self._own.api = Api(
                 self.order["host"],
@@ -69,8 +69,8 @@ class Process:
         found: Api = self._own.api
         return found
 
-    def say(self, **line: t.Any) -> None:
-        """One line to whoever started us."""
+    def send(self, **line: t.Any) -> None:
+        """Send one line to the parent process."""
         with self._say:
             print(json.dumps(line), flush=True)
 
@@ -78,7 +78,7 @@ class Process:
         """Serve every node's port, report every node, then follow the API server until the input ends."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.order["serving_certificate"], self.order["serving_key"])
-        # As a kubelet with anonymous access turned off: only clients that the lab's authority knows.
+        # Like a kubelet without anonymous access: only clients with a certificate of the lab's authority.
         context.load_verify_locations(self.order["authority"])
         context.verify_mode = ssl.CERT_REQUIRED
         for node in self.nodes.values():
@@ -91,7 +91,7 @@ class Process:
             node.port = server.sockets[0].getsockname()[1]
         await asyncio.gather(*(self._write(self._introduce, node) for node in self.nodes.values()))
         threading.Thread(target=self._watch, daemon=True).start()
-        self.say(ready=True)
+        self.send(ready=True)
         while True:
             await asyncio.sleep(RENEW)
             await asyncio.gather(
@@ -127,7 +127,7 @@ class Process:
             )
 
     def _patch(self, node: Node, more: dict[str, t.Any] | None = None) -> None:
-        """Report as a kubelet does: its configuration and a heartbeat."""
+        """Report the configuration and a heartbeat, like a kubelet."""
         reason, message = (
             ("KubeletReady", "kubelet is posting ready status")
             if node.ready
@@ -149,7 +149,7 @@ class Process:
         )
 
     def _watch(self) -> None:
-        """List and watch the nodes for ever."""
+        """List and watch the nodes forever."""
         while True:
             try:
                 listed = self.api().call("GET", f"/api/v1/nodes?labelSelector={self.order['selector']}")
@@ -163,10 +163,8 @@ class Process:
         context = ssl.create_default_context(cafile=self.order["authority"])
         context.load_cert_chain(self.order["certificate"], self.order["key"])
         connection = http.client.HTTPSConnection(self.order["host"], self.order["port"], context=context, timeout=400)
-        connection.request(
-            "GET",
-            f"/api/v1/nodes?watch=1&timeoutSeconds=300&labelSelector={self.order['selector']}&resourceVersion={revision}",
-        )
+        query = f"watch=1&timeoutSeconds=300&labelSelector={self.order['selector']}&resourceVersion={revision}"
+        connection.request("GET", f"/api/v1/nodes?{query}")
         answer = connection.getresponse()
         while line := answer.readline():
             event = json.loads(line)
@@ -187,9 +185,7 @@ class Process:
         self.loop.call_later(self.delay, self._write, self._sync, node, source)
 
     def _sync(self, node: Node, source: dict[str, str] | None) -> None:
-        """One look at the source that the Node had a delay ago; what cannot be done now is tried again, as a kubelet's
-        loop does.
-        """
+        """Sync the source that the Node had `delay` ago; retry on failure, like a kubelet's loop."""
         with node.lock:
             if node.deaf or source != node.source:
                 return
@@ -209,7 +205,7 @@ class Process:
             except (OSError, http.client.HTTPException, LabError):
                 self.loop.call_soon_threadsafe(self._later, node, source)
                 return
-        self.say(
+        self.send(
             node=node.name,
             seen=node.seen,
             reported=time.time(),
@@ -237,7 +233,7 @@ class Process:
             if node.kubelet.starts == starts and node.kubelet.graduate():
                 self._patch(node)
 
-    # -- towards those who ask
+    # -- towards clients
     # -------------------------------------------------------------------------------------------
 
     async def _serve(self, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -256,7 +252,7 @@ class Process:
     # ----------------------------------------------------------------------------------------------------------
 
     def orders(self) -> None:
-        """Do what the lines of the input say; end with the input."""
+        """Execute the orders in the lines of the input until it ends."""
         for line in sys.stdin:
             order = json.loads(line)
             for name in order["names"]:
@@ -268,12 +264,12 @@ class Process:
             elif order["set"] == "deaf" and not order["value"]:
                 for name in order["names"]:
                     self.loop.call_soon_threadsafe(self._later, self.nodes[name], self.nodes[name].source)
-            self.say(done=True)
+            self.send(done=True)
         os._exit(0)
 
 
 def answer(node: Node, path: str) -> tuple[str, str, bytes]:
-    """Status, content type and body, as the kubelet's server gives them."""
+    """Return status, content type and body as the kubelet's server does."""
     if path == "/configz":
         return "200 OK", "application/json", json.dumps({"kubeletconfig": node.kubelet.configz}).encode()
     if path in ("/healthz", "/healthz/"):
@@ -293,7 +289,7 @@ def answer(node: Node, path: str) -> tuple[str, str, bytes]:
 
 
 def summary(name: str) -> dict[str, t.Any]:
-    """A node at rest with no pods: half of its memory, two thirds of its disk are free."""
+    """Return the summary of an idle node without pods: half of its memory and two thirds of its disk are free."""
     moment, gib = _moment(), 2**30
     disk = {
         "time": moment,
@@ -331,7 +327,7 @@ def _moment(micro: bool = False) -> str:
 
 
 def main() -> None:
-    """Read what to play from the first line of the input."""
+    """Read what to simulate from the first line of the input."""
     process = Process(json.loads(sys.stdin.readline()))
     threading.Thread(target=process.orders, daemon=True).start()
     asyncio.set_event_loop(process.loop)

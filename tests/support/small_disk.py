@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real file system of its own for the store of a lab node: small, so that it can be filled, and apart, so that it can
-be made read-only.
-"""
+"""A separate real file system for the store of a lab node: small enough to be filled, and it can be made read-only."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ MEGABYTES = 8
 
 
 class SmallDisk:
-    """ext4 on a loop device of this machine, mounted in the node. `close` in every ending."""
+    """ext4 on a loop device of this machine, mounted in the node. Always call `close`."""
 
     def __init__(self, bench: Bench) -> None:
         self.node = bench.node
@@ -26,19 +24,20 @@ class SmallDisk:
         self.device = ""
 
     def mount(self) -> None:
-        """Make it anew and mount it."""
+        """Create a new file system and mount it."""
         self.image.write_bytes(b"")
         run("truncate", f"--size={MEGABYTES}M", self.image)
-        # No blocks kept back for root, who would else find a full disk half as full.
+        # No blocks reserved for root, for whom a full disk would otherwise still have space.
         run("mkfs.ext4", "-q", "-F", "-m", "0", "-b", "1024", "-N", "512", self.image)
         self.device = run("losetup", "--show", "--find", self.image).stdout.strip()
         number = self.device.removeprefix("/dev/loop")
         self.node.run(
-            f"rm -f {DEVICE}; mknod {DEVICE} b 7 {number} && mkdir -p {STORE} && mount {DEVICE} {STORE} && rmdir {STORE}/lost+found"
+            f"rm -f {DEVICE}; mknod {DEVICE} b 7 {number} && mkdir -p {STORE} && "
+            f"mount {DEVICE} {STORE} && rmdir {STORE}/lost+found"
         )
 
     def fill(self) -> None:
-        """Leave no block free."""
+        """Fill the disk to the last block."""
         self.node.run(
             f"mountpoint -q {STORE} && dd if=/dev/zero of={STORE}/filler bs=1k count={MEGABYTES}k", check=False
         )
@@ -46,15 +45,15 @@ class SmallDisk:
         assert free[0] == "0" and f"{STORE} is a mountpoint" in " ".join(free), free
 
     def read_only(self) -> None:
-        """What a kernel does to a file system that it found damaged."""
+        """Remount it read-only, as a kernel does with a damaged file system."""
         self.node.run(f"mount -o remount,ro {STORE}")
 
     def heal(self) -> None:
-        """Writable, and with room."""
+        """Make it writable, with free space."""
         self.node.run(f"mount -o remount,rw {STORE} && rm -f {STORE}/filler")
 
     def close(self) -> None:
-        """Take it away; without it the folder is what it was before."""
+        """Unmount and remove it; the folder below is unchanged."""
         with contextlib.suppress(LabError):
             self.node.run(f"mountpoint -q {STORE} && umount {STORE}; rm -f {DEVICE}", check=False)
         if self.device:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Soaks on a cluster in memory, for the tests of what they see."""
+"""Soaks on a cluster in memory, for the tests of what they detect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWNED = {"owner": ("ReplicaSet", "web")}
 
 
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Nobody who has to do with a soak really waits."""
+    """Replace the clock of all modules of a soak, so that nothing really waits."""
     clock = Clock()
     for used in (soak, lease, verify):
         monkeypatch.setattr(used, "time", clock)
@@ -30,12 +30,12 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def done(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
-    """A node that runs config-a."""
+    """Return a node that runs config-a."""
     return node(name, place(), status(A, A), **more)
 
 
 def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = ()) -> PodCluster:
-    """Nodes that run config-a, with heartbeats every 10 s."""
+    """Return nodes that run config-a, with heartbeats every 10 s."""
     names = [item["metadata"]["name"] for item in nodes]
     api = PodCluster(
         *nodes, pods=pods, configmaps=[configmap("config-a", text(maxPods=50))], live=dict.fromkeys(names, LIVE)
@@ -51,7 +51,7 @@ def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t
 
 
 def snapshot(api: PodCluster) -> dict[str, t.Any]:
-    """The pods of each node as they are now."""
+    """Return the current pods of each node."""
     return {
         name: {
             item["metadata"]["uid"]: pods.row(item) for item in api.pods.values() if item["spec"]["nodeName"] == name
@@ -61,7 +61,7 @@ def snapshot(api: PodCluster) -> dict[str, t.Any]:
 
 
 def run(api: PodCluster, **options: t.Any) -> dict[str, t.Any]:
-    """A minute's soak, unless the options say otherwise."""
+    """Soak for a minute, unless the options set another time."""
     given = {
         "nodes": list(api.nodes),
         "source": None,
@@ -77,7 +77,7 @@ def run(api: PodCluster, **options: t.Any) -> dict[str, t.Any]:
 
 
 def fail(api: PodCluster, **options: t.Any) -> NodesFailed:
-    """How a soak fails that has to."""
+    """Run a soak that must fail; return its failure."""
     with pytest.raises(NodesFailed) as caught:
         run(api, **options)
     assert caught.value.message.startswith("soaking: ")
@@ -86,5 +86,5 @@ def fail(api: PodCluster, **options: t.Any) -> NodesFailed:
 
 
 def state(failed: NodesFailed, name: str = "n1") -> str:
-    """The state in the row of a node."""
+    """Return the state in a node's row."""
     return failed.result["nodes"][name]["state"]

@@ -11,12 +11,12 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.status_l
 
 
 class Terminal(io.StringIO):
-    """A terminal that shows what is left after everything that was erased."""
+    """A terminal that shows what remains after all erasures."""
 
     def isatty(self) -> bool:
-        """It is one."""
+        """Return True, like a terminal."""
         return True
 
     def screen(self) -> list[str]:
-        """Lines as a person sees them."""
+        """Return the visible lines."""
         return [line.rpartition(ERASE)[2] for line in self.getvalue().split("\n")]

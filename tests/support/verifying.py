@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Verifications on a cluster in memory, for the tests of what they say."""
+"""Verifications on a cluster in memory, for the tests of what they report."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ WAIT_SLEEP = 2
 
 
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Nobody who waits for kubelets really waits."""
+    """Replace the clock of all modules that wait for kubelets, so that nothing really waits."""
     clock = Clock()
     monkeypatch.setattr(verify, "time", clock)
     return clock
 
 
 def waiting(name: str = "n1", **fields: t.Any) -> dict[str, t.Any]:
-    """A node that was just assigned config-a."""
+    """Return a node that was just assigned config-a."""
     return node(name, place(), **{"config": status(), **fields})
 
 
 def done(name: str = "n1") -> dict[str, t.Any]:
-    """A node that runs config-a."""
+    """Return a node that runs config-a."""
     return node(name, place(), status(A, A))
 
 
 def cluster(*nodes: dict[str, t.Any], content: str | None = None) -> Cluster:
-    """Nodes whose kubelets have the content of config-a live."""
+    """Return nodes on whose kubelets the content of config-a is live."""
     return Cluster(
         *nodes,
         configmaps=[configmap("config-a", text(**PODS) if content is None else content)],
@@ -48,18 +48,18 @@ def cluster(*nodes: dict[str, t.Any], content: str | None = None) -> Cluster:
 
 
 def turn(api: Cluster, *nodes: dict[str, t.Any]) -> t.Callable[[], None]:
-    """Give nodes another state."""
+    """Return a function that replaces Node objects."""
     return lambda: api.nodes.update({item["metadata"]["name"]: item for item in nodes})
 
 
 def noticed(clock: Clock, second: float) -> bool:
-    """Whether the wait ended soon after a moment: by a tenth of the wait, and at most by wait_sleep."""
+    """Return whether the wait ended soon after `second`: within a tenth of the wait, and at most wait_sleep."""
     late = clock.now - 1000 - second
     return 0 <= late <= min(WAIT_SLEEP, max(0.1, second / 10))
 
 
 def run(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> dict[str, t.Any]:
-    """Verify within a minute, unless the options say otherwise."""
+    """Verify within a minute, unless the options set another time."""
     given = {name: config_sources.Wanted(source) for name, source in wanted.items()} if wanted is not None else None
     return verify.verify(
         api, {"nodes": None, "delivery": "auto", "wait_timeout": 60, "wait_sleep": WAIT_SLEEP, **options}, given
@@ -67,7 +67,7 @@ def run(api: Cluster, wanted: dict[str, Reference | None] | None = None, **optio
 
 
 def fail(api: Cluster, wanted: dict[str, Reference | None] | None = None, **options: t.Any) -> NodesFailed:
-    """How a verification fails that has to; the failures are those of the rows."""
+    """Run a verification that must fail; return its failure, which must list the failed rows."""
     with pytest.raises(NodesFailed) as caught:
         run(api, wanted, **options)
     assert caught.value.message.startswith(f"verifying: {len(caught.value.failures)} node")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The four views of a node that every step is judged by: spec, status, live configuration, kubelet process."""
+"""The four views of a node by which every step is checked: spec, status, live configuration, kubelet process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.lab.lab import Lab
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """What the API and the node's systemd say at one moment, read by the lab and systemctl, not by our own code."""
+    """What the API and the node's systemd show at one moment; read without the code under test."""
 
     spec: dict[str, str] | None
     status: dict[str, t.Any]
@@ -23,17 +23,17 @@ class View:
     restarts: int
 
     def name_of(self, part: str) -> str | None:
-        """Name of the ConfigMap under a part of the status, None for local."""
+        """Return the ConfigMap's name in a part of the status, None for local."""
         return ((self.status.get(part) or {}).get("configMap") or {}).get("name")
 
     @property
     def error(self) -> str:
-        """The kubelet's error."""
+        """Return the error in the kubelet's status."""
         return str(self.status.get("error") or "")
 
 
 def look(lab: Lab, name: str) -> View:
-    """Take the four views of one node."""
+    """Return the four views of one node."""
     node = lab.get(f"/api/v1/nodes/{name}")
     configz = lab.get(f"/api/v1/nodes/{name}/proxy/configz")
     machine = lab.node(name)
@@ -49,13 +49,13 @@ def look(lab: Lab, name: str) -> View:
 def eventually(
     check: t.Callable[[], bool], seconds: float, what: str, now: t.Callable[[], t.Any] = str, every: float = 1.0
 ) -> None:
-    """Wait until `check` holds; an AssertionError names `what`, and what is the case `now`, when it does not in time."""
+    """Wait until `check` holds. Raises AssertionError with `what`, and the state `now`, when the time is over."""
     end = time.monotonic() + seconds
     while True:
         try:
             if check():
                 return
-        except Exception:  # pylint: disable=broad-except  # a kubelet that restarts answers nothing for a moment
+        except Exception:  # pylint: disable=broad-except  # a restarting kubelet does not answer for a moment
             if time.monotonic() > end:
                 raise
         assert time.monotonic() < end, f"not within {seconds} s: {what}; now {now()}"

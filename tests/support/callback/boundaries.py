@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ansible's side of tests/support/boundaries.py: before each task and handler it says the name and waits for leave to
-go on.
+"""Ansible's side of tests/support/boundaries.py: sends the name of each task and handler and waits for the permission
+to continue.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ description: Does nothing unless the environment names a socket.
 
 
 class CallbackModule(CallbackBase):  # type: ignore[misc]
-    """Loaded in the controller's main process only, so that all nodes stand at the same boundary."""
+    """Runs in the controller's main process only, so that all nodes stop at the same boundary."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -39,11 +39,11 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]
             self.connection = connection.makefile("rw", encoding="utf-8")
 
     def v2_playbook_on_task_start(self, task: t.Any, is_conditional: bool) -> None:
-        """A task of a play is next."""
+        """Stop before a task of a play."""
         self._stop(task)
 
     def v2_playbook_on_handler_task_start(self, task: t.Any) -> None:
-        """A handler is next."""
+        """Stop before a handler."""
         self._stop(task)
 
     def _stop(self, task: t.Any) -> None:

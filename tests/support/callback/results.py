@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the result of each task as a line of JSON, with what the shown result leaves out."""
+"""Write the result of each task as a line of JSON, including the parts that Ansible does not print."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ description: Needs the path of a file in the environment.
 
 
 class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no types
-    """Sees results as every callback does, so censored where a task says no_log."""
+    """Gets the results that every callback gets: censored for tasks with no_log."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -28,11 +28,11 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
     CALLBACK_NEEDS_ENABLED = True
 
     def v2_runner_on_ok(self, result: t.Any) -> None:
-        """A task went well."""
+        """Write the result of a successful task."""
         self._write(result)
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
-        """A task failed."""
+        """Write the result of a failed task."""
         self._write(result)
 
     def _write(self, result: t.Any) -> None:

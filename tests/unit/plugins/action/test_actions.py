@@ -177,7 +177,7 @@ class Way:
         )
         before = {name: len(server.seen) for name, server in servers.items()}
         for name, case in CASES.items():
-            servers[name].say(*case.answers)
+            servers[name].answer(*case.answers)
         # Each case names its server.
         ansible = Ansible(home, home / "nothing", inventory)
         self.said = ansible.playbook(

@@ -150,7 +150,7 @@ def test_a_strict_expression_that_fails(listing: Listing) -> None:
     ],
 )
 def test_what_a_node_says_of_itself_is_no_template(listing: Listing, api: Server, text: str) -> None:
-    api.say(Answer(body=items(node(version=text))))
+    api.answer(Answer(body=items(node(version=text))))
     hosts, _groups = table(listing({"compose": {"copy": "node_kubelet_version"}}))
     assert "42" not in str(hosts["n1"]["copy"])
     assert hosts["n1"]["node_kubelet_version"] == {"__ansible_unsafe": text}
@@ -200,7 +200,7 @@ def test_what_is_wrong_with_the_file(listing: Listing, api: Server, config: dict
 
 
 def test_what_is_wrong_with_the_cluster(listing: Listing, api: Server) -> None:
-    api.say(Answer(403, {"message": "nodes is forbidden: user x cannot list", "reason": "Forbidden"}))
+    api.answer(Answer(403, {"message": "nodes is forbidden: user x cannot list", "reason": "Forbidden"}))
     done = listing({})
     said = " ".join(done.stderr.split())
     assert done.returncode != 0

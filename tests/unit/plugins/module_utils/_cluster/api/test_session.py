@@ -168,7 +168,7 @@ def test_patience_with_a_server_that_has_answered(clock: Clock) -> None:
                 api.request("GET", NODES)
         assert caught.value.status == 0
         assert 50 <= clock.now - 1000 <= 60
-        server.say(Answer(), Answer(503, STATUS))
+        server.answer(Answer(), Answer(503, STATUS))
         assert api.request("GET", NODES) == {}
         before = clock.now
         with pytest.raises(ApiError):

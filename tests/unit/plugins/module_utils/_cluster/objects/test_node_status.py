@@ -121,7 +121,7 @@ def test_both_deliveries_read_alike() -> None:
     }
     for kubelet in (None, {}):
         native = row(source=place(), config=status(reference(), reference(), error="some error"))
-        mine = row(marked=reference(), told=config, config=kubelet)
+        mine = row(marked=reference(), reported=config, config=kubelet)
         assert mine == {
             **native,
             "delivery": "checkpoint",
@@ -130,7 +130,7 @@ def test_both_deliveries_read_alike() -> None:
             "config_source": None,
             "reason": "went back",
         }
-    assert row(marked=reference())["delivery"] == row(told={})["delivery"] == "checkpoint"
+    assert row(marked=reference())["delivery"] == row(reported={})["delivery"] == "checkpoint"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"a"', '{"configMap": "a"}', '{"configMap": {"name": "a"}}'])

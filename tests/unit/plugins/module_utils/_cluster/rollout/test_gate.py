@@ -106,7 +106,7 @@ def test_two_of_ten_not_ready_leave_nothing_of_a_fifth(clock: Clock) -> None:
         ),
         (node("n7", unschedulable=True, cordoned={}), "cordoned by this collection for nobody known since some time"),
         (node("n7", config=status(error="bad")), "its configuration failed: bad"),
-        (node("n7", told={"error": "went back"}), "its configuration failed: went back"),
+        (node("n7", reported={"error": "went back"}), "its configuration failed: went back"),
         (
             node("n7", ready="False", config=status(error="bad"), unschedulable=True),
             "not Ready (KubeletReady: posting); cordoned; its configuration failed: bad",

@@ -87,7 +87,7 @@ def test_back_to_local(clock: Clock) -> None:
         node(
             "n1",
             marked=reference("bad"),
-            told={
+            reported={
                 **status(reference("bad"), reference("good"), error="took it back"),
                 "started": "2025-01-01T00:00:00Z",
             },
@@ -118,7 +118,7 @@ def test_a_kubelet_that_went_back_too_far_is_pointed_at_what_it_ran(clock: Clock
 def test_a_guard_that_went_back_further_is_told(clock: Clock) -> None:
     """What it ran before had not become last-known-good; nothing but another switch would bring that back."""
     told = status(reference("bad"), reference("older"), reference("older"), "took it back")
-    cluster = Cluster(node("n1", marked=reference("bad"), told=told), live={"n1": live(maxPods=7)})
+    cluster = Cluster(node("n1", marked=reference("bad"), reported=told), live={"n1": live(maxPods=7)})
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
     assert (
         result["ok"]
@@ -131,7 +131,7 @@ def test_a_guard_that_tells_late(clock: Clock) -> None:
     nothing more is waited for.
     """
     told = status(reference("worse"), reference("older"), reference("older"), "took it back")
-    cluster = Cluster(node("n1", marked=reference("bad"), told=told), live={"n1": live(maxPods=7)})
+    cluster = Cluster(node("n1", marked=reference("bad"), reported=told), live={"n1": live(maxPods=7)})
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
     assert result["ok"] and result["changed"] and "last-known-good, kube-system/older" in result["message"]
 
@@ -152,7 +152,7 @@ def test_a_kubelet_that_could_not_get_it_is_pointed_back(clock: Clock) -> None:
 def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
     """The node was refused or out of reach: only the annotation goes back."""
     cluster = Cluster(
-        node("n1", marked=reference("bad"), told=status(reference("good"), reference("good"))),
+        node("n1", marked=reference("bad"), reported=status(reference("good"), reference("good"))),
         live={"n1": live(maxPods=110)},
     )
     assert go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["changed"]
@@ -163,7 +163,7 @@ def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
 
 def test_a_guard_that_has_not_acted(clock: Clock) -> None:
     told = {**status(reference("bad"), reference("bad")), "error": "the node is full"}
-    cluster = Cluster(node("n1", marked=reference("bad"), told=told), live={"n1": live(maxPods=110)})
+    cluster = Cluster(node("n1", marked=reference("bad"), reported=told), live={"n1": live(maxPods=110)})
     with pytest.raises(
         NodesFailed, match="n1: not back within 30 s: its guard has not taken the configuration back yet"
     ):

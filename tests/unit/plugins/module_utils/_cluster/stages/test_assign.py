@@ -310,7 +310,7 @@ def test_each_node_by_what_it_is() -> None:
     read once.
     """
     calls = (
-        listed(node("n1", config=LISTENS), node("n2", version="v1.33.1"), node("n3", config=LISTENS, told={})),
+        listed(node("n1", config=LISTENS), node("n2", version="v1.33.1"), node("n3", config=LISTENS, reported={})),
         get(),
         patch("n1", place()),
         mark("n2", reference(), notes=FROM_LOCAL),
@@ -416,7 +416,7 @@ def test_what_a_node_ran_is_remembered() -> None:
             assign.assign(session, options(sources={"n1": place()}), False)
     for reason, notes in ((annotation.ON_TRIAL, {}), (annotation.CONFIRMED, previous(reference("old")))):
         with Calls(
-            listed(node("n1", marked=reference("old"), told={**ran, "reason": reason})),
+            listed(node("n1", marked=reference("old"), reported={**ran, "reason": reason})),
             get(),
             mark("n1", reference(), notes=notes),
         ) as session:

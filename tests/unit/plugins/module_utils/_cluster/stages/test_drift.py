@@ -151,7 +151,7 @@ def test_what_was_seen_on_the_hosts() -> None:
 
 
 def test_the_delivery_that_is_asked_for() -> None:
-    told = node("n1", None, {}, marked=A, told=status(A, A))
+    told = node("n1", None, {}, marked=A, reported=status(A, A))
     assert run(cluster(told))["nodes"]["n1"]["delivery"] == "checkpoint"
     assert run(cluster(told), deliveries={"n1": "native"})["nodes"]["n1"]["delivery"] == "native"
 

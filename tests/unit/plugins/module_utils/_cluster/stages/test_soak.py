@@ -85,7 +85,7 @@ def test_a_clock_that_is_slewed_restarts_nothing(clock: Clock) -> None:
 
 
 def checkpoint(started: str) -> dict[str, t.Any]:
-    return node("n1", marked=A, told={**status(A, A), "reason": "on trial", "started": started})
+    return node("n1", marked=A, reported={**status(A, A), "reason": "on trial", "started": started})
 
 
 def test_the_guard_tells_of_a_restart(clock: Clock) -> None:

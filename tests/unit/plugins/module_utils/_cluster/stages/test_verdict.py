@@ -195,7 +195,7 @@ HEARTBEAT = "2026-01-01T00:00:00Z"
 def judge_checkpoint(
     told: dict[str, t.Any] | None, expected: Reference | None = A, marked: Reference | None = A, **fields: t.Any
 ) -> verdict.Verdict:
-    return verdict.judge(nodes.trim(node("n1", marked=marked, told=told, **fields)), expected)
+    return verdict.judge(nodes.trim(node("n1", marked=marked, reported=told, **fields)), expected)
 
 
 @pytest.mark.parametrize(

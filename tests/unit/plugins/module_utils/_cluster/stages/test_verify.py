@@ -335,7 +335,7 @@ def test_unknown_nodes(clock: Clock) -> None:
 
 def switched(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
     """A node on which config-a, as it was then, was carried and taken up."""
-    return node(name, marked=A, told={**status(A, A), "reason": "on trial", **more})
+    return node(name, marked=A, reported={**status(A, A), "reason": "on trial", **more})
 
 
 def test_a_checkpoint_and_a_native_node(clock: Clock) -> None:
@@ -369,8 +369,8 @@ def test_a_configmap_removed_after_it_was_carried(clock: Clock) -> None:
 
 def test_a_delivery_that_is_named(clock: Clock) -> None:
     """A node that is being moved has both."""
-    api = cluster(node("n1", place(), status(), marked=A, told=status(A, A)))
+    api = cluster(node("n1", place(), status(), marked=A, reported=status(A, A)))
     assert run(api, nodes=["n1"])["nodes"]["n1"]["delivery"] == "checkpoint"
-    clock.at(4, turn(api, node("n1", place(), status(A, A), marked=A, told=status(A, A))))
+    clock.at(4, turn(api, node("n1", place(), status(A, A), marked=A, reported=status(A, A))))
     assert run(api, nodes=["n1"], delivery="native")["nodes"]["n1"]["delivery"] == "native"
     assert noticed(clock, 4)
