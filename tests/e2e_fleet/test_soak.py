@@ -194,7 +194,7 @@ def test_a_mirror_that_is_deleted(lab: Lab, pods: Pods, session: Session) -> Non
     lab.node("n1").run(f"rm {MANIFESTS}/fixed.yaml")
     pods.wait_gone(name)
     failed = fail(session, "n1", pods=before, seconds=0, pods_timeout=3)
-    assert failed.result["nodes"]["n1"]["state"] == "pods_unready" and "its manifest is gone" in failed.message
+    assert failed.result["nodes"]["n1"]["state"] == "pods_unready" and "no longer has its manifest" in failed.message
 
 
 def test_the_soak_ends_with_the_last_pod(pods: Pods, session: Session, later: t.Callable[..., None]) -> None:

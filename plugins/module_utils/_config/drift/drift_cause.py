@@ -1,11 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why the stages of a node's configuration do not agree: one cause and one remedy for each difference.
+"""Why the stages of a node's configuration differ: one cause and one remedy for each difference.
 
-A configuration goes from stage to stage: declared, pushed, assigned, disk, live. The cause is looked for from the
-kubelet backwards, since what stands nearest to it wins: no rollout helps against a flag, and no restart against a file
-that somebody edited.
+A configuration passes from stage to stage: declared, pushed, assigned, disk, live. The cause closest to the kubelet is
+reported, because it overrides the others: a rollout does not help against a flag, nor a restart against an edited file.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ NOT_ROLLED_OUT, CHANGED, GONE, FELL_BACK, FOREIGN = (
     "configmap changed",
     "configmap gone",
     "fell back",
-    "somebody else's source",
+    "foreign source",
 )
 KUBEADM, UNKNOWN = "kubeadm", "unknown"
 CAUSES = (
@@ -44,13 +43,13 @@ CAUSES = (
 
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
 SOURCE = "(config source)"
-"""The path of a row about the node as a whole; its columns name the references."""
+"""The path of a row about the node as a whole; its columns hold the references."""
 
 Reference = Mapping[str, str]
 
 
 class Cause(NamedTuple):
-    """One of CAUSES, how it shows here, and what to do."""
+    """One of CAUSES, its message for this node, and the remedy."""
 
     cause: str
     message: str
@@ -59,32 +58,30 @@ class Cause(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """What was seen on the node itself; `content` and the drop-ins with secrets masked, None where they could not be
-    read there.
-    """
+    """The facts from the node itself. `content` and drop-ins have masked secrets and are None if not readable."""
 
     file: str = ""
-    """The config file the kubelet reads, links resolved."""
+    """The config file that the kubelet reads, with links resolved."""
     content: Mapping[str, Any] | None = None
     unreadable: str = ""
     reference: tuple[str, str] | None = None
-    """uid and resourceVersion of the checkpoint that the file belongs to; None: it is no checkpoint."""
+    """uid and resourceVersion of the file's checkpoint; None: the file is not a checkpoint."""
     damage: str = ""
     """Why the checkpoint does not match its digest."""
     outdated: bool = False
-    """The file was changed after the kubelet's process began."""
+    """The file was changed after the kubelet's process started."""
     other_command: bool = False
-    """The next start uses another command line than the running process has."""
+    """The next start uses another command line than the running process."""
     flags: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     """The flags that hide fields, by path: flag, file, line."""
     dropins: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict)
     """The drop-ins of --config-dir, by file, in the kubelet's order."""
     given_by: str = ""
-    """File and line that name the config file without our drop-in, or why the unit cannot be told."""
+    """File and line that set the config file apart from our drop-in, or why the unit is not readable."""
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Host:
-        """Return what the module kubelet_preflight_info found with `disk`."""
+        """Return the result of the module kubelet_preflight_info with `disk`."""
         kubelet, disk = facts["kubelet"], facts.get("disk") or {}
         checkpoint, given = disk.get("checkpoint"), kubelet.get("config_given_by") or {}
         started, changed = disk.get("started"), disk.get("changed")
@@ -104,7 +101,7 @@ class Host:
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """What is known of a node beside its configurations. References have five fields once somebody reported them."""
+    """The facts about a node other than its configurations. A reported reference has five fields."""
 
     minor: int
     checkpoint: bool = False
@@ -114,22 +111,22 @@ class Facts:
     active: Reference | None = None
     error: str = ""
     pushed: Reference | None = None
-    """The ConfigMap that the source names, as the API has it now."""
+    """The ConfigMap of the source, as the API has it now."""
     ours: bool = True
-    """The ConfigMap was made by this collection."""
+    """This collection created the ConfigMap."""
     edited: bool = False
-    """Its name ends in the hash of another content."""
+    """The hash in the ConfigMap's name does not match its content."""
     fault: str = ""
-    """Why it is of no use: it is gone, or holds no configuration."""
+    """Why the ConfigMap is unusable: it was deleted or contains no configuration."""
     host: Host | None = None
     host_missing: str = ""
-    """Why nobody looked at the node itself."""
+    """Why the node itself was not checked."""
     flags: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """The flags the inventory knows of, by path; where the node was looked at, that counts."""
+    """The flags that the inventory declares, by path. The flags found on the node take precedence."""
 
     @property
     def stale(self) -> bool:
-        """Whether the ConfigMap has changed since the node took it."""
+        """Whether the ConfigMap has changed since the node read it."""
         return bool(
             self.pushed
             and self.assigned
@@ -139,17 +136,17 @@ class Facts:
 
     @property
     def waiting(self) -> bool:
-        """Whether the kubelet has not taken up what it is to run, without having refused it."""
+        """Whether the kubelet has neither activated nor refused the source that it must run."""
         return not self.error and (not same_place(self.source, self.assigned) or self.assigned != self.active)
 
     @property
     def strayed(self) -> bool:
-        """Whether the kubelet of a node with a checkpoint reads something else than one."""
+        """Whether the kubelet of a node with a checkpoint reads another file."""
         return bool(self.checkpoint and self.active and self.host and self.host.file and not self.host.reference)
 
 
 def of_field(path: str, values: Mapping[str, Any], facts: Facts) -> Cause:
-    """Return why the known `values` of a path, by stage, do not agree. At least two of them differ."""
+    """Return why the known `values` of a path, by stage, differ. At least two of them must differ."""
     known = [stage for stage in STAGES if stage in values]
     broken = {
         later: earlier for earlier, later in zip(known, known[1:]) if not compare.same(values[earlier], values[later])
@@ -167,7 +164,7 @@ def of_field(path: str, values: Mapping[str, Any], facts: Facts) -> Cause:
 
 
 def of_node(facts: Facts) -> list[Cause]:
-    """Return what is wrong with a node as a whole, whether it shows in a field or not."""
+    """Return the causes that concern a node as a whole, even if no field differs."""
     found = [_gone(facts), _fell_back(facts), _changed(facts), _strayed(facts)]
     if facts.host and facts.host.damage:
         found.append(_edited(facts))
@@ -181,15 +178,15 @@ def _flag(path: str, facts: Facts) -> Cause | None:
         name = shadow.shadow_of(path, {place: place for place in facts.host.flags})
         use = facts.host.flags[name] if name else None
         flag = use and use["flag"]
-        where = f"{use['file']}, line {use['line']}" if use and use.get("file") else "which no file gives any more"
+        where = f"{use['file']}, line {use['line']}" if use and use.get("file") else "which no file sets any more"
     else:
-        flag, where = shadow.shadow_of(path, facts.flags), "as the inventory says"
+        flag, where = shadow.shadow_of(path, facts.flags), "according to the inventory"
     if not flag:
         return None
     return Cause(
         FLAG,
-        f"the flag {flag} ({where}) wins over every configuration",
-        "Remove the flag there and restart the kubelet, or leave the field out of kubelet_config.",
+        f"the flag {flag} ({where}) overrides every configuration",
+        "Remove the flag there and restart the kubelet, or omit the field from kubelet_config.",
     )
 
 
@@ -204,8 +201,8 @@ def _dropin(path: str, facts: Facts) -> Cause | None:
         return None
     return Cause(
         DROP_IN,
-        f"the drop-in {files[-1]} in --config-dir is laid over the config file",
-        "Remove the field from the drop-in and restart the kubelet, or leave it out of kubelet_config.",
+        f"the drop-in {files[-1]} in --config-dir overrides the config file",
+        "Remove the field from the drop-in and restart the kubelet, or omit it from kubelet_config.",
     )
 
 
@@ -215,7 +212,7 @@ def _strayed(facts: Facts) -> Cause | None:
     where = f" ({facts.host.given_by})" if facts.host.given_by else ""
     return Cause(
         DROP_IN,
-        f"the kubelet reads {facts.host.file}{where}, not the checkpoint that is assigned",
+        f"the kubelet reads {facts.host.file}{where}, not the assigned checkpoint",
         "Look at `systemctl cat kubelet`, remove what sets --config after our drop-in, and run the rollout again.",
     )
 
@@ -224,8 +221,9 @@ def _edited(facts: Facts) -> Cause:
     host = facts.host or Host()
     return Cause(
         EDITED,
-        f"{host.file} is not what was assigned: {host.damage or 'somebody changed it, or what it belongs to'}",
-        "Put the change into kubelet_config if it is wanted. To undo it, put the file back, or run the playbooks reset and rollout.",
+        f"{host.file} is not the assigned file: {host.damage or 'the file or its checkpoint was changed'}",
+        "To keep the change, add it to kubelet_config. "
+        "To undo it, restore the file, or run the playbooks reset and rollout.",
     )
 
 
@@ -235,7 +233,7 @@ def _fell_back(facts: Facts) -> Cause | None:
     return Cause(
         FELL_BACK,
         f"the node refused {describe(facts.source)} and runs {describe(facts.active)}: `{facts.error}`",
-        "Correct what it refused, then run the rollout again.",
+        "Correct the refused value, then run the rollout again.",
     )
 
 
@@ -243,7 +241,7 @@ def _not_restarted(facts: Facts) -> Cause:
     if facts.waiting:
         return Cause(
             NOT_RESTARTED,
-            f"it is to run {describe(facts.source)}, and its status has {describe(facts.assigned)} assigned and "
+            f"the node must run {describe(facts.source)}, but its status has {describe(facts.assigned)} assigned and "
             f"{describe(facts.active)} active",
             "Wait for its kubelet, or run the rollout again.",
         )
@@ -265,14 +263,15 @@ def _changed(facts: Facts) -> Cause | None:
     if facts.edited:
         return Cause(
             CHANGED,
-            f"the ConfigMap {describe(facts.source)} was edited: its name ends in the hash of another content",
-            "Declare in kubelet_config what of it is wanted and run the rollout, which pushes a new ConfigMap; leave kubelet_config_immutable on.",
+            f"the ConfigMap {describe(facts.source)} was edited: the hash in its name does not match its content",
+            "Add the wanted values to kubelet_config and run the rollout, which pushes a new ConfigMap; "
+            "keep kubelet_config_immutable on.",
         )
     if facts.stale:
         return Cause(
             CHANGED,
-            f"the ConfigMap {describe(facts.source)} has changed since the node took it",
-            "Declare in kubelet_config what of it is wanted and run the rollout; leave kubelet_config_immutable on.",
+            f"the ConfigMap {describe(facts.source)} has changed since the node read it",
+            "Add the wanted values to kubelet_config and run the rollout; keep kubelet_config_immutable on.",
         )
     return None
 
@@ -288,7 +287,7 @@ def _gone(facts: Facts) -> Cause | None:
 
 
 def _live(path: str, earlier: str, facts: Facts) -> Cause | None:
-    """Return why the kubelet runs something else than it should have read; None when it never was to read it."""
+    """Return why the kubelet runs another value than the one it should have read; None if it need not have read it."""
     if earlier == DECLARED:
         return None
     found = _fell_back(facts)
@@ -302,17 +301,18 @@ def _live(path: str, earlier: str, facts: Facts) -> Cause | None:
 def _unexplained(path: str, facts: Facts) -> Cause:
     owner = fields.owner(path)
     flags = " or ".join(f"--{name}" for name in owner.flags) if owner else ""
-    likely = f", most likely for its flag {flags}" if flags else ""
+    likely = f", most likely because of its flag {flags}" if flags else ""
     if facts.host:
         return Cause(
             UNKNOWN,
-            "the kubelet runs another value than the one it reads, and nothing on the node says why",
+            "the kubelet runs another value than the one it reads, and nothing on the node explains it",
             "Look at `journalctl -u kubelet` on the node.",
         )
     return Cause(
         UNKNOWN,
-        f"the kubelet runs another value than the one assigned{likely}; {facts.host_missing or 'not looked at on the node'}",
-        "Run again with kubelet_config_drift_hosts: true, which looks at the node itself.",
+        f"the kubelet runs another value than the assigned one{likely}; "
+        f"{facts.host_missing or 'the node itself was not checked'}",
+        "Run again with kubelet_config_drift_hosts: true, which checks the node itself.",
     )
 
 
@@ -323,7 +323,7 @@ def _version(path: str, facts: Facts) -> Cause | None:
     since = f"since 1.{field.since}" if field.since and field.since > facts.minor else f"until 1.{field.until}"
     return Cause(
         VERSION,
-        f"kubelets have this field only {since}, the node's is 1.{facts.minor}",
+        f"kubelets have this field only {since}, the node's kubelet is 1.{facts.minor}",
         "Set the field only for nodes of those versions, or upgrade the node.",
     )
 
@@ -335,9 +335,11 @@ def _not_rolled_out(path: str, facts: Facts) -> Cause:
     if facts.source and not facts.ours:
         return Cause(
             FOREIGN,
-            f"the node follows {describe(facts.source)}, which this collection did not make",
-            "Find out who assigned it; the rollout puts the node on what is declared.",
+            f"the node runs {describe(facts.source)}, which this collection did not create",
+            "Find out who assigned it; the rollout assigns the declared configuration.",
         )
     return _version(path, facts) or Cause(
-        NOT_ROLLED_OUT, "what kubelet_config declares was never assigned to the node", "Run the rollout."
+        NOT_ROLLED_OUT,
+        "the configuration that kubelet_config declares was never assigned to the node",
+        "Run the rollout.",
     )

@@ -1,12 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a node's configuration differs between what is declared, pushed, assigned, on its disk and live: a row for each
-field, with its cause.
+"""The differences between the declared, pushed, assigned, on-disk and live configuration of a node.
 
-A field is declared when a layer of the inventory names it. Every other field is compared between the other stages only.
-A stage that is not known, or whose value of a field cannot be known (a default of a version that is not in the table),
-takes no part for that field.
+There is a row for each field that differs, with its cause. A field is declared when a layer of the inventory sets it.
+Every other field is compared between the other stages only. A stage is skipped if it is not known. It is also skipped
+for a field whose value cannot be known, such as a default of a version that is not in the table.
 """
 
 from __future__ import annotations
@@ -29,41 +28,40 @@ Differing = List[Tuple[str, Dict[str, Any]]]
 
 @dataclasses.dataclass(frozen=True)
 class Configs:
-    """The configurations of a node, None where there is none or it is not known. Layers are what the inventory declares."""
+    """The configurations of a node, None if absent or not known. The inventory declares the layers."""
 
     layers: Sequence[Config] = ()
     pushed: Config | None = None
     assigned: Config | None = None
     live: Config | None = None
     kubeadm: Mapping[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
-    """The paths at which kubeadm's configuration is not in step: what it has, and what the group declares."""
+    """The paths at which kubeadm's configuration is out of sync: its value and the group's declared value."""
 
 
 class Finder:
-    """Finds the drift of many nodes, comparing what is alike only once."""
+    """Finds the drift of many nodes and compares equal configurations only once."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, int], dict[str, Any]] = {}
         self._found: dict[tuple[int, str], Differing] = {}
 
     def rows(self, configs: Configs, facts: Facts) -> list[Row]:
-        """Return the drift of a node, what is wrong with it as a whole first, then by path: path, the stages, kubeadm,
-        cause, message, remedy.
+        """Return the drift of a node: rows about the node as a whole first, then rows sorted by path.
 
-        Values are shown with secrets masked, absent ones as None. A difference is told once. Raises OverlayError when
-        the layers do not fit.
+        A row holds path, the stages, kubeadm, cause, message and remedy. Secrets are masked, absent values are None.
+        Each difference has one row. Raises OverlayError when the layers cannot be merged.
         """
         found = []
         for path, values in self._differing(configs.layers, _stages(configs, facts), facts.minor):
             cause = drift_cause.of_field(path, values, facts)
-            # What its flags and the kubelet itself made of a local config takes nobody's value away.
+            # On a local config, values from flags or from the kubelet itself override no declared value.
             if DECLARED in values or facts.source or not (cause.cause == drift_cause.FLAG or _its_own(path, values)):
                 found.append(_row(path, values, configs, cause))
-        causes, told = {row["cause"] for row in found}, {row["path"] for row in found}
+        causes, reported = {row["cause"] for row in found}, {row["path"] for row in found}
         found += [
             _row(path, {DECLARED: wanted}, configs, _kubeadm())
             for path, (_has, wanted) in configs.kubeadm.items()
-            if path not in told
+            if path not in reported
         ]
         return [
             *(_node_row(cause, facts) for cause in drift_cause.of_node(facts) if cause.cause not in causes),
@@ -71,13 +69,13 @@ class Finder:
         ]
 
     def rendering(self, configs: Configs, facts: Facts) -> list[Row]:
-        """Return the declared values that the live configuration shows in another form with the same meaning: no drift."""
+        """Return the declared values that the live configuration shows in another form with the same meaning."""
         if configs.live is None or not configs.layers:
             return []
         drifted = {path for path, _values in self._differing(configs.layers, {LIVE: configs.live}, facts.minor)}
         cause = Cause(
             drift_cause.RENDERING,
-            "the kubelet shows the value in another form, or leaves it out, with the same meaning",
+            "the kubelet shows the value in another form, or omits it, with the same meaning",
             "Nothing to do.",
         )
         return sorted(
@@ -90,7 +88,7 @@ class Finder:
         )
 
     def _differing(self, layers: Sequence[Config], stages: Mapping[str, Config], minor: int) -> Differing:
-        """Return every path whose known values differ, with these by stage."""
+        """Return every path whose known values differ, with its values by stage."""
         known = (minor, json.dumps([list(layers), stages], sort_keys=True))
         if known not in self._found:
             base = stages.get(PUSHED, stages.get(LIVE))
@@ -131,7 +129,7 @@ def _compare(
 def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
     """Return the configurations that are known, in the order of the stages."""
     host, assigned = facts.host, configs.assigned
-    # A checkpoint that matches its digest is what was assigned, whatever the ConfigMap holds by now.
+    # A checkpoint that matches its digest is the assigned configuration, even if the ConfigMap has changed since.
     if (
         assigned is None
         and host
@@ -146,15 +144,15 @@ def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
 
 
 def _has_keys(path: str, known: Mapping[str, Any]) -> bool:
-    """Return whether keys here face an empty map there: the rows of the keys say what differs."""
+    """Return whether a stage has keys in the map, so that the rows of the keys show the difference."""
     return any(name.startswith((f"{path}.", f"{path}[")) for name in known)
 
 
 def _unknowable(path: str, stage: str, known: Mapping[str, Any], tops: set[str], minor: int) -> bool:
-    """Return whether nobody can say what a stage means at a path; a live configuration is complete.
+    """Return whether the meaning of a stage at a path is unknown; a live configuration is complete.
 
-    Of fields that came after the table, and of the members of open objects, defaults are not known, nor whether a zero
-    stands for one.
+    For fields newer than the table and for members of open objects, neither the default is known nor whether a zero
+    means the default.
     """
     if stage == LIVE:
         return False
@@ -167,11 +165,14 @@ def _unknowable(path: str, stage: str, known: Mapping[str, Any], tops: set[str],
             or ((field.since or 0) > fields.TABLE_MINOR and not field.type.startswith("map["))
         )
     )
-    return not known.get(path) if later else path not in known and not compare.absence_is_told(path, tops, minor)
+    return not known.get(path) if later else path not in known and not compare.absence_has_meaning(path, tops, minor)
 
 
 def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str, Any]:
-    """A node tells no secrets, so they cannot be compared; the digest of its checkpoint says whether they were changed."""
+    """Return the values without those of the disk for a secret: the node masks it, so it cannot be compared.
+
+    The digest of the checkpoint shows whether a secret was changed.
+    """
     field = fields.owner(path)
     return (
         {stage: value for stage, value in values.items() if stage != DISK}
@@ -181,8 +182,9 @@ def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str,
 
 
 def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Put the path that the kubelet shows in the place of the relative one that it read: it resolves it beside its
-    config file.
+    """Return the values with relative file paths replaced by the kubelet's absolute path.
+
+    The kubelet resolves a relative path against the folder of its config file.
     """
     field, live = fields.owner(path), values.get(LIVE)
     if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
@@ -196,7 +198,7 @@ def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names(layer: Config) -> Iterator[str]:
-    """Yield the places that a layer names: values, lists, and the maps that are replaced as a whole or removed."""
+    """Yield the paths that a layer sets: values, lists, and the maps that are replaced as a whole or removed."""
     return (paths.show(path) for path, _value in _written(layer, ()))
 
 
@@ -216,8 +218,9 @@ def _written(layer: Config, at: paths.Path) -> Iterator[tuple[paths.Path, Any]]:
 
 
 def _its_own(path: str, values: Mapping[str, Any]) -> bool:
-    """Return whether a kubelet gave itself what belongs to its machine, such as a serving certificate
-    (cmd/kubelet/app/server.go InitializeTLS).
+    """Return whether a kubelet set a machine-specific value itself, such as a serving certificate.
+
+    Source: cmd/kubelet/app/server.go InitializeTLS.
     """
     field = fields.owner(path)
     return (
@@ -238,7 +241,7 @@ def _by_path(row: Row) -> str:
 def _kubeadm() -> Cause:
     return Cause(
         drift_cause.KUBEADM,
-        "kubeadm's ConfigMap has another value, which it gives to nodes that join and to those it upgrades",
+        "kubeadm's ConfigMap has another value, which kubeadm applies to nodes that it joins or upgrades",
         "Run the rollout with kubelet_config_kubeadm: update.",
     )
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drift told to machines (summary) and to people (lines)."""
+"""Drift as a summary for programs and as lines for users."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from .drift_cause import CAUSES, SOURCE, STAGES
 
 
 def summary(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the counts: nodes, those that drifted, differences by cause, and the nodes that were not looked at
-    although they should have been.
-    """
+    """Return the counts of nodes, drifted nodes and differences by cause, and the nodes that could not be checked."""
     causes = Counter(row["cause"] for node in nodes.values() for row in node["drift"])
     return {
         "nodes": len(nodes),
@@ -28,7 +26,7 @@ def summary(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the drift for people: a block for all nodes with the same drift, then the sum."""
+    """Return the drift for users: a block for each set of nodes with the same drift, then the totals."""
     groups: dict[str, list[str]] = {}
     for name, node in nodes.items():
         if node["drift"] or node["host"] not in ("", "looked at"):
@@ -42,12 +40,12 @@ def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
     causes = ", ".join(f"{cause} {count}" for cause, count in counts["causes"].items())
     return [
         *text,
-        f"drift: {counted(counts['nodes'], 'node')}, {counts['drifted']} drifted, {counted(counts['differences'], 'difference')}"
-        + (f" ({causes})" if causes else ""),
+        f"drift: {counted(counts['nodes'], 'node')}, {counts['drifted']} drifted, "
+        f"{counted(counts['differences'], 'difference')}" + (f" ({causes})" if causes else ""),
     ]
 
 
 def _line(row: Mapping[str, Any]) -> str:
     values = ", ".join(f"{stage} {shown_value(row[stage])}" for stage in (*STAGES, "kubeadm") if row[stage] is not None)
-    shown = f"{values or 'given nowhere'}; " if row["path"] != SOURCE else ""
+    shown = f"{values or 'set nowhere'}; " if row["path"] != SOURCE else ""
     return f"{row['path']}: {shown}{row['cause']}: {row['message']}. {row['remedy']}"

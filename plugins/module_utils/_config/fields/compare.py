@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Telling whether two configurations mean the same to a kubelet, and where not."""
+"""Finding where two configurations mean something different to a kubelet."""
 
 from __future__ import annotations
 
@@ -21,22 +21,19 @@ class Change:
     """One value that differs. None stands for absent."""
 
     path: str
-    """In the notation of paths.py, one for every key of a map: ``maxPods``, ``evictionHard["memory.available"]``."""
+    """In the notation of paths.py, one path for every key of a map: ``evictionHard["memory.available"]``."""
     before: Any
     after: Any
     known: bool
-    """False when ``before`` is absent and what the kubelet puts in for it is not known: the change may turn out to be
-    none.
-    """
+    """False when ``before`` is absent and the kubelet's default is not known: the two values may be equal."""
 
 
 def normalise(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
-    """Return every value of a configuration by its path, written so that equal values mean the same to a kubelet of
-    this minor.
+    """Return every value of a configuration by its path, in a form in which equal values mean the same to a kubelet.
 
-    Objects and maps are taken apart, lists are not. Durations stand in Go's form, a zero that equals absence is left
-    out, a negative podPidsLimit is -1, and defaults are filled in for the minor whose defaults are known (TABLE_MINOR).
-    Quantities stay as they are written, since /configz shows them so. kind and apiVersion are not part of it.
+    Objects and maps are split into their members, lists are not. Durations are in Go's form, a zero that equals absence
+    is omitted, a negative podPidsLimit is -1. Defaults are filled in for the minor whose defaults are known
+    (TABLE_MINOR). Quantities keep their notation, because /configz does not change it. kind and apiVersion are omitted.
     """
     config = {key: value for key, value in config.items() if key not in HEADER}
     if minor == fields.TABLE_MINOR:
@@ -45,23 +42,23 @@ def normalise(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> list[Change]:
-    """Return what differs between a complete live configuration and a desired one, sorted by path.
+    """Return the differences between a complete live configuration and a desired one, sorted by path.
 
-    A field that the desired one does not give and whose default at this minor is not known is no change: nobody can say
-    it is one.
+    A field that the desired configuration does not set, and whose default at this minor is not known, is not reported:
+    whether it changes cannot be determined.
     """
     old, new = normalise(before, minor), normalise(after, minor)
     present = {path.split(".")[0].split("[")[0] for path in new}
     found = []
     for path in sorted(set(old) | set(new)):
-        if _emptiness_is_told(path, old, new) or _emptiness_is_told(path, new, old):
+        if _is_empty_beside_keys(path, old, new) or _is_empty_beside_keys(path, new, old):
             continue
         if path in old and path in new:
             if not same(old[path], new[path]):
                 found.append(Change(path, old[path], new[path], True))
         elif path in new:
             found.append(Change(path, None, new[path], _absence_known(path, minor)))
-        elif absence_is_told(path, present, minor):
+        elif absence_has_meaning(path, present, minor):
             found.append(Change(path, old[path], None, True))
     return found
 
@@ -79,9 +76,12 @@ def same(one: Any, other: Any) -> bool:
 
 
 def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with the defaults of TABLE_MINOR filled in (pkg/kubelet/apis/config/v1beta1/defaults.go)."""
+    """Return a configuration with the defaults of TABLE_MINOR.
+
+    Source: pkg/kubelet/apis/config/v1beta1/defaults.go.
+    """
     result: dict[str, Any] = copy.deepcopy(dict(config))
-    # Unset, the report frequency follows an update frequency that is set.
+    # An unset report frequency takes the value of an update frequency that is set.
     update = result.get("nodeStatusUpdateFrequency")
     if is_zero(result.get("nodeStatusReportFrequency"), _DURATION) and not is_zero(update, _DURATION):
         result["nodeStatusReportFrequency"] = update
@@ -111,7 +111,7 @@ def is_zero(value: Any, field: Field) -> bool:
 
 
 def canonical(value: Any, field: Field) -> Any:
-    """Return the one form of a value of this field: durations as Go writes them, any negative podPidsLimit as -1."""
+    """Return the canonical value of this field: durations in Go's notation, a negative podPidsLimit as -1."""
     if field.type == "duration" and isinstance(value, str):
         try:
             return duration.format(duration.parse(value))
@@ -132,7 +132,7 @@ def _leaves(value: Any, at: paths.Path, minor: int) -> Iterator[tuple[str, Any]]
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _leaves(inner, (*at, key), minor)
-        # An empty map says something only where absence would mean the default, or where nothing is known of the field.
+        # An empty map has a meaning only if absence means the default, or if the field is unknown.
         if not value and at and (field.unset_at(minor) == "nil" if field else fields.owner(at) is None):
             yield paths.show(at), {}
     elif field is None:
@@ -142,8 +142,9 @@ def _leaves(value: Any, at: paths.Path, minor: int) -> Iterator[tuple[str, Any]]
 
 
 def _absence_known(path: str, minor: int) -> bool:
-    """Return whether absence of this path has one known meaning at this minor: no value, or a default that was filled
-    in already.
+    """Return whether the absence of this path is unambiguous at this minor.
+
+    It is when the field has no default, or when its default was filled in.
     """
     field = fields.owner(path)
     return field is not None and (
@@ -151,21 +152,19 @@ def _absence_known(path: str, minor: int) -> bool:
     )
 
 
-def absence_is_told(path: str, given: set[str], minor: int) -> bool:
-    """Return whether it is known what a configuration means at this minor that gives the top-level fields `given`, and
-    not this path.
-    """
+def absence_has_meaning(path: str, given: set[str], minor: int) -> bool:
+    """Return whether the meaning of an absent path is known when the top-level fields `given` are set."""
     return _absence_known(path, minor) or _key_removed(path, given)
 
 
-def _emptiness_is_told(path: str, side: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether an empty map here faces keys there, so that the rows of the keys already say what changed."""
+def _is_empty_beside_keys(path: str, side: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether the map is empty in `side` but has keys in `other`, whose rows already show the change."""
     return (
         side.get(path) == {} and path not in other and any(name.startswith((f"{path}.", f"{path}[")) for name in other)
     )
 
 
 def _key_removed(path: str, present: set[str]) -> bool:
-    """Return whether a map lost this key while it keeps others: the map is given, so no default stands in for the key."""
+    """Return whether a map lost this key and keeps others: no default replaces a key of a map that is set."""
     field = fields.owner(path)
     return field is not None and field.type.startswith("map[") and field.path in present

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Making a complete configuration of what ``/configz`` shows."""
+"""Completing the configuration that ``/configz`` shows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .field_row import Field
 
 
 def restore(live: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ``kubeletconfig`` object of /configz as a configuration that a kubelet loads to the same /configz.
+    """Return the ``kubeletconfig`` object of /configz as a configuration that yields the same /configz when loaded.
 
-    /configz leaves out kind and apiVersion, and omits an explicitly empty list or map even where absence means the
-    default (``evictionHard: {}``, ``enforceNodeAllocatable: []``). Since defaults are filled in before it is shown, a
-    field that has a default and is missing was explicitly empty. Whether the feature gates the kubelet inherited from
-    its local file are complete cannot be told from /configz.
+    /configz omits kind and apiVersion, and also an explicitly empty list or map whose absence means the default
+    (``evictionHard: {}``, ``enforceNodeAllocatable: []``). The kubelet fills in defaults before it shows /configz, so a
+    missing field that has a default was explicitly empty. /configz does not show whether the feature gates that the
+    kubelet inherited from its local file are complete.
     """
     result: dict[str, Any] = {"kind": KIND, "apiVersion": API_VERSION, **copy.deepcopy(dict(live))}
     for field in _HIDDEN_EMPTIES:
@@ -30,14 +30,14 @@ def restore(live: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restored(live: Mapping[str, Any]) -> list[str]:
-    """Return the paths that restore() adds to this /configz as explicitly empty."""
+    """Return the paths that restore() adds to this /configz as explicitly empty fields."""
     return [field.path for field in _HIDDEN_EMPTIES if live.get(field.path) is None]
 
 
 def machine_specific(config: Mapping[str, Any]) -> list[str]:
-    """Return the paths present in a configuration whose value belongs to one machine, sorted.
+    """Return the paths of a configuration whose value belongs to one machine, sorted.
 
-    An address that names no machine (all interfaces, loopback) is not specific to one.
+    An address that names no machine (all interfaces, loopback) is not machine-specific.
     """
     return sorted(
         name
@@ -48,7 +48,7 @@ def machine_specific(config: Mapping[str, Any]) -> list[str]:
 
 _ADDRESSES = ("address", "healthzBindAddress")
 _MACHINE = {field.path for field in fields.ALL.values() if field.machine}
-# Of the 1.20 defaults that only absence brings in, those that /configz omits when empty: all of them at the top level.
+# Fields whose 1.20 default applies only to absence and which /configz omits when empty; all are at the top level.
 _HIDDEN_EMPTIES = [
     field for field in fields.ALL.values() if field.unset == "nil" and field.zero_omitted and field.default
 ]

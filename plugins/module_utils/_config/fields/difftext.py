@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Configurations as text to look at: secrets masked, one line a value."""
+"""Configurations as readable text: secrets masked, one value per line."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .shadow import HIDDEN
 
 
 def mask(path: str, value: Any) -> Any:
-    """Return a value for display: what a secret field holds at this path is hidden, its shape and keys are not."""
+    """Return a value for display: the values of a secret field are hidden, its shape and keys are not."""
     field = fields.owner(path)
     return _hide(value) if field is not None and field.secret else value
 
 
 def masked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration for display."""
+    """Return a configuration for display, with secrets masked."""
     return {key: mask(key, value) for key, value in config.items()}
 
 
@@ -29,7 +29,7 @@ def diff(
     before_header: str = "before",
     after_header: str = "after",
 ) -> dict[str, str]:
-    """Return one entry of Ansible's ``diff`` for two configurations; None is an absent one."""
+    """Return an entry of Ansible's ``diff`` for two configurations; None stands for an absent one."""
     return {
         "before": render(masked(before)) if before is not None else "",
         "after": render(masked(after)) if after is not None else "",

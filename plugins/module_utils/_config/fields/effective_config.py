@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A configuration as the rules see it: defaults filled in where known, values of the wrong type invisible."""
+"""A configuration as the rules see it: with known defaults, without values of the wrong type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Mapping
 from ..values import duration
 from . import compare, fields
 
-# Defaults of the feature gates the rules ask for, newest first: (from this minor on, default). Source:
+# Defaults of the feature gates that the rules use, newest first: (from this minor on, default). Source:
 # pkg/features/kube_features.go.
 _GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "CustomCPUCFSQuotaPeriod": ((0, False),),
@@ -23,8 +23,8 @@ _GATES: dict[str, tuple[tuple[int, bool], ...]] = {
 class EffectiveConfig:
     """Typed access to the effective values of a configuration for a kubelet of one minor.
 
-    Every getter returns None when the value is absent without a known default, or has another type: types.py reports
-    that.
+    Every getter returns None, or an empty value, when the value is absent without a known default or has another type.
+    types.py reports wrong types.
     """
 
     def __init__(self, config: Mapping[str, Any], minor: int) -> None:
@@ -39,7 +39,7 @@ class EffectiveConfig:
                 return None
             inside = inside.get(key)
         field = fields.ALL.get(path)
-        # Where a zero means the default, and the default of this minor is not known, nothing can be said of it.
+        # Where a zero means the default, and this minor's default is not known, the value is not known either.
         return None if field and field.unset_at(self.minor) == "zero" and compare.is_zero(inside, field) else inside
 
     def number(self, path: str) -> int | None:
@@ -48,7 +48,7 @@ class EffectiveConfig:
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def text(self, path: str) -> str:
-        """Return a string, empty when there is none."""
+        """Return a string; empty without one."""
         value = self.value(path)
         return value if isinstance(value, str) else ""
 
@@ -58,7 +58,7 @@ class EffectiveConfig:
         return value if isinstance(value, bool) else None
 
     def nanoseconds(self, path: str) -> int | None:
-        """Return a duration."""
+        """Return a duration in nanoseconds."""
         try:
             return duration.parse(self.text(path))
         except ValueError:
@@ -75,9 +75,7 @@ class EffectiveConfig:
         return {key: entry for key, entry in value.items() if isinstance(entry, str)} if isinstance(value, dict) else {}
 
     def gate(self, name: str) -> bool:
-        """Return whether a feature gate is on, as far as this configuration tells; gates of the kubelet's local file or
-        flags are not seen.
-        """
+        """Return whether this configuration enables a feature gate; the kubelet's local file and flags are not seen."""
         gates = self.value("featureGates")
         if isinstance(gates, dict) and isinstance(gates.get(name), bool):
             return bool(gates[name])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One row of the field table and one row of the flag table."""
+"""The row types of the field table and the flag table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SAFE, DISRUPT, DRAIN, REBOOT, FORBIDDEN = EFFECTS = ("safe", "disrupt", "drain", "reboot", "forbidden")
-"""What changing a field costs, from least to most."""
+"""What a change of a field costs, in ascending order."""
 
 
 @dataclass(frozen=True)
@@ -25,34 +25,34 @@ class Field:
     until: int | None = None
     """Last minor that has the field; None: still there in the newest minor of the table."""
     default: Any = None
-    """What the 1.20 code puts in for a field that is not given; None: nothing, or not known."""
+    """The default in the 1.20 code for an unset field; None: no default, or not known."""
     unset: str = "none"
-    """What counts as not given: ``nil`` only absence, ``zero`` also a zero or empty value, ``none`` there is no default
-    and zero equals absent.
+    """What counts as unset: ``nil`` only absence, ``zero`` also a zero or empty value. ``none``: the field has no
+    default, and zero equals absent.
     """
     nil_since: int | None = None
     """From this minor on ``unset`` is ``nil``, because the Go type became a pointer."""
     zero_omitted: bool = False
-    """Whether /configz leaves out a zero or empty value."""
+    """Whether /configz omits a zero or empty value."""
     effect: str = DISRUPT
     reason: str = ""
     flags: tuple[str, ...] = ()
-    """Command line flags that set the same field and win over any configuration."""
+    """Command line flags that set the same field and override any configuration."""
     whole: bool = False
-    """A map that is replaced as a whole."""
+    """The kubelet replaces the map as a whole."""
     machine: bool = False
     """The value belongs to one machine."""
     fatal: bool = False
-    """Bad values pass the kubelet's validation and kill it later."""
+    """Bad values pass the kubelet's validation and crash it later."""
     path_ref: bool = False
-    """A relative file path is resolved beside the configuration file."""
+    """A relative file path is resolved against the folder of the configuration file."""
     secret: bool = False
     """The value must not be shown."""
     open: bool = False
     """An object whose members are not all listed."""
 
     def unset_at(self, minor: int) -> str:
-        """Return ``unset`` as it holds for a minor."""
+        """Return the ``unset`` that applies to a minor."""
         return "nil" if self.nil_since is not None and minor >= self.nil_since else self.unset
 
     def exists_at(self, minor: int) -> bool:
@@ -66,6 +66,6 @@ class Flag:
 
     field: str
     takes_value: bool
-    """False for a boolean flag, whose value can only follow after ``=``."""
+    """False for a boolean flag, whose value can only follow ``=``."""
     merge: str
     """replace, replace_list, replace_map: the flag hides the whole field; merge_keys: only the keys it names."""

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Looking up what is known about a field: the table of every field from 1.12 to the newest minor, and the flags that
-hide fields.
-"""
+"""Lookups in the field table, which covers 1.12 to the newest minor, and in the table of flags that hide fields."""
 
 from __future__ import annotations
 
@@ -26,14 +24,15 @@ def lookup(path: str | paths.Path) -> Field | None:
 
 
 def owner(path: str | paths.Path) -> Field | None:
-    """Return the field a place belongs to: the field itself, or the map, list or object that holds a key; None when
-    unknown.
+    """Return the field that a path belongs to, or None when it is unknown.
+
+    This is the field itself, or the map, list or object that holds the path.
     """
     keys = paths.parse(path) if isinstance(path, str) else path
     for end in range(len(keys), 0, -1):
         field = ALL.get(paths.field_path(keys[:end]))
         if field is not None:
-            # A member of a closed object that is no field of its own is unknown, not the object's.
+            # A member of a closed object that is not a field itself is unknown; it does not belong to the object.
             return None if end < len(keys) and not _holds_anything(field) else field
     return None
 
@@ -53,8 +52,9 @@ def children(path: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def nearest(path: str) -> str | None:
-    """Return the real field a misspelled path most likely means, or None: another case first, then the same parent,
-    then anywhere.
+    """Return the field that a misspelled path most likely means, or None.
+
+    Candidates are tried in this order: a different case, the same parent, any other field.
     """
     lowered = {name.lower(): name for name in ALL}
     if path.lower() in lowered:

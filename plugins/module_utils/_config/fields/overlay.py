@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Laying one configuration over another."""
+"""Merging an override into a configuration."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from . import fields
 
 
 class OverlayError(ValueError):
-    """Two layers do not fit together. The text names the path, the cause and the remedy."""
+    """Two layers cannot be merged. The text names the path, the cause and the remedy."""
 
 
 def merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with ``override`` laid over it; neither is changed or shared.
+    """Return ``base`` merged with ``override``; neither is modified or shared.
 
-    A null removes the field or key, maps and objects are merged key by key, lists and all other values are replaced.
-    The maps the kubelet replaces as a whole (``evictionHard`` and its kind, see fields-ours.yaml) are replaced as a
-    whole. Raises OverlayError for a mapping over something else or the reverse, and for a null inside a map replaced as
-    a whole.
+    A null removes the field or key. Maps and objects are merged key by key; lists and all other values are replaced.
+    Maps that the kubelet replaces as a whole (such as ``evictionHard``, see fields-ours.yaml) are replaced here too.
+    Raises OverlayError for a mapping that would replace another value or the reverse, and for a null inside a map that
+    is replaced as a whole.
     """
     return _merge(base, override, ())
 
@@ -53,7 +53,8 @@ def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:
     for key, inner in value.items():
         if inner is None:
             raise OverlayError(
-                f"{paths.show((*path, key))} is null, but {paths.show(path)} is replaced as a whole, so there is nothing to remove it from. "
+                f"{paths.show((*path, key))} is null, but {paths.show(path)} is replaced as a whole, "
+                "so there is nothing to remove it from. "
                 f"List every key that {paths.show(path)} should have, or set {paths.show(path)} itself to null."
             )
     return copy.deepcopy(dict(value))

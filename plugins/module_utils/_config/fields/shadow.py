@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which fields a kubelet's command line hides from every configuration.
 
-A kubelet applies its flags on top of any configuration, dynamic ones too, and reports success all the same
-(cmd/kubelet/app/server.go kubeletConfigFlagPrecedence). A list or map given by flag replaces the configured one;
-feature gates are merged key by key.
+A kubelet applies its flags on top of any configuration, including dynamic ones, and reports success regardless
+(cmd/kubelet/app/server.go kubeletConfigFlagPrecedence). A list or map from a flag replaces the configured one; feature
+gates are merged key by key.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ HIDDEN = "********"
 
 
 def shadows(argv: Iterable[str]) -> dict[str, str]:
-    """Return the shadowed places by path, each with the flag as it was given: ``{"maxPods": "--max-pods=61"}``.
+    """Return the shadowed paths, each with the flag as it was given: ``{"maxPods": "--max-pods=61"}``.
 
-    ``argv`` are the words of the command line, with or without the program. Known are the forms ``--a=b``, ``--a b``
-    and, for a boolean, ``--a``; underscores count as dashes. A flag given several times is shown with all its uses.
-    Secret values are masked.
+    ``argv`` holds the words of the command line, with or without the program. It accepts the forms ``--a=b``, ``--a b``
+    and, for a boolean, ``--a``; underscores count as dashes. A repeated flag is shown with all its uses. Secret values
+    are masked.
     """
     found: dict[str, list[str]] = {}
     for name, value in _flags(list(argv)):
@@ -40,7 +40,7 @@ def shadows(argv: Iterable[str]) -> dict[str, str]:
 
 
 def shadow_of(path: str, found: Mapping[str, str]) -> str | None:
-    """Return the flag that shadows a path or the field it belongs to, or None."""
+    """Return the flag that shadows a path or its field, or None."""
     if path in found:
         return found[path]
     return next((flag for name, flag in found.items() if path.startswith((f"{name}.", f"{name}["))), None)

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which pods a kubelet that restarts would take up again, and which it would refuse.
+"""The pods that a restarted kubelet would admit again, and those that it would refuse.
 
-A restarted kubelet admits its pods anew, static ones first, then in the order of their creation (kubelet.go
-HandlePodAdditions). One that finds no room is failed for good (lifecycle/predicate.go). A critical one takes the room
-of others (preemption/preemption.go). The room is what the Node object shows, at the first restart often still the old
-one (kubelet_getters.go getNodeAnyWay): then the next restart, for whatever reason, costs the pods.
+A restarted kubelet admits its pods again: static pods first, then in the order of their creation (kubelet.go
+HandlePodAdditions). A pod that does not fit fails permanently (lifecycle/predicate.go). A critical pod preempts others
+(preemption/preemption.go). The kubelet compares with the allocatable resources of the Node object, which at the first
+restart are often still the old ones (kubelet_getters.go getNodeAnyWay). The next restart then costs the pods.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NONE = Fraction(0)
 
 
 def refused(pods: Iterable[Pod], room: Room) -> dict[Key, Cause]:
-    """Return the pods that would not run any more, with the cause; ``room`` is what is allocatable."""
+    """Return the pods that would no longer run, with the cause; ``room`` holds the allocatable resources."""
     admitted: list[Pod] = []
     lost: dict[Key, Cause] = {}
     used = dict.fromkeys(room, _NONE)
@@ -41,7 +41,7 @@ def refused(pods: Iterable[Pod], room: Room) -> dict[Key, Cause]:
                 admitted.remove(victim)
                 take(victim, -1)
                 lost[victim.key] = Cause(
-                    f"preempted by a critical pod that has no room otherwise (OutOf{next(iter(lacking))})",
+                    f"preempted by a critical pod that would not fit otherwise (OutOf{next(iter(lacking))})",
                     f"for {'/'.join(pod.key)}",
                 )
             lacking = {} if victims else lacking
@@ -59,7 +59,7 @@ def _request(pod: Pod, resource: str) -> Fraction:
 
 
 def _lacking(pod: Pod, used: Room, room: Room) -> dict[str, Fraction]:
-    """Return how much of what is missing for a pod, in the order in which the kubelet looks."""
+    """Return the amounts that are missing for a pod, in the order in which the kubelet checks resources."""
     short = {
         resource: used[resource] + _request(pod, resource) - room[resource]
         for resource in RESOURCES
@@ -69,8 +69,9 @@ def _lacking(pod: Pod, used: Room, room: Room) -> dict[str, Fraction]:
 
 
 def _preempted(lacking: Room, pods: Sequence[Pod]) -> list[Pod] | None:
-    """Return the pods that make room (getPodsToPreempt): as few Guaranteed as possible, then as few Burstable; None
-    when all of them would not do.
+    """Return the pods to preempt (getPodsToPreempt): as few Guaranteed as possible, then as few Burstable.
+
+    Returns None when preempting all of them would not suffice.
     """
     best_effort, burstable, guaranteed = (
         [pod for pod in pods if pod.qos == qos] for qos in ("BestEffort", "Burstable", "Guaranteed")
@@ -95,14 +96,14 @@ def _less(need: Room, pods: Sequence[Pod]) -> dict[str, Fraction]:
 
 
 def _distance(need: Room, pod: Pod) -> tuple[Fraction, Fraction, Fraction, Key]:
-    """Return how badly a pod's room fits the need, then what breaks ties: the smaller pod."""
+    """Return how far a pod's requests are from the need; ties are broken in favour of the smaller pod."""
     apart = sum((max(amount - _request(pod, resource), _NONE) / amount) ** 2 for resource, amount in need.items())
     return Fraction(apart), _request(pod, "memory"), _request(pod, "cpu"), pod.key
 
 
 def _reason(resource: str) -> str:
     if resource == PODS:
-        return "OutOfpods: maxPods or podsPerCore allows fewer pods than there are"
+        return "OutOfpods: maxPods or podsPerCore allows fewer pods than the node runs"
     return f"OutOf{resource}: the pods request more than would be allocatable"
 
 

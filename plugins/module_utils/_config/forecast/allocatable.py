@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node has for pods under a configuration: Node.status.allocatable."""
+"""The resources that a configuration leaves to pods: Node.status.allocatable."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..values import quantity
 
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
-"""In the order in which the kubelet looks for room (noderesources fitsRequest)."""
+"""In the order in which the kubelet checks resources (noderesources fitsRequest)."""
 _BY_SIGNAL = {"memory": "memory.available", "ephemeral-storage": "nodefs.available"}
 
 
 def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    """Return what pods may request: capacity less what is reserved and less evictionHard; and how many pods.
+    """Return what pods may request: capacity minus reservations and evictionHard, and the number of pods.
 
     Source: cm/node_container_manager_linux.go GetNodeAllocatableReservation, nodestatus/setters.go MachineInfo.
     """
@@ -42,8 +42,9 @@ def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> di
 
 
 def reserved(config: EffectiveConfig, resource: str) -> Fraction:
-    """Return what kubeReserved and systemReserved keep from pods; reservedSystemCPUs takes the place of both for cpu
-    (cmd/kubelet/app/server.go).
+    """Return the amount that kubeReserved and systemReserved withhold from pods.
+
+    For cpu, reservedSystemCPUs replaces both (cmd/kubelet/app/server.go).
     """
     if resource == "cpu" and config.text("reservedSystemCPUs"):
         return Fraction(_count(config.text("reservedSystemCPUs")))
@@ -56,11 +57,11 @@ def _amount(text: str) -> Fraction:
     try:
         return quantity.parse(text)
     except ValueError:
-        return Fraction(0)  # refused by a rule of its own
+        return Fraction(0)  # the rules report such a value
 
 
 def _count(cpus: str) -> int:
-    """Return how many CPUs a list such as ``0-3,8`` names."""
+    """Return the number of CPUs in a list such as ``0-3,8``."""
     found: set[int] = set()
     for first, last in re.findall(r"([0-9]+)(?:-([0-9]+))?", cpus):
         found.update(range(int(first), int(last or first) + 1))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A forecast told to machines (summary) and to people (lines)."""
+"""A forecast as a summary for programs and as lines for users."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ _WORDS = {EVICTED: "would be evicted", REFUSED: "would be refused at this restar
 
 
 def summary(nodes: Nodes, plan: Mapping[str, Any]) -> dict[str, int]:
-    """Return the counts: pods by what becomes of them, nodes that lose some, nodes of which nothing is known, nodes
-    that restart or need a drain.
-    """
+    """Return the counts of pods by their fate, and of nodes that restart, need a drain, lose pods or are unknown."""
     pods = {kind: sum(row["pod"] is not None for node in nodes.values() for row in node[kind]) for kind in KINDS}
     effects = [row["effect"] for row in plan["nodes"].values() if row["action"] != "none"]
     return {
@@ -33,15 +31,16 @@ def summary(nodes: Nodes, plan: Mapping[str, Any]) -> dict[str, int]:
 
 
 def at_risk(counts: Mapping[str, int]) -> int:
-    """Return how many pods are lost."""
+    """Return the number of pods that would be lost."""
     return counts["pods_evicted"] + counts["pods_refused"]
 
 
 def lines(nodes: Nodes, counts: Mapping[str, int]) -> list[str]:
-    """Return a forecast for people: the sum, then a line for each reason, with the nodes and pods it holds for."""
+    """Return a forecast for users: the totals, then a line for each reason with its nodes and pods."""
     text = (
         f"forecast: {counted(counts['nodes_to_restart'], 'node')} to restart, {counts['nodes_to_drain']} to drain, "
-        f"{counted(at_risk(counts), 'pod')} at risk ({counts['pods_evicted']} evicted, {counts['pods_refused']} refused), "
+        f"{counted(at_risk(counts), 'pod')} at risk "
+        f"({counts['pods_evicted']} evicted, {counts['pods_refused']} refused), "
         f"{counted(counts['pods_unknown'], 'pod')} not known"
     )
     return [
@@ -52,14 +51,15 @@ def lines(nodes: Nodes, counts: Mapping[str, int]) -> list[str]:
 
 
 def refusal(nodes: Nodes, counts: Mapping[str, int], allowed: int) -> str:
-    """Return why a forecast is refused, and what to do about it."""
+    """Return why a forecast is refused, and the remedy."""
     return "\n".join(
         [
-            f"the forecast is refused, nothing was written: {counted(at_risk(counts), 'pod')} at risk, {allowed} allowed.",
+            "the forecast is refused, nothing was written: "
+            f"{counted(at_risk(counts), 'pod')} at risk, {allowed} allowed.",
             *(line for kind in (EVICTED, REFUSED) for line in _reasons(nodes, kind)),
             *_notes(nodes),
-            "Change the configuration, move these pods to other nodes first, or accept their loss with allow_pods or refuse=false "
-            "(in the roles kubelet_config_forecast_pods, or kubelet_config_forecast: warn).",
+            "Change the configuration, move these pods to other nodes first, or accept their loss with allow_pods "
+            "or refuse=false (in roles: kubelet_config_forecast_pods, or kubelet_config_forecast: warn).",
         ]
     )
 
@@ -72,7 +72,7 @@ def _reasons(nodes: Nodes, kind: str) -> Iterator[str]:
     for reason, rows in groups.items():
         hit = list(dict.fromkeys(name for name, _row in rows))
         pods = [f"{row['namespace']}/{row['pod']}" for _name, row in rows if row["pod"] is not None]
-        # The numbers of one node stand for those of all; every node's own are in the result.
+        # The numbers of one node stand for all nodes; the result holds those of every node.
         first, row = rows[0]
         detail = f" ({first}: {row['detail']})" if row["detail"] else ""
         word = f"{shown_nodes(pods, 'pod')} {_WORDS[kind]}" if pods else f"warning: {_WORDS[kind]}"

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What runs on a node, as plain data: its capacity, its pods with what they ask for and use, and its eviction signals.
+"""The usage of a node as plain data: its capacity, its pods with their requests and usage, and its eviction signals.
+
 Amounts are bytes, cores or counts.
 """
 
@@ -19,24 +20,24 @@ _SYSTEM_CRITICAL = 2_000_000_000
 
 @dataclass(frozen=True)
 class Pod:
-    """One pod that is not over."""
+    """A pod that has not finished."""
 
     namespace: str
     name: str
     uid: str = ""
     created: str = ""
-    """RFC 3339, so that text order is the order of time."""
+    """RFC 3339, so that the order of texts is chronological."""
     priority: int = 0
     static: bool = False
     qos: str = "BestEffort"
     requests: Mapping[str, Fraction] = field(default_factory=dict)
-    """By resource, with init containers and overhead."""
+    """By resource, including init containers and overhead."""
     whole_cpus: bool = False
-    """Whether a container asks for a whole number of CPUs."""
+    """Whether a container requests a whole number of CPUs."""
     devices: bool = False
-    """Whether a container asks for what a device plugin gives out."""
+    """Whether a container requests a resource of a device plugin."""
     usage: Mapping[str, Fraction] = field(default_factory=dict)
-    """By eviction signal, what comes back to it when the pod goes; without a key where nothing is known."""
+    """By eviction signal, the amount that an eviction of the pod frees; unknown amounts have no key."""
 
     @property
     def key(self) -> Key:
@@ -45,13 +46,13 @@ class Pod:
 
     @property
     def critical(self) -> bool:
-        """Whether the kubelet never evicts it, and makes room for it (pkg/kubelet/types IsCriticalPod)."""
+        """Whether the kubelet never evicts the pod and preempts others for it (pkg/kubelet/types IsCriticalPod)."""
         return self.static or self.priority >= _SYSTEM_CRITICAL
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What the eviction manager sees of one signal."""
+    """The amounts of a signal that the eviction manager observes."""
 
     available: Fraction
     capacity: Fraction
@@ -59,21 +60,21 @@ class Observed:
 
 @dataclass(frozen=True)
 class NodeUsage:
-    """A node with what runs on it."""
+    """The capacity of a node and what its pods use."""
 
     capacity: Mapping[str, Fraction]
     """Node.status.capacity: cpu, memory, ephemeral-storage, hugepages-*."""
     pods: tuple[Pod, ...] = ()
     signals: Mapping[str, Observed] = field(default_factory=dict)
     pods_memory: Fraction | None = None
-    """The working set of all pods together; None where the kubelet has no group for them."""
+    """The working set of all pods together; None if the kubelet has no cgroup for them."""
     unread: str = ""
-    """Why nothing is known of signals and usage; empty when it is."""
+    """Why signals and usage are not known; empty when they are."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a pod is lost: a reason that nodes share, and the numbers of this node."""
+    """Why a pod is lost: a reason that many nodes can share, and the numbers of this node."""
 
     reason: str
     detail: str

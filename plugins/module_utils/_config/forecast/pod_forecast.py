@@ -1,10 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a change of configuration does to the pods of a node, judged before anything is written.
+"""The effect of a configuration change on the pods of a node, forecast before anything is written.
 
-Only what the change causes counts: a pod that the running configuration would evict or refuse as well is none of its
-doing.
+Only the effects of the change count: a pod that the running configuration would evict or refuse as well is omitted.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ FIELDS = (
     *_TOPOLOGY_FIELDS,
     *_MEMORY_FIELDS,
 )
-"""The fields that decide who runs."""
+"""The fields that decide which pods run."""
 
 
 class Change:
-    """The running and the new configuration of a node, as far as they decide who runs.
+    """The running and the new configuration of a node, limited to the fields that decide which pods run.
 
-    ``changes`` are the rows of the plan: a field that a flag of the kubelet hides stays as it is. The defaults are
-    those of 1.20, which for these fields hold in every minor.
+    ``changes`` are the rows of the plan: a field that a flag of the kubelet hides keeps its value. The defaults are
+    those of 1.20, which apply to every minor for these fields.
     """
 
     def __init__(
@@ -58,16 +57,15 @@ class Change:
         self.new = EffectiveConfig({**desired, **{name: running.get(name) for name in hidden}}, TABLE_MINOR)
 
     def touches(self, *fields: str) -> bool:
-        """Return whether one of the fields means something else afterwards."""
+        """Return whether the change gives one of the fields another meaning."""
         return any(not compare.same(self.old.value(field), self.new.value(field)) for field in fields or FIELDS)
 
 
 def forecast(change: Change, usage: NodeUsage) -> dict[str, list[Any]]:
-    """Return the pods of a node by what becomes of them, ``evicted``, ``refused`` and ``unknown``, and ``notes`` on the
-    node itself.
+    """Return the affected pods of a node (``evicted``, ``refused`` and ``unknown``), and ``notes`` on the node itself.
 
-    A row names ``namespace`` and ``pod`` (None where nothing can be said of the whole node), ``uid``, the ``reason``
-    and ``detail``, the numbers of this node.
+    A row holds ``namespace`` and ``pod`` (None if the whole node is unknown), ``uid``, the ``reason`` and ``detail``,
+    the numbers of this node.
     """
     found: dict[str, list[Any]] = {kind: [] for kind in (*KINDS, "notes")}
     _evictions(change, usage, found)
@@ -84,13 +82,13 @@ def forecast(change: Change, usage: NodeUsage) -> dict[str, list[Any]]:
 
 def _evictions(change: Change, usage: NodeUsage, found: dict[str, list[Any]]) -> None:
     if usage.unread:
-        # Without numbers a threshold that is no higher than before is still known to be harmless.
+        # Even without numbers, thresholds that did not change are known to be harmless.
         if eviction.thresholds(change.old) != eviction.thresholds(change.new) or _less_for_pods(change):
             found[UNKNOWN].append(
                 _row(
                     None,
                     Cause(
-                        "which pods would be evicted is not known: the kubelet's statistics cannot be read",
+                        "the evicted pods are not known: the kubelet's statistics cannot be read",
                         usage.unread,
                     ),
                 )
@@ -109,7 +107,7 @@ def _less_for_pods(change: Change) -> bool:
 
 
 def _doubts(change: Change, pod: Pod) -> Iterator[str]:
-    """Yield why nobody can say from the API whether a pod finds its place again."""
+    """Yield why the API does not show whether the node would admit a pod again."""
     exclusive = pod.qos == "Guaranteed" and pod.whole_cpus
     if (
         exclusive
@@ -119,20 +117,20 @@ def _doubts(change: Change, pod: Pod) -> Iterator[str]:
             or allocatable.reserved(change.old, "cpu") != allocatable.reserved(change.new, "cpu")
         )
     ):
-        yield "the CPU manager (static) hands out whole CPUs anew, and only the node knows which are free"
+        yield "the CPU manager (static) reassigns whole CPUs, and only the node knows which are free"
     if (
         pod.qos == "Guaranteed"
         and change.touches(*_MEMORY_FIELDS)
         and change.new.text("memoryManagerPolicy") == "Static"
     ):
-        yield "the memory manager (Static) hands out memory by NUMA node anew, and only the node knows what is free"
+        yield "the memory manager (Static) reassigns memory by NUMA node, and only the node knows what is free"
     policy = change.new.text("topologyManagerPolicy")
     if (
         (exclusive or pod.devices)
         and change.touches(*_TOPOLOGY_FIELDS)
         and policy in ("restricted", "single-numa-node")
     ):
-        yield f"the topology manager ({policy}) refuses what does not fit a NUMA node, and only the node knows what does"
+        yield f"the topology manager ({policy}) refuses pods that fit no NUMA node, and only the node knows which fit"
 
 
 def _row(pod: Pod | None, *causes: Cause) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What became of a node's pods: two snapshots held against each other."""
+"""The pod losses of a node: a comparison of two snapshots."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ Pod = Mapping[str, Any]
 
 FINISHED = ("Succeeded", "Failed")
 TERMINATING = "Terminating"
-# What a snapshot has of each pod, as far as it is compared.
+# The keys of a snapshot's pod that are compared.
 FIELDS = frozenset(("namespace", "name", "ready", "containers", "ids", "static", "owner", "phase", "reason"))
 KINDS = ("lost", "restarted", "unready")
 
 
 class Losses(NamedTuple):
-    """Pods that are gone or failed, whose containers are not the same any more, and that are not Ready again yet:
-    `namespace`, `name`, `reason` each.
+    """Pods that are deleted or failed, that have other containers, and that are not Ready again yet.
 
-    No pod is in two of them.
+    Each entry holds `namespace`, `name` and `reason`. No pod is in two of the lists.
     """
 
     lost: list[dict[str, str]]
@@ -29,19 +28,19 @@ class Losses(NamedTuple):
 
     @property
     def final(self) -> list[dict[str, str]]:
-        """Those that no waiting brings back."""
+        """The losses that waiting does not undo."""
         return [*self.lost, *self.restarted]
 
 
 def compare(before: Mapping[str, Pod], now: Mapping[str, Pod]) -> Losses:
-    """Compare the pods of one node, by uid, as the collection's snapshots show them.
+    """Return the losses between two snapshots of the pods of one node, which are keyed by uid.
 
-    What had finished or was being deleted before is no loss, nor is a pod that has succeeded meanwhile, or is gone and
-    was a Job's. Only a pod that was Ready can be restarted or unready: one in a crash loop needs no change for that.
+    A pod that had finished or was being deleted before is not a loss, nor is a pod that has succeeded since, nor a
+    deleted pod of a Job. Only a pod that was Ready can count as restarted or unready: a crash loop needs no change.
 
-    The API object of a static pod is a mirror that its kubelet makes again, with another uid, when somebody deletes it:
-    it is the pod of that name (names end with the node's), and its containers say whether it is the same. A static pod
-    whose manifest changed has new ones.
+    The API object of a static pod is a mirror. When it is deleted, the kubelet creates it again with another uid.
+    Therefore a static pod is found by its name, which ends with the node's name, and its containers show whether it is
+    the same pod: a changed manifest yields new containers.
     """
     mirrors = {_place(pod): pod for pod in now.values() if pod["static"]}
     losses = Losses([], [], [])
@@ -63,7 +62,7 @@ def _place(pod: Pod) -> tuple[str, str]:
 def _lost(old: Pod, new: Pod | None) -> str:
     passing = old["owner"].startswith("Job/")
     if new is None:
-        # A kubelet shows its static pods again by itself: that is waited for.
+        # A kubelet creates the mirrors of its static pods again, and the caller waits for them.
         return "" if passing or old["static"] else "deleted through the API, by its controller, a user or the scheduler"
     if new["phase"] == "Failed":
         return new["reason"] or "Failed"
@@ -74,25 +73,25 @@ def _restarted(old: Pod, new: Pod | None) -> str:
     if new is None or not old["ready"] or new["phase"] in FINISHED:
         return ""
     again = {name: count - int(old["containers"].get(name, count)) for name, count in new["containers"].items()}
-    said = [
+    reasons = [
         f"{name} restarted {'once' if times == 1 else f'{times} times'}" for name, times in again.items() if times > 0
     ]
-    said += [
-        f"{name} is another one"
+    reasons += [
+        f"{name} was replaced"
         for name, container in new["ids"].items()
         if again.get(name, 0) <= 0 and old["ids"].get(name, container) != container
     ]
-    return f"container {', container '.join(said)}" if said else ""
+    return f"container {', container '.join(reasons)}" if reasons else ""
 
 
 def _unready(old: Pod, new: Pod | None) -> str:
     if new is None or (old["static"] and new["reason"] == TERMINATING):
         return (
-            "not there: its manifest is gone from where staticPodPath or staticPodURL says, or its kubelet has yet to show it again"
+            "missing: staticPodPath or staticPodURL no longer has its manifest, or its kubelet has not reported it yet"
             if old["static"]
             else ""
         )
-    # One of a Job that is going is done.
+    # A terminating pod of a Job is done.
     if not old["ready"] or new["ready"] or new["phase"] in FINISHED or new["reason"] == TERMINATING:
         return ""
     return new["reason"] or "not Ready"

@@ -1,9 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which pods a kubelet would evict for its thresholds. Source: pkg/kubelet/eviction/eviction_manager.go, helpers.go.
+"""The pods that a kubelet would evict for its thresholds.
 
-Each threshold is judged by itself: a pod that goes for memory is not taken to make room on the disk as well.
+Source: pkg/kubelet/eviction/eviction_manager.go, helpers.go. Each threshold is checked independently: the eviction of
+a pod for memory is not assumed to free disk space too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..values import quantity
 from . import allocatable
 from .node_usage import Cause, Key, NodeUsage, Observed, Pod
 
-# signal: the condition it sets, the resource whose request counts against the usage. Source: helpers.go init.
+# signal: the condition that it sets, the resource whose request is compared with the usage. Source: helpers.go init.
 _MEMORY, _DISK, _INODES, _PIDS = (
     ("MemoryPressure", "memory"),
     ("DiskPressure", "ephemeral-storage"),
@@ -38,23 +39,23 @@ _SIGNALS = {
 
 
 class Pressure(NamedTuple):
-    """What the thresholds of a configuration do to a node."""
+    """The effect of a configuration's thresholds on a node."""
 
     evicted: dict[Key, list[Cause]]
     unmet: list[str]
-    """The thresholds that evictions cannot satisfy, in sentences."""
+    """Messages about thresholds that evictions cannot satisfy."""
     unseen: list[str]
-    """The thresholds of whose signals nothing is known, in sentences."""
+    """Messages about thresholds whose signals are not known."""
 
 
 def pressure(config: EffectiveConfig, usage: NodeUsage) -> Pressure:
-    """Return which pods of a node would be evicted under a configuration, and what that would not cure."""
+    """Return the pods of a node that a configuration would evict, and the thresholds that remain exceeded."""
     found = Pressure({}, [], [])
     for threshold in eviction.thresholds(config):
         observed = _observe(threshold.signal, config, usage)
         if observed is None:
             if threshold.signal != eviction.ALLOCATABLE_MEMORY:
-                found.unseen.append(f"{_name(threshold)}: the kubelet's statistics do not tell this signal")
+                found.unseen.append(f"{_name(threshold)}: the kubelet's statistics lack this signal")
             continue
         if observed.available >= threshold.amount(observed.capacity):
             continue
@@ -67,14 +68,14 @@ def pressure(config: EffectiveConfig, usage: NodeUsage) -> Pressure:
             found.evicted.setdefault(pod.key, []).append(cause)
         if not enough:
             found.unmet.append(
-                f"{_name(threshold)}: not enough is freed by evicting every pod that may be evicted; the node would keep "
-                f"{_SIGNALS[threshold.signal][0]} and take no new pods"
+                f"{_name(threshold)}: evicting every pod that may be evicted frees too little; the node would keep "
+                f"{_SIGNALS[threshold.signal][0]} and accept no new pods"
             )
     return found
 
 
 def _observe(signal: str, config: EffectiveConfig, usage: NodeUsage) -> Observed | None:
-    """Return what the restarted kubelet would see."""
+    """Return the amounts that the restarted kubelet would observe."""
     if signal != eviction.ALLOCATABLE_MEMORY:
         return usage.signals.get(signal)
     if usage.pods_memory is None or "memory" not in usage.capacity:
@@ -85,7 +86,7 @@ def _observe(signal: str, config: EffectiveConfig, usage: NodeUsage) -> Observed
 
 
 def _victims(threshold: eviction.Threshold, observed: Observed, pods: Sequence[Pod]) -> tuple[list[Pod], bool]:
-    """Return the pods that go, one after the other, and whether that is enough."""
+    """Return the pods in the order of their eviction, and whether evicting them suffices."""
     available, target = observed.available, threshold.target(observed.capacity)
     chosen: list[Pod] = []
     for pod in sorted((pod for pod in pods if not pod.critical), key=lambda pod: _rank(pod, threshold.signal)):
@@ -97,13 +98,14 @@ def _victims(threshold: eviction.Threshold, observed: Observed, pods: Sequence[P
 
 
 def _rank(pod: Pod, signal: str) -> tuple[bool, bool, int, Fraction, Key]:
-    """Return what sorts pods by who goes first: nothing known of it, more used than requested, lower priority, most
-    above its request.
+    """Return the sort key of the eviction order.
+
+    Pods with unknown usage come first, then those above their request, of lower priority, and furthest above it.
     """
     if signal not in pod.usage:
         return False, False, pod.priority, Fraction(0), pod.key
     above = pod.usage[signal] - pod.requests.get(_SIGNALS[signal][1], Fraction(0))
-    # For processes there is no request (rankPIDPressure).
+    # Processes have no request (rankPIDPressure).
     return True, signal != "pid.available" and above <= 0, pod.priority, -above, pod.key
 
 
@@ -114,14 +116,12 @@ def _name(threshold: eviction.Threshold) -> str:
 
 def _reason(threshold: eviction.Threshold) -> str:
     if threshold.signal == eviction.ALLOCATABLE_MEMORY:
-        return f"{_name(threshold)} is more than pods have left of what kubeReserved and systemReserved leave them"
+        return f"{_name(threshold)} exceeds the available memory that kubeReserved and systemReserved leave to pods"
     reason = f"{_name(threshold)} is more than is available"
     if _SIGNALS[threshold.signal][0] == "DiskPressure":
         reason += ", unless deleting unused images and dead containers frees enough"
     return (
-        f"{reason}; evicted later, if it stays so for {threshold.grace}"
-        if threshold.field == "evictionSoft"
-        else reason
+        f"{reason}; evicted only if this lasts for {threshold.grace}" if threshold.field == "evictionSoft" else reason
     )
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading the overrides that users give, as a mapping, as text, or as a list of these."""
+"""Reading the overrides that users pass as a mapping, as text, or as a list of these."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from ..values.document import accept, parse
 
 
 class Layers:
-    """Reads layers; equal ones become one object, so that nodes with equal layers are recognised by identity."""
+    """Reads layers. Equal layers become one object, so that nodes with equal layers are recognised by identity."""
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, Any]] = {}
 
     def read(self, given: Any, origin: str) -> tuple[dict[str, Any], ...]:
-        """Return the layers of one option value: none, one or a list of mappings or texts. Raises DocumentError naming
-        `origin`.
+        """Return the layers of an option value: none, one, or a list of mappings or texts.
+
+        Raises DocumentError, which names `origin`.
         """
         if given is None:
             return ()

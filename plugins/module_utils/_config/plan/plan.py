@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From what nodes run now and what is wanted of them to what has to be done: the edit stage, without side effects.
+"""The edit stage: compares live with desired configurations and returns the changes, without side effects.
 
-Cost: nodes with the same live variant, layers and shadowing flags share one computation (a few milliseconds), so 1,000
-nodes of a group take well under a second and 1,000 nodes of which no two are alike some seconds.
+Cost: nodes with the same live variant, layers and shadowing flags share one computation (a few milliseconds). A group
+of 1,000 equal nodes takes well under a second, 1,000 different nodes take some seconds.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def make_plan(
     namespace: str = "kube-system",
     key: str = "kubelet",
 ) -> dict[str, Any]:
-    """Return what to do so that every node has its own live configuration with the layers laid over it.
+    """Return the plan after which every node runs its own live configuration merged with the layers.
 
-    ``current`` is a table as dumped: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version, source,
-    status}}}``. A layer is a mapping or a YAML text; ``config`` is one or a list of them for all nodes,
-    ``node_configs`` one or a list for each node named, laid on top. ``flags`` holds the command line words of the
-    kubelets where known. ``allow_effect`` is the highest effect accepted (safe, disrupt, drain or reboot).
+    ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
+    source, status}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them, for all nodes;
+    ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command lines,
+    where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot).
 
-    The result is a table of the same kind: ``variants`` (the desired configurations), ``nodes`` (for each its
-    ``variant``, ``configmap`` and ``source`` (the reference to it), ``action`` none or assign, ``effect``, ``changes``,
-    ``problems``), ``refused`` (true: write nothing), ``summary`` for machines and ``text`` (lines) for people. Secrets
-    are masked everywhere but in ``variants``.
+    The result is a table of the same kind. ``variants`` holds the desired configurations. Each row of ``nodes`` holds
+    ``variant``, ``configmap``, ``source`` (the reference to the ConfigMap), ``action`` (none or assign), ``effect``,
+    ``changes`` and ``problems``. ``refused`` is true when nothing may be written; ``summary`` is for programs and
+    ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
 
-    Raises DocumentError for a layer that cannot be read, ValueError for an unknown effect. What is wrong with one node
-    is a refusal in its row, not an exception.
+    Raises DocumentError for a layer that cannot be read and ValueError for an unknown effect. A problem of one node is
+    a refusal in its row, not an exception.
     """
     if allow_effect not in EFFECTS or allow_effect == FORBIDDEN:
         raise ValueError(f"allow_effect is {allow_effect!r}: use one of {', '.join(EFFECTS[:-1])}")
@@ -90,7 +90,7 @@ def make_plan(
             Problem(
                 REFUSAL,
                 "",
-                f"node {name} has a configuration of its own but is not among the nodes of this plan",
+                f"node {name} has its own configuration but is not part of this plan",
                 "Correct the name, or dump that node too.",
                 "unknown-node",
             ),
@@ -102,9 +102,10 @@ def make_plan(
 
 
 def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool) -> str:
-    """Return ``none`` when the node already is, or can be left, where it should be.
+    """Return ``none`` when the node needs no assignment.
 
-    A source that is set has to be the one in use, without error: a pending or failed one would still change the node.
+    If the node has a source, it must be in use and without error: a pending or failed source would still change the
+    node.
     """
     source, status = row.get("source"), row.get("status") or {}
     if source is None:
@@ -113,7 +114,7 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
     if status.get("error") or not active or active != assigned or not same_place(active, _reference(source)):
         return "assign"
     if status.get("reason") == annotation.ON_TRIAL:
-        # A run was cut off before it confirmed: without one that does, the node goes back.
+        # A run ended before it confirmed the config: the node reverts unless another run confirms it.
         return "assign"
     return "none" if not changed or same_place(active, reference) else "assign"
 
@@ -140,7 +141,7 @@ def _no_version(row: Mapping[str, Any]) -> Problem:
     return Problem(
         REFUSAL,
         "",
-        f"the kubelet version is {row.get('kubelet_version')!r}, so it is not known which fields this node has",
+        f"the kubelet version is {row.get('kubelet_version')!r}, so the fields of this node are not known",
         "Dump the node again; the version comes from Node.status.nodeInfo.",
         "no-version",
     )
@@ -150,8 +151,8 @@ def _no_config(name: str) -> Problem:
     return Problem(
         REFUSAL,
         "",
-        f"no live configuration of node {name} is known, so there is nothing to lay the changes over",
-        f"Dump the node again when it is reachable; a {KIND} ({API_VERSION}) is expected.",
+        f"the live configuration of node {name} is not known, so the changes cannot be merged into it",
+        f"Dump the node again when it is reachable; the dump must contain a {KIND} ({API_VERSION}).",
         "no-live-config",
     )
 

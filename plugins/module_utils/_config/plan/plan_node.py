@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of one node, computed once for all nodes that are alike."""
+"""The plan of one node, computed once for all equal nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Layers = Tuple[Mapping[str, Any], ...]
 
 
 class NodePlan:
-    """What one node should have: the desired configuration, how it differs from the live one and what is wrong with it."""
+    """The desired configuration of a node, its changes to the live configuration, and its problems."""
 
     def __init__(
         self,
@@ -39,12 +39,12 @@ class NodePlan:
         self._problem_rows = {False: always, True: [problem.row() for problem in _sorted([*problems, *on_assign])]}
 
     def problem_rows(self, assign: bool) -> list[dict[str, str]]:
-        """Return the problems; those of carrying the change out only when that is going to happen."""
+        """Return the problems; those of the change itself only if it is going to be assigned."""
         return self._problem_rows[assign]
 
 
 class Planner:
-    """Plans nodes, remembering every combination of live variant, layers and flags it has seen."""
+    """Plans nodes and caches every combination of live variant, layers and flags."""
 
     def __init__(self, variants: Mapping[str, Mapping[str, Any]], allow_effect: str, shared: Layers) -> None:
         self._variants = variants
@@ -59,7 +59,7 @@ class Planner:
         flags = shadow.shadows(argv or ())
         known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())))
         if known not in self._plans:
-            # Held, so that no later layer can get the id of one that is gone.
+            # Keep a reference, so that no later layer gets the id of a deleted one.
             self._held.append(layers)
             self._plans[known] = self._make(live, minor, layers, flags)
         return self._plans[known]
@@ -88,7 +88,7 @@ class Planner:
         return NodePlan(desired, changes, flags, [*found, *_shadowed(changes, flags)], on_assign)
 
     def _known_harmless(self, live: str, minor: int) -> set[Problem]:
-        """Return the problems of the live configuration: the running kubelet has proved them harmless."""
+        """Return the problems of the live configuration: the kubelet runs with them, so they are harmless."""
         if (live, minor) not in self._live_problems:
             self._live_problems[live, minor] = set(checks.problems(self._variants[live], minor))
         return self._live_problems[live, minor]
@@ -99,7 +99,7 @@ def _effect(path: str) -> tuple[str, str]:
     return (
         (field.effect, field.reason)
         if field
-        else (DISRUPT, "the field is not known here, and the change takes a kubelet restart")
+        else (DISRUPT, "this collection does not know the field, and the change needs a kubelet restart")
     )
 
 
@@ -126,7 +126,7 @@ def _too_costly(changes: list[compare.Change], allow: str) -> Iterator[Problem]:
                 REFUSAL,
                 change.path,
                 f"this field must not be changed on a live node: {reason}",
-                "Leave it out of the configuration.",
+                "Omit it from the configuration.",
                 "effect",
             )
         elif EFFECTS.index(effect) > EFFECTS.index(allow):
@@ -134,7 +134,7 @@ def _too_costly(changes: list[compare.Change], allow: str) -> Iterator[Problem]:
                 REFUSAL,
                 change.path,
                 f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
-                f"Leave it out, or accept it with allow_effect={effect} (in the roles kubelet_config_allow_effect).",
+                f"Omit the field, or accept it with allow_effect={effect} (in roles: kubelet_config_allow_effect).",
                 "effect",
             )
 
@@ -146,8 +146,8 @@ def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterat
             yield Problem(
                 WARNING,
                 change.path,
-                f"the kubelet's flag {flag} wins over any configuration: the change will have no effect",
-                "Remove the flag from the node's kubelet command line, or leave the field out.",
+                f"the kubelet's flag {flag} overrides any configuration: the change will have no effect",
+                "Remove the flag from the node's kubelet command line, or omit the field.",
                 "shadowed",
             )
 
@@ -155,7 +155,7 @@ def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterat
 def _dropped(before: Mapping[str, Any], desired: Mapping[str, Any]) -> Iterator[Problem]:
     for field in fields.ALL.values():
         old, new = before.get(field.path), desired.get(field.path)
-        # With mergeDefaultEvictionSettings (1.33) the kubelet itself fills the map up.
+        # With mergeDefaultEvictionSettings (1.33) the kubelet adds the missing keys.
         if (
             not field.whole
             or not isinstance(old, Mapping)
@@ -170,8 +170,8 @@ def _dropped(before: Mapping[str, Any], desired: Mapping[str, Any]) -> Iterator[
             yield Problem(
                 WARNING,
                 field.path,
-                f"the map is replaced as a whole, and these keys are not repeated: {keys}",
-                "Repeat them to keep them; they are off otherwise.",
+                f"the map is replaced as a whole, and these keys are missing from the new one: {keys}",
+                "Repeat them to keep them; otherwise they are off.",
                 "whole-map",
             )
 
@@ -191,7 +191,7 @@ def _not_for_all(
                 WARNING,
                 path,
                 "the value belongs to one machine, but the configuration for all nodes sets it",
-                "Set it for each node instead, unless it really is the same on all.",
+                "Set it per node, unless the value is the same on all nodes.",
                 "machine-specific",
             )
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan told to machines (summary) and to people (lines)."""
+"""A plan as a summary for programs and as lines for users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN_NODES = 5
 
 
 def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts of a plan, which nodes get which variant and in what the variants differ."""
+    """Return the counts of a plan, the nodes of each variant and the differences between the variants."""
     rows = plan["nodes"]
     changing = [row for row in rows.values() if row["action"] != "none"]
     severities = Counter(problem["severity"] for row in rows.values() for problem in row["problems"])
@@ -40,12 +40,13 @@ def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the paths in which variants differ, with the value of each variant (None: absent) and whether it belongs
-    to one machine.
+    """Return the paths in which variants differ, with the value of each variant (None: absent).
+
+    Each row also states whether the field belongs to one machine.
     """
     if len(variants) < 2:
         return []
-    # TABLE_MINOR + 1: no defaults are filled in, so that only what the configurations say is compared.
+    # TABLE_MINOR + 1: no defaults are filled in, so that only the written values are compared.
     values = {name: compare.normalise(config, fields.TABLE_MINOR + 1) for name, config in variants.items()}
     found = []
     for path in sorted({path for config in values.values() for path in config}):
@@ -59,13 +60,11 @@ def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def lines(plan: Mapping[str, Any]) -> list[str]:
-    """Return a plan for people: a block for all nodes with the same to do, whatever their variants, then why variants
-    differ, then the sum.
-    """
+    """Return a plan for users: a block for each set of equal changes, the differences of the variants, the totals."""
     groups: dict[str, list[str]] = {}
     written: dict[tuple[int, int], str] = {}
     for name, row in plan["nodes"].items():
-        # Rows of nodes that are alike share their lists, so each is written out for comparison only once.
+        # Rows of equal nodes share their lists, so each list is serialised only once.
         shared = (id(row["changes"]), id(row["problems"]))
         if shared not in written:
             written[shared] = json.dumps([row["changes"], row["problems"]], sort_keys=True)
@@ -77,12 +76,12 @@ def lines(plan: Mapping[str, Any]) -> list[str]:
 
 
 def refusals(plan: Mapping[str, Any]) -> str:
-    """Return why a plan is refused: each reason once, with all nodes it holds for."""
+    """Return why a plan is refused: each reason once, with all its nodes."""
     reasons: dict[str, list[str]] = {}
     for name, row in plan["nodes"].items():
         for problem in row["problems"]:
             if problem["severity"] == REFUSAL:
-                reasons.setdefault(_told(problem), []).append(name)
+                reasons.setdefault(_problem_text(problem), []).append(name)
     return "\n".join(
         [
             "the plan is refused, nothing was written.",
@@ -119,10 +118,10 @@ def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
         yield f"  {_change(change)}"
     for problem in row["problems"]:
         word = "REFUSED" if problem["severity"] == REFUSAL else "warning"
-        yield f"  {word}: {_told(problem)}"
+        yield f"  {word}: {_problem_text(problem)}"
 
 
-def _told(problem: Mapping[str, Any]) -> str:
+def _problem_text(problem: Mapping[str, Any]) -> str:
     path = f"{problem['path']}: " if problem["path"] else ""
     return f"{path}{problem['message']}. {problem['remedy']}"
 
@@ -145,7 +144,7 @@ def shown_value(value: Any) -> str:
 
 
 def shown_nodes(names: list[str], noun: str = "node") -> str:
-    """Return how many nodes, or what the noun says, there are, and the names of the first."""
+    """Return the number of nodes, or of what the noun names, with the first names."""
     shown = ", ".join(names[:_SHOWN_NODES])
     more = f" and {len(names) - _SHOWN_NODES} more" if len(names) > _SHOWN_NODES else ""
     return f"{counted(len(names), noun)} ({shown}{more})"
@@ -172,6 +171,7 @@ def _sum(plan: Mapping[str, Any]) -> str:
     counts = plan["summary"]
     text = (
         f"plan: {counted(counts['nodes'], 'node')}, {counts['to_change']} to change, {counts['unchanged']} unchanged, "
-        f"{counted(counts['variants'], 'variant')}, {counted(counts['refusals'], 'refusal')}, {counted(counts['warnings'], 'warning')}"
+        f"{counted(counts['variants'], 'variant')}, {counted(counts['refusals'], 'refusal')}, "
+        f"{counted(counts['warnings'], 'warning')}"
     )
     return f"{text}; REFUSED, nothing may be written" if plan["refused"] else text

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the overrides of many nodes have in common, for a configuration that nodes yet to come will start with."""
+"""The common part of the overrides of many nodes, for the configuration of future nodes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from ..values import paths
 
 
 def lay_common(base: Mapping[str, Any], overrides: Iterable[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """Return ``base`` with what the layers of every node would change in the same way; nothing given is changed or
-    shared.
+    """Return ``base`` with those changes that the layers of every node make in the same way.
 
-    ``overrides`` holds the layers of each node, equal ones best as the same objects. Removing a field is a change as
-    any other. Maps are looked into key by key, except those a kubelet replaces as a whole. kind and apiVersion stay,
-    and so does every field whose value, in ``base`` or in the layers, belongs to one machine. Raises OverlayError when
-    layers do not fit ``base``.
+    ``overrides`` holds the layers of each node; equal layers should be the same objects. The removal of a field counts
+    as a change. Maps are compared key by key, except those that a kubelet replaces as a whole. kind and apiVersion keep
+    their values, and so does every field whose value in ``base`` or in the layers belongs to one machine. The arguments
+    are neither modified nor shared. Raises OverlayError when layers cannot be merged into ``base``.
     """
     distinct = {tuple(id(layer) for layer in layers): layers for layers in overrides}.values()
     results = [functools.reduce(overlay.merge, layers, dict(base)) for layers in distinct]
@@ -31,17 +30,16 @@ def lay_common(base: Mapping[str, Any], overrides: Iterable[Sequence[Mapping[str
 
 
 def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> list[str]:
-    """Return the paths at which two configurations mean something else to a kubelet of this minor, sorted.
+    """Return the paths at which two configurations mean something different to a kubelet of this minor, sorted.
 
-    Unlike compare.changes, a field that is no longer given counts also where its default is not known: here it is said
-    to nodes to come.
+    Unlike in compare.changes, a removed field counts even if its default is not known: future nodes start without it.
     """
     old, new = compare.normalise(before, minor), compare.normalise(after, minor)
     return sorted(path for path in {*old, *new} if not compare.same(old.get(path), new.get(path)))
 
 
 def _agreed(base: Mapping[str, Any], results: Sequence[Mapping[str, Any]], at: paths.Path) -> dict[str, Any]:
-    """Return what all results say, and where they differ what the base says. Null is absence, as to the kubelet."""
+    """Return the values that all results agree on, otherwise those of the base. Null is absence, as for the kubelet."""
     agreed: dict[str, Any] = {}
     for key in dict.fromkeys(key for config in (base, *results) for key in config):
         path = (*at, key)
@@ -50,7 +48,7 @@ def _agreed(base: Mapping[str, Any], results: Sequence[Mapping[str, Any]], at: p
         if all(compare.same(after[0], other) for other in after):
             value = after[0]
         elif not overlay.is_whole(path) and all(one is None or isinstance(one, Mapping) for one in (before, *after)):
-            # An empty map that only one of them begins is nothing in common.
+            # An empty map that only some of them set is not common.
             value = _agreed(before or {}, [one or {} for one in after], path) or ({} if before is not None else None)
         if value is not None:
             agreed[key] = value

@@ -1,8 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Eviction thresholds. Source: pkg/kubelet/eviction/helpers.go ParseThresholdConfig; any error in it kills the kubelet
-at start.
+"""Eviction thresholds. Source: pkg/kubelet/eviction/helpers.go ParseThresholdConfig.
+
+Any error in a threshold makes the kubelet exit at its start.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from ..values import duration, paths, quantity
 from .problem import REFUSAL, Problem
 
 ALLOCATABLE_MEMORY = "allocatableMemory.available"
-"""What is left of the memory that pods may use together; the kubelet holds evictionHard's memory.available against it
-too.
+"""The unused part of the memory that all pods may use together.
+
+The kubelet compares it with evictionHard's memory.available too.
 """
 _SIGNALS = (
     "memory.available",
@@ -33,28 +35,29 @@ _SIGNALS_SINCE_29 = ("containerfs.available", "containerfs.inodesFree")
 
 @dataclass(frozen=True)
 class Threshold:
-    """One threshold as the eviction manager works with it."""
+    """A threshold as the eviction manager uses it."""
 
     field: str
     """evictionHard or evictionSoft."""
     signal: str
     value: str
-    """As the configuration gives it: a quantity or a percentage."""
+    """A quantity or a percentage, as configured."""
     reclaim: str = "0"
     grace: str = ""
 
     def amount(self, capacity: Fraction) -> Fraction:
-        """Return below how much of the signal pods are evicted; the signal's capacity is what percentages are of."""
+        """Return the amount of the signal below which pods are evicted; percentages refer to its capacity."""
         return amount(self.value, capacity)
 
     def target(self, capacity: Fraction) -> Fraction:
-        """Return how much has to be there before evictions end."""
+        """Return the available amount at which evictions end."""
         return self.amount(capacity) + amount(self.reclaim, capacity)
 
 
 def thresholds(config: EffectiveConfig) -> list[Threshold]:
-    """Return the thresholds in force, those for pods' allocatable memory among them (addAllocatableThresholds); what
-    check() refuses is left out.
+    """Return the active thresholds, including those for the allocatable memory of pods (addAllocatableThresholds).
+
+    Thresholds that check() refuses are omitted.
     """
     reclaim, grace = config.pairs("evictionMinimumReclaim"), config.pairs("evictionSoftGracePeriod")
     found = [
@@ -74,12 +77,12 @@ def thresholds(config: EffectiveConfig) -> list[Threshold]:
     return [one for one in found if _is_amount(one.value) and _is_amount(one.reclaim)]
 
 
-# A threshold that says nothing (parseThresholdStatement).
+# Values that switch a threshold off (parseThresholdStatement).
 _OFF = ("0%", "100%")
 
 
 def amount(value: str, capacity: Fraction) -> Fraction:
-    """Return what a quantity, or a percentage of the capacity, comes to. Raises ValueError for anything else."""
+    """Return the amount of a quantity, or of a percentage of the capacity. Raises ValueError for anything else."""
     percentage = quantity.parse_percentage(value)
     return quantity.parse(value) if percentage is None else capacity * percentage / 100
 
@@ -93,12 +96,12 @@ def _is_amount(value: str) -> bool:
 
 
 def signals(minor: int) -> tuple[str, ...]:
-    """Return the eviction signals a kubelet of this minor knows."""
+    """Return the eviction signals that a kubelet of this minor knows."""
     return _SIGNALS + (_SIGNALS_SINCE_29 if minor >= 29 else ())
 
 
 def check(config: EffectiveConfig) -> Iterator[Problem]:
-    """Yield a refusal for every signal, threshold and grace period that the kubelet would die of."""
+    """Yield a refusal for every signal, threshold and grace period that would crash the kubelet."""
     for field in ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"):
         for signal, value in config.pairs(field).items():
             path = paths.show((field, signal))
@@ -114,7 +117,8 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
             yield _refuse(
                 paths.show(("evictionSoft", signal)),
                 f"grace period must be specified for the soft eviction threshold {signal}",
-                f'Add it: evictionSoftGracePeriod: {{"{signal}": "1m30s"}}. These maps are replaced as a whole, so repeat their other keys.',
+                f'Add it: evictionSoftGracePeriod: {{"{signal}": "1m30s"}}. '
+                "These maps are replaced as a whole, so repeat their other keys.",
             )
 
 

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What passes a kubelet's validation and then kills it, or is silently ignored: refused before anything is written.
+"""Values that pass a kubelet's validation and then crash it, or are silently ignored. They are refused before a write.
 
-The native trial is no help here: a kubelet that dies before its sync loop starts never reads the Node again, and a
-crash-looping configuration even becomes last-known-good. Source: the code that reads each field in Kubernetes 1.20,
-named at the rule. Rules hold for every minor unless they say otherwise.
+The native trial does not help against them: a kubelet that exits before its sync loop starts never reads the Node
+again, and a crash-looping configuration even becomes last-known-good. Source: the code that reads each field in
+Kubernetes 1.20, named at the rule. A rule applies to every minor unless its code restricts it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CIPHERS = frozenset(
 
 
 def check(config: EffectiveConfig) -> Iterator[Problem]:
-    """Yield a refusal for every value that a kubelet of this minor would not survive."""
+    """Yield a refusal for every value that would crash a kubelet of this minor."""
     for rule in (
         _gate,
         _run_once,
@@ -78,25 +78,24 @@ def _refuse(path: str, message: str, remedy: str, rule: str) -> Problem:
 
 
 def _gate(config: EffectiveConfig) -> Iterator[Problem]:
-    # cmd/kubelet/app/options/options.go: fatal with --dynamic-config-dir, on every start, for good. The gate is gone in
-    # 1.26.
+    # cmd/kubelet/app/options/options.go: fatal with --dynamic-config-dir, on every start. 1.26 removed the gate.
     gates = config.value("featureGates")
     if config.minor < 26 and isinstance(gates, dict) and gates.get("DynamicKubeletConfig") is False:
         yield _refuse(
             "featureGates.DynamicKubeletConfig",
             "the DynamicKubeletConfig feature gate must be enabled in order to use the --dynamic-config-dir flag: "
-            "the kubelet would crash at every start and could not be reached through the API any more",
+            "the kubelet would crash at every start and would no longer be reachable through the API",
             "Remove it. To leave dynamic configuration, remove the node's config source, then the flag.",
             "dynamic-gate-off",
         )
 
 
 def _run_once(config: EffectiveConfig) -> Iterator[Problem]:
-    # cmd/kubelet/app/server.go: no sync loop is started, the process ends after one pass and is started again.
+    # cmd/kubelet/app/server.go: the process starts no sync loop, exits after one pass and is restarted.
     if config.truth("runOnce"):
         yield _refuse(
             "runOnce",
-            "the kubelet would run its pods once, never read its configuration source again and exit, over and over",
+            "the kubelet would run its pods once, exit without reading its configuration source again, and repeat this",
             "Remove runOnce.",
             "run-once",
         )
@@ -151,7 +150,7 @@ def _qos_reserved(config: EffectiveConfig) -> Iterator[Problem]:
             )
 
 
-# field, allowed values, what the kubelet says. Sources: cm/cpumanager/cpu_manager.go, cmd/kubelet/app/auth.go,
+# field, allowed values, the kubelet's message. Sources: cm/cpumanager/cpu_manager.go, cmd/kubelet/app/auth.go,
 # kubelet.go, cm/cgroup_manager_linux.go.
 _CHOICES = (
     ("cpuManagerPolicy", ("none", "static"), 'unknown policy: "{}"'),
@@ -184,7 +183,7 @@ def _static_cpu_policy(config: EffectiveConfig) -> Iterator[Problem]:
             if quantity.parse(config.pairs(field).get("cpu", "0")) > 0:
                 return
         except ValueError:
-            return  # reported by its own rule
+            return  # _reserved reports it
     yield _refuse(
         "cpuManagerPolicy",
         "the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero",
@@ -242,7 +241,7 @@ def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
     # pkg/kubelet/sysctl/whitelist.go NewWhitelist, namespace.go
     for position, given in enumerate(config.texts("allowedUnsafeSysctls")):
         path = paths.show(("allowedUnsafeSysctls", position))
-        # From 1.23 on a slash may part the words as well.
+        # From 1.23 on, a slash may separate the words as well.
         pattern = given.replace("/", ".") if config.minor >= 23 else given
         if len(pattern) > 253 or not _SYSCTL.fullmatch(pattern):
             yield _refuse(
@@ -261,7 +260,7 @@ def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
 
 
 def _addresses(config: EffectiveConfig) -> Iterator[Problem]:
-    # An address that Go cannot parse is dropped without an error: DNS entries vanish, a server listens on every
+    # Go drops an address that it cannot parse, without an error: DNS entries vanish, a server listens on every
     # interface.
     named: list[tuple[paths.Path, str]] = [
         (("clusterDNS", position), value) for position, value in enumerate(config.texts("clusterDNS"))
@@ -273,7 +272,7 @@ def _addresses(config: EffectiveConfig) -> Iterator[Problem]:
         except ValueError:
             yield _refuse(
                 paths.show(path),
-                f'"{value}" is not an IP address; the kubelet would silently do without it',
+                f'"{value}" is not an IP address; the kubelet would silently ignore it',
                 "Write an IPv4 or IPv6 address.",
                 "address",
             )

@@ -1,8 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values that only the host can judge, as warnings when they change. Source: the "not validated" fields of Kubernetes
-1.20.
+"""Warnings about changed values that can only be checked on the host.
+
+Source: the fields that Kubernetes 1.20 does not validate.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..fields.compare import Change
 from .problem import WARNING, Problem
 
 _FILE = "A kubelet that cannot load it does not start"
-# path -> (value it warns of or None for any, message, remedy)
+# path -> (the value that causes the warning or None for any, message, remedy)
 _RULES: dict[str, tuple[Any, str, str]] = {
     "authentication.x509.clientCAFile": (
         None,
@@ -49,13 +50,13 @@ _RULES: dict[str, tuple[Any, str, str]] = {
         "Set vm.overcommit_memory=1, vm.panic_on_oom=0, kernel.panic=10, kernel.panic_on_oops=1 first.",
     ),
 }
-# A relative path of an earlier dynamic configuration, made absolute by the kubelet:
+# A relative path of an earlier dynamic configuration that the kubelet made absolute:
 # .../checkpoints/<uid>/<resourceVersion>/...
 _CHECKPOINT = re.compile(r"/checkpoints/[^/]+/[^/]+/")
 
 
 def warnings(changes: Iterable[Change]) -> Iterator[Problem]:
-    """Yield a warning for every changed value whose success depends on the host."""
+    """Yield a warning for every changed value that can fail on some hosts."""
     for change in changes:
         value, message, remedy = _RULES.get(change.path, ("", "", ""))
         if message and change.after not in (None, "") and (value is None or value == change.after):
@@ -63,7 +64,7 @@ def warnings(changes: Iterable[Change]) -> Iterator[Problem]:
 
 
 def checkpoint_paths(values: Iterable[tuple[str, Any]]) -> Iterator[Problem]:
-    """Yield a warning for every file path, of (path, value) pairs, that lies in the folder of one checkpoint."""
+    """Yield a warning for every file path in (path, value) pairs that lies in the folder of one checkpoint."""
     for path, value in values:
         field = fields.owner(path)
         if field is not None and field.path_ref and isinstance(value, str) and _CHECKPOINT.search(value):
@@ -71,6 +72,7 @@ def checkpoint_paths(values: Iterable[tuple[str, Any]]) -> Iterator[Problem]:
                 WARNING,
                 path,
                 f"{value} lies in the folder of an older checkpoint, which only this node has",
-                "Set a path outside the checkpoints, or a relative one and ship the file as another key of the ConfigMap.",
+                "Set a path outside the checkpoints, "
+                "or a relative path and ship the file as another key of the ConfigMap.",
                 "checkpoint-path",
             )

@@ -1,21 +1,21 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with a configuration, as one row."""
+"""A problem of a configuration, as a row."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
 REFUSAL = "refusal"
-"""Nothing may be written: the kubelet would ignore the value or die of it."""
+"""Nothing may be written: the kubelet would ignore the value or crash."""
 WARNING = "warning"
-"""The kubelet is expected to reject or override this by itself, or it cannot be judged without the host."""
+"""The kubelet rejects or overrides the value, or the value can only be checked on the host."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding. ``message`` says the cause, where possible in the kubelet's own words; ``remedy`` what to do."""
+    """A finding. ``message`` is the cause, if possible the kubelet's own message; ``remedy`` is what to do."""
 
     severity: str
     path: str

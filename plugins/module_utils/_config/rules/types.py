@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names and types of fields, judged as the kubelet's JSON decoder judges them.
+"""Names and types of fields, checked as the kubelet's JSON decoder checks them.
 
 Source: pkg/kubelet/kubeletconfig/util/codec (strict, then lenient decoding) and the Go types of KubeletConfiguration
 v1beta1. A type error makes the whole document unloadable; an unknown name is silently ignored, which is worse.
@@ -23,9 +23,7 @@ _BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
 
 
 def check(config: Mapping[str, Any], minor: int) -> Iterator[Problem]:
-    """Yield what is wrong with names and types for a kubelet of this minor. Nulls are passed over: they stand for
-    absence.
-    """
+    """Yield the wrong names and types for a kubelet of this minor. Nulls are skipped: they stand for absence."""
     for key, wanted in (("kind", KIND), ("apiVersion", API_VERSION)):
         if key in config and config[key] != wanted:
             yield Problem(
@@ -179,7 +177,7 @@ def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -
     return Problem(
         REFUSAL,
         paths.show(at),
-        f"{_kind(value)}{shown} where the kubelet wants {wanted}; it could not load the configuration",
+        f"{_kind(value)}{shown} where the kubelet expects {wanted}; it could not load the configuration",
         remedy,
         "type",
     )
@@ -189,7 +187,11 @@ def _unknown(at: paths.Path, minor: int) -> Problem:
     near = fields.nearest(paths.field_path(at))
     newest = fields.NEWEST_MINOR
     severity = REFUSAL if minor <= newest else WARNING
-    consequence = "; kubelets ignore it silently" if minor <= newest else f", and nothing is known here of 1.{minor}"
+    consequence = (
+        "; kubelets ignore it silently"
+        if minor <= newest
+        else f", and this collection does not know the fields of 1.{minor}"
+    )
     message = f"no kubelet up to 1.{newest} knows this field{consequence}"
     remedy = (
         f"Did you mean {near}?"

@@ -1,11 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules a kubelet checks when it loads a configuration (ValidateKubeletConfiguration), as warnings in its own
-words.
+"""The rules that a kubelet checks when it loads a configuration (ValidateKubeletConfiguration), as warnings.
 
-Source: pkg/kubelet/apis/config/validation/validation.go of Kubernetes 1.20. A kubelet that finds one broken goes back
-to its last-known-good by itself, at the price of a restart. Rules hold for every minor unless `minors` says otherwise.
+Messages are the kubelet's own. Source: pkg/kubelet/apis/config/validation/validation.go of Kubernetes 1.20. A kubelet
+that finds a broken rule reverts to its last-known-good, which costs a restart. A rule without minors applies to all.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _IC = "invalid configuration: "
 
 
 class Rule(NamedTuple):
-    """One rule: its name, the minors it holds for (inclusive) and what it finds."""
+    """A rule: its name, the minors it applies to (inclusive) and the function that checks it."""
 
     name: str
     since: int
@@ -39,7 +38,7 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
                 yield Problem(WARNING, path, message, remedy, rule.name)
 
 
-# path, lowest, highest, what the kubelet says after the value
+# path, lowest, highest, the kubelet's message
 _RANGES = (
     ("healthzPort", 0, 65535, "healthzPort (--healthz-port) {} must be between 1 and 65535, inclusive"),
     (
@@ -127,7 +126,8 @@ def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
     if config.truth("cgroupsPerQOS") is False and config.texts("enforceNodeAllocatable"):
         yield (
             "enforceNodeAllocatable",
-            f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
+            f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported "
+            "unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
             "Set enforceNodeAllocatable: [] (its default is [pods]), or cgroupsPerQOS: true.",
         )
 
@@ -148,14 +148,16 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
     if "none" in named and len(named) > 1:
         yield (
             path,
-            f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when 'none' is specified",
+            f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements "
+            "when 'none' is specified",
             "Keep [none] alone, or remove none.",
         )
     for value, cgroup in (("system-reserved", "systemReservedCgroup"), ("kube-reserved", "kubeReservedCgroup")):
         if value in named and not config.text(cgroup):
             yield (
                 path,
-                f"{_IC}{cgroup} (--{value}-cgroup) must be specified when '{value}' contained in enforceNodeAllocatable (--enforce-node-allocatable)",
+                f"{_IC}{cgroup} (--{value}-cgroup) must be specified when '{value}' contained in "
+                "enforceNodeAllocatable (--enforce-node-allocatable)",
                 f"Set {cgroup} on this node, or remove {value}.",
             )
 
@@ -182,7 +184,8 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
     elif not 10**3 <= period <= 10**9:
         yield (
             path,
-            f"{_IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{duration.format(period)}}} must be between 1usec and 1sec, inclusive",
+            f"{_IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{duration.format(period)}}} "
+            "must be between 1usec and 1sec, inclusive",
             "Give a duration from 1us to 1s.",
         )
 
@@ -224,7 +227,8 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
         if total > 0 or critical > 0:
             yield (
                 path,
-                f"{_IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown",
+                f"{_IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods "
+                "requires feature gate GracefulNodeShutdown",
                 "Set featureGates.GracefulNodeShutdown: true, or remove both periods.",
             )
         return
@@ -232,9 +236,10 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     if total < 0 or critical < 0 or critical > total:
         yield (
             path,
-            f"{_IC}ShutdownGracePeriod {shown_total} must be >= 0, ShutdownGracePeriodCriticalPods {shown_critical} must be >= 0, "
+            f"{_IC}ShutdownGracePeriod {shown_total} must be >= 0, "
+            f"ShutdownGracePeriodCriticalPods {shown_critical} must be >= 0, "
             f"and ShutdownGracePeriodCriticalPods {shown_critical} must be <= ShutdownGracePeriod {shown_total}",
-            "shutdownGracePeriod is the whole time, shutdownGracePeriodCriticalPods its last part: give a part no longer than the whole.",
+            "shutdownGracePeriodCriticalPods is the last part of shutdownGracePeriod: give it at most the same time.",
         )
     for name, value, shown in (
         ("ShutdownGracePeriod", total, shown_total),
@@ -283,7 +288,8 @@ def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
     if value not in ("", previous):
         yield (
             "showHiddenMetricsForVersion",
-            f"--show-hidden-metrics-for-version must be omitted or have the value '{previous}'. Only the previous minor version is allowed",
+            f"--show-hidden-metrics-for-version must be omitted or have the value '{previous}'. "
+            "Only the previous minor version is allowed",
             f'Write "{previous}" (in quotes), or remove it.',
         )
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reading and writing kubelet configuration documents; the only file here that needs PyYAML.
 
-Reading is stricter than YAML: whatever PyYAML and the kubelet's Go decoder would understand differently is an error,
-so that the text a person wrote means the same to both. Writing is JSON, which both read alike.
+Reading is stricter than YAML: text that PyYAML and the kubelet's Go decoder read differently is an error. Writing
+produces JSON, which both read alike.
 """
 
 from __future__ import annotations
@@ -19,24 +19,23 @@ from . import strict_yaml
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
 MAX_BYTES = 1024 * 1024
-"""Largest text a ConfigMap can hold (MaxSecretSize/ConfigMap limit of the Kubernetes API: 1 MiB for all keys together).
-"""
+"""Largest text a ConfigMap can hold, in bytes (MaxSecretSize of the Kubernetes API: 1 MiB for all keys together)."""
 
 _MAX_VALUES = 100_000
 _MAX_DEPTH = 100
 
 
 class DocumentError(ValueError):
-    """A document cannot be used. The text names the origin, the line where known, the cause and the remedy."""
+    """A document cannot be used. The text names the origin, the line if known, the cause and the remedy."""
 
 
 def parse(text: str | bytes, origin: str, complete: bool = False) -> dict[str, Any]:
-    """Return the mapping a YAML or JSON document holds, made of dict, list, str, int, float, bool and None only.
+    """Return the mapping that a YAML or JSON document holds, made of dict, list, str, int, float, bool and None only.
 
-    ``origin`` says in error messages where the text came from. With ``complete`` the document has to carry the kind and
-    apiVersion of a KubeletConfiguration, as the kubelet demands; without it a fragment will do. Raises DocumentError
-    for anything else: encodings other than UTF-8, control characters, duplicate keys, tabs, several documents, an empty
-    one, keys that are no strings, values that PyYAML and Go read differently, more than 1 MiB.
+    ``origin`` names the source of the text in error messages. With ``complete`` the document must contain the kind and
+    apiVersion of a KubeletConfiguration, as the kubelet requires; without it a fragment is accepted. Raises
+    DocumentError for an encoding other than UTF-8, control characters, duplicate keys, tabs, several documents, an
+    empty document, keys that are not strings, values that PyYAML and Go read differently, and more than 1 MiB.
     """
     content = _decode(text, origin)
     check_size(content, origin)
@@ -56,7 +55,7 @@ def parse(text: str | bytes, origin: str, complete: bool = False) -> dict[str, A
 def accept(value: Any, origin: str) -> dict[str, Any]:
     """Return a copy of a mapping that was read elsewhere, such as an Ansible variable.
 
-    Raises DocumentError when it is no mapping, or holds anything that JSON does not know: keys that are no strings,
+    Raises DocumentError when the value is not a mapping or contains what JSON cannot hold: keys that are not strings,
     dates, NaN.
     """
     if not isinstance(value, Mapping):
@@ -67,9 +66,9 @@ def accept(value: Any, origin: str) -> dict[str, Any]:
 
 
 def render(config: Mapping[str, Any]) -> str:
-    """Return the one text form of a configuration: JSON, two spaces, keys sorted, Unicode as it is, newline at the end.
+    """Return the canonical text of a configuration: JSON, two spaces, sorted keys, plain Unicode, a final newline.
 
-    Raises ValueError for values JSON cannot hold (NaN, infinity).
+    Raises ValueError for values that JSON cannot hold (NaN, infinity).
     """
     return json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -90,7 +89,8 @@ def _decode(text: str | bytes, origin: str) -> str:
             text = text.decode("utf-8")
         except UnicodeDecodeError as error:
             raise DocumentError(
-                f"{origin}: byte {error.start} is not UTF-8 text. Give a YAML or JSON text file in UTF-8, not a binary file."
+                f"{origin}: byte {error.start} is not UTF-8 text. "
+                "Give a YAML or JSON text file in UTF-8, not a binary file."
             ) from None
     text = text[1:] if text.startswith("\ufeff") else text
     bad = re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]", text)
@@ -104,8 +104,9 @@ def _decode(text: str | bytes, origin: str) -> str:
 
 
 def _load(text: str) -> Any:
-    """Read JSON as JSON, since YAML 1.1 sees some JSON numbers (1e3) as text; all else as YAML, which also finds the
-    line of an error.
+    """Read JSON as JSON, because YAML 1.1 reads some JSON numbers (1e3) as text.
+
+    Everything else is read as YAML, whose reader also reports the line of an error.
     """
     if text.lstrip().startswith("{"):
         try:
@@ -127,13 +128,15 @@ def _no_constant(text: str) -> NoReturn:
 
 
 def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
-    """Copy a value so that nothing is shared; a few aliases of aliases could otherwise grow into gigabytes when written
-    out.
+    """Return a deep copy of a value that shares nothing.
+
+    The number of values and levels is limited: a few aliases of aliases could otherwise expand to gigabytes.
     """
     budget[0] -= 1
     if budget[0] < 0 or depth > _MAX_DEPTH:
         raise DocumentError(
-            f"{origin}: the document grows beyond {_MAX_VALUES} values or {_MAX_DEPTH} levels when its aliases are written out. "
+            f"{origin}: the document expands to more than {_MAX_VALUES} values or {_MAX_DEPTH} levels "
+            "when its aliases are resolved. "
             "Write the values without anchors and aliases."
         )
     if isinstance(value, Mapping):
@@ -149,7 +152,8 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
         raise DocumentError(f"{origin}: a number is too large or not a number. Give a finite number.")
     if value is not None and not isinstance(value, (str, int, float)):
         raise DocumentError(
-            f"{origin}: {value!r} is a {type(value).__name__}, which a configuration cannot hold. Put it in quotes if it is text."
+            f"{origin}: {value!r} is a {type(value).__name__}, which a configuration cannot hold. "
+            "Put it in quotes if it is text."
         )
     return value
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Durations as Go writes and reads them (``time.ParseDuration`` and ``Duration.String``), in whole nanoseconds."""
+"""Durations in Go's notation (``time.ParseDuration`` and ``Duration.String``), in whole nanoseconds."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ _MAX = 2**63 - 1
 def parse(text: str) -> int:
     """Return the nanoseconds of a Go duration such as ``1m30s``, ``1.5h`` or ``0``.
 
-    Raises ValueError, worded as Go words it, for anything that time.ParseDuration refuses: no unit, no digits,
-    overflow.
+    Raises ValueError with Go's message for everything that time.ParseDuration refuses: no unit, no digits, overflow.
     """
     invalid = ValueError(f'time: invalid duration "{text}"')
     rest = text[1:] if text[:1] in ("+", "-") else text
@@ -49,7 +48,7 @@ def parse(text: str) -> int:
 
 
 def _fraction(digits: str, unit: int) -> int:
-    """Return the nanoseconds of the digits after the point, with the float arithmetic that Go uses there."""
+    """Return the nanoseconds of the digits after the point, with the float arithmetic that Go uses."""
     value, scale = 0, 1.0
     for digit in digits:
         if value > _MAX // 10 or value * 10 + int(digit) > _MAX:
@@ -60,7 +59,7 @@ def _fraction(digits: str, unit: int) -> int:
 
 
 def format(nanoseconds: int) -> str:
-    """Return a duration the way Go prints it: ``1m30s``, ``100ms``, ``4h0m0s``, ``0s``."""
+    """Return a duration as Go prints it: ``1m30s``, ``100ms``, ``4h0m0s``, ``0s``."""
     if nanoseconds == 0:
         return "0s"
     sign, value = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
@@ -77,6 +76,6 @@ def format(nanoseconds: int) -> str:
 
 
 def _decimal(value: int, size: int) -> str:
-    """Return value/size with no trailing zeros; size is a power of ten."""
+    """Return value/size without trailing zeros; size is a power of ten."""
     whole, rest = divmod(value, size)
     return f"{whole}.{rest:0{len(str(size)) - 1}d}".rstrip("0") if rest else str(whole)

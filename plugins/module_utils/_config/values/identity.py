@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names made from content: the hash suffix of ``kubectl create configmap --append-hash`` and our variant names.
+"""Names derived from content: the hash suffix of ``kubectl create configmap --append-hash`` and variant names.
 
 Source of the suffix: staging/src/k8s.io/kubectl/pkg/util/hash/hash.go of Kubernetes.
 """
@@ -17,7 +17,7 @@ from .document import render
 
 # Go's encoding/json escapes these for HTML; \b and \f have short forms since Go 1.22, as json.dumps writes them.
 _GO_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
-# kubectl recodes the digits that could spell bad words.
+# kubectl replaces the digits that could spell bad words.
 _SAFE_DIGITS = str.maketrans("013ae", "ghkmt")
 
 
@@ -26,9 +26,8 @@ def append_hash(
 ) -> str:
     """Return the ten character suffix that ``kubectl --append-hash`` gives a ConfigMap with this base name and content.
 
-    ``binary_data`` holds bytes, not base64. ``immutable`` enters the hash only when it is not None, and kubectl's
-    ``create configmap`` never sets it: leave it out for a name equal to kubectl's, even where the object is then made
-    immutable.
+    ``binary_data`` holds bytes, not base64. ``immutable`` is part of the hash only when it is not None. kubectl's
+    ``create configmap`` never sets it: omit it to get kubectl's name, even if the object is made immutable later.
     """
     content: dict[str, Any] = {"data": dict(data), "kind": "ConfigMap", "name": name}
     if binary_data:
@@ -40,9 +39,7 @@ def append_hash(
 
 
 def configmap_name(base: str, text: str, key: str = "kubelet") -> str:
-    """Return the name of the ConfigMap that ``kubectl create configmap BASE --from-file=KEY=FILE --append-hash`` makes
-    of this text.
-    """
+    """Return the name that ``kubectl create configmap BASE --from-file=KEY=FILE --append-hash`` gives this text."""
     return f"{base}-{append_hash(base, {key: text})}"
 
 

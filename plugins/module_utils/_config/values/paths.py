@@ -1,11 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One notation for the place of a value in a configuration.
+"""The notation for the place of a value in a configuration.
 
-A path is a tuple of keys and list positions; shown, plain keys are joined by dots, list positions stand in brackets
-and every other key stands in brackets and quotes: ``maxPods``, ``authentication.webhook.enabled``,
-``evictionHard["memory.available"]``, ``reservedMemory[0].limits``. The notation can be read back without loss.
+A path is a tuple of keys and list positions. In its text form, dots join plain keys, list positions are in brackets,
+and every other key is in brackets and quotes: ``maxPods``, ``authentication.webhook.enabled``,
+``evictionHard["memory.available"]``, ``reservedMemory[0].limits``. ``parse`` reads the text form without loss.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def show(path: Path) -> str:
 
 
 def parse(text: str) -> Path:
-    """Return the path a text form stands for; raise ValueError when the text is none."""
+    """Return the path of a text form. Raises ValueError when the text is not a path."""
     if text == show(()):
         return ()
     keys: list[str | int] = []
     at = 0
     while at < len(text):
         step = _STEP.match(text, at)
-        # A dot stands before every plain key but the first.
+        # A dot precedes every plain key except the first.
         if step is None or (step.group("plain") is not None and bool(step.group("dot")) != bool(at)):
             raise ValueError(f"{text!r} is not a path: unexpected text at position {at}")
         if step.group("plain") is not None:
@@ -59,7 +59,7 @@ def parse(text: str) -> Path:
 
 
 def field_path(path: Path) -> str:
-    """Return the dotted name under which the field table knows a path: list positions become ``[]``."""
+    """Return the dotted name of a path in the field table: list positions become ``[]``."""
     text = ""
     for key in path:
         text += "[]" if isinstance(key, int) else f".{key}" if text else key

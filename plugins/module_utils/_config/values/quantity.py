@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubernetes resource quantities: the grammar of k8s.io/apimachinery/pkg/api/resource.ParseQuantity and the value."""
+"""Kubernetes resource quantities, parsed as k8s.io/apimachinery/pkg/api/resource.ParseQuantity does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import re
 from fractions import Fraction
 
 _QUANTITY = re.compile(
-    r"(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:(?P<exponent>[eE][-+]?[0-9]+)|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
+    r"(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
+    r"(?:(?P<exponent>[eE][-+]?[0-9]+)|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
     re.ASCII,
 )
 _SCALE = {
@@ -31,14 +32,14 @@ _SCALE = {
     "Ei": Fraction(2**60),
 }
 REFUSAL = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-"""What the kubelet says of a text that is no quantity."""
+"""The kubelet's message for a text that is not a quantity."""
 
 
 def parse(text: str) -> Fraction:
     """Return the exact value of a quantity such as ``100Mi``, ``1.5``, ``500m`` or ``1e3``, in units (bytes, cores).
 
-    Raises ValueError, in the kubelet's words, for anything else. An exponent beyond three digits is refused too: Go
-    caps such values.
+    Raises ValueError with the kubelet's message for anything else. An exponent of more than three digits is refused
+    too: Go caps such values.
     """
     found = _QUANTITY.fullmatch(text)
     if found is None or len((found.group("exponent") or "").lstrip("eE+-")) > 3:
@@ -52,8 +53,9 @@ def parse(text: str) -> Fraction:
 
 
 def parse_percentage(text: str) -> Fraction | None:
-    """Return the number before a final ``%``, None when the text is no percentage at all; raise ValueError when the
-    number is none.
+    """Return the number before a final ``%``, or None when the text does not end in ``%``.
+
+    Raises ValueError when the text before the ``%`` is not a number.
     """
     if not text.endswith("%"):
         return None
@@ -64,11 +66,11 @@ def parse_percentage(text: str) -> Fraction | None:
 
 
 def show_bytes(value: Fraction) -> str:
-    """Return bytes for people, with one decimal at most: ``1.5Gi``, ``512Mi``, ``0``."""
+    """Return bytes in readable form, with at most one decimal: ``1.5Gi``, ``512Mi``, ``0``."""
     unit = next((unit for unit in ("Ti", "Gi", "Mi", "Ki") if value >= _SCALE[unit]), "")
     return f"{float(value / _SCALE[unit]):.1f}".replace(".0", "") + unit
 
 
 def _decimal(number: str) -> str:
-    """Return the number in a form Fraction reads: Go also takes ``5.``."""
+    """Return the number in a form that Fraction reads: Go also accepts ``5.``."""
     return f"{number}0" if number.endswith(".") else number

@@ -15,17 +15,15 @@ except ImportError:  # nodes and the import test of ansible-test have no PyYAML
 
 
 class Problem(Exception):
-    """What is wrong with a document: the line (from 1, or None), the cause and the remedy, each a sentence without
-    origin.
-    """
+    """An error in a document: its line (from 1, or None), its cause and the remedy. Neither text names the origin."""
 
     def __init__(self, cause: str, remedy: str, line: int | None = None) -> None:
         super().__init__(cause)
         self.cause, self.remedy, self.line = cause, remedy, line
 
 
-_QUOTE = "Put it in quotes if it is text, or write it the plain way if it is a number."
-# Plain scalars that PyYAML and Go's yaml.v2 resolve to different things, or that JSON cannot hold.
+_QUOTE = "Put it in quotes if it is text, or write it as a plain decimal number if it is a number."
+# Plain scalars that PyYAML and Go's yaml.v2 resolve differently, or that JSON cannot hold.
 _AMBIGUOUS = (
     (re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"), "a number in base 60 to YAML 1.1 and text to Go"),
     (re.compile(r"[-+]?0[0-9_]+"), "an octal number in some YAML versions and a decimal one in others"),
@@ -49,7 +47,7 @@ _NOT_JSON = {
 
 
 def load(text: str) -> Any:
-    """Return the value of the one document in the text, None when there is none; raise Problem."""
+    """Return the value of the only document in the text, None when there is no document. Raises Problem."""
     if yaml is None:
         raise Problem(
             "the Python package PyYAML is not installed here, so only JSON without errors can be read",
@@ -81,7 +79,7 @@ def _explain(error: Any, text: str) -> Problem:
     line = mark.line + 1 if mark else None
     cause = f"not valid YAML: {error.problem or error.context}"
     if "'\\t'" in str(error.problem):
-        return Problem("a tab is used where YAML wants spaces", "Indent with spaces.", line)
+        return Problem("a tab is used where YAML requires spaces", "Indent with spaces.", line)
     if "expected a single document" in str(error.context):
         return Problem("more than one YAML document (`---`)", "Keep one; the kubelet reads only the first.", line)
     remedy = "Check indentation, quotes and colons there and on the line before."
@@ -92,8 +90,9 @@ def _explain(error: Any, text: str) -> Problem:
 
 
 def _check(node: Any, seen: set[int]) -> None:
-    """Refuse ambiguous scalars and unclear keys anywhere below a node, before merge keys (<<) blur what was written
-    where.
+    """Raise Problem for ambiguous scalars and keys below a node.
+
+    This runs before merge keys (<<) are resolved, while each value still has its line.
     """
     if id(node) in seen:
         return

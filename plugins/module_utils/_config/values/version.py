@@ -12,6 +12,6 @@ _VERSION = re.compile(r"v?1\.([0-9]+)(?:[.+-].*)?$")
 
 
 def minor_of(version: Any) -> int | None:
-    """Return the minor of a version such as "v1.20.2" or "v1.33.1-eks-1a2b", None when it is none."""
+    """Return the minor of a version such as "v1.20.2" or "v1.33.1-eks-1a2b", None for any other value."""
     found = _VERSION.match(str(version or ""))
     return int(found.group(1)) if found else None

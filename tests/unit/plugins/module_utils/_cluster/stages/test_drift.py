@@ -101,7 +101,7 @@ def test_causes_of_the_api() -> None:
     }
     theirs = configmap("config-b", TEXT)
     del theirs["metadata"]["labels"]
-    assert causes(cluster(runs(source=B), maps=[theirs]), **declared) == {"maxPods": "somebody else's source"}
+    assert causes(cluster(runs(source=B), maps=[theirs]), **declared) == {"maxPods": "foreign source"}
     assert causes(cluster(runs(source=B), maps=[theirs])) == {}
     assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": ["--max-pods=61"]}) == {"maxPods": "flag"}
 

@@ -94,7 +94,7 @@ def test_a_refused_forecast_keeps_the_result_and_names_what_is_lost() -> None:
     assert [row["pod"] for row in result["nodes"]["n1"]["refused"]] == ["b"]
     assert (result["summary"]["nodes_at_risk"], result["summary"]["pods_refused"]) == (1, 1)
     assert result["text"][1].endswith(
-        "OutOfpods: maxPods or podsPerCore allows fewer pods than there are (n1: 1 allocatable)"
+        "OutOfpods: maxPods or podsPerCore allows fewer pods than the node runs (n1: 1 allocatable)"
     )
 
 

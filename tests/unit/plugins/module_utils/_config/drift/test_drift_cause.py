@@ -32,7 +32,7 @@ def host(**given: Any) -> Host:
 
 TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("flag", LIVE, {"host": host(flags=FLAG)}, "--max-pods=61 (/etc/default/kubelet, line 3)"),
-    ("flag", {P: 1, L: 2}, {"host": None, "flags": {"maxPods": "--max-pods=61"}}, "as the inventory says"),
+    ("flag", {P: 1, L: 2}, {"host": None, "flags": {"maxPods": "--max-pods=61"}}, "according to the inventory"),
     ("flag", {**DISK, L: 3}, {"host": host(flags=FLAG)}, "--max-pods"),
     ("edited file", {**DISK, L: 1}, {}, HOST.file),
     ("edited file", DISK, {"host": host(flags=FLAG, damage="does not match its digest")}, "does not match its digest"),
@@ -52,7 +52,7 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("not restarted", LIVE, {"host": host(outdated=True)}, "changed after the kubelet was started"),
     ("not restarted", LIVE, {"active": B}, "config-b key kubelet active"),
     ("not restarted", PUSHED, {"assigned": B, "active": B}, "config-b key kubelet assigned"),
-    ("unknown", LIVE, {}, "nothing on the node says why"),
+    ("unknown", LIVE, {}, "nothing on the node explains it"),
     (
         "unknown",
         {D: 1, P: 1, S: 1, L: 2},
@@ -68,16 +68,16 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ),
     ("fell back", PUSHED, {"error": "failed to load"}, "failed to load"),
     ("fell back", {D: 1, L: 2}, {"error": "failed to load"}, "failed to load"),
-    ("configmap changed", PUSHED, {"pushed": LATER}, "has changed since the node took it"),
+    ("configmap changed", PUSHED, {"pushed": LATER}, "has changed since the node read it"),
     ("configmap changed", {P: 1, L: 2}, {"pushed": LATER, "host": None}, "has changed since"),
-    ("configmap changed", ROLLED, {"edited": True}, "hash of another content"),
+    ("configmap changed", ROLLED, {"edited": True}, "does not match its content"),
     (
         "configmap gone",
         {D: 1, S: 2, F: 2, L: 2},
         {"fault": "there is no such ConfigMap", "pushed": None},
         "there is no such ConfigMap",
     ),
-    ("somebody else's source", ROLLED, {"ours": False}, "which this collection did not make"),
+    ("foreign source", ROLLED, {"ours": False}, "which this collection did not create"),
     ("not rolled out", ROLLED, {}, "never assigned"),
     (
         "not rolled out",
@@ -103,7 +103,7 @@ def test_a_field(cause: str, values: dict[str, Any], facts: dict[str, Any], text
 
 @pytest.mark.parametrize(
     ("path", "minor", "text"),
-    [("seccompDefault", 20, "since 1.22, the node's is 1.20"), ("dynamicKubeletConfigDir", 30, "")],
+    [("seccompDefault", 20, "since 1.22, the node's kubelet is 1.20"), ("dynamicKubeletConfigDir", 30, "")],
 )
 def test_a_field_of_another_version(path: str, minor: int, text: str) -> None:
     facts = dataclasses.replace(FACTS, minor=minor)

@@ -247,4 +247,4 @@ def test_a_finder_that_has_seen_others_finds_the_same() -> None:
     first = finder.rows(drifted, Facts(20, **RUNS))
     assert finder.rows(Configs(({"maxPods": 110},), {}, {}, _live({})), Facts(20, **RUNS)) == []
     assert finder.rows(drifted, Facts(20, **RUNS)) == first != []
-    assert finder.rows(drifted, Facts(20, **{**RUNS, "ours": False}))[0]["cause"] == "somebody else's source"
+    assert finder.rows(drifted, Facts(20, **{**RUNS, "ours": False}))[0]["cause"] == "foreign source"

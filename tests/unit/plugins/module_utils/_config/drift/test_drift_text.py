@@ -63,4 +63,4 @@ def test_nothing_to_tell() -> None:
         "drift: 2 nodes, 0 drifted, 0 differences"
     ]
     gone = {**ROW, **dict.fromkeys(("declared", "pushed", "assigned", "live"))}
-    assert "maxPods: given nowhere; flag" in drift_text.lines({"n1": node(gone)})[1]
+    assert "maxPods: set nowhere; flag" in drift_text.lines({"n1": node(gone)})[1]

@@ -49,7 +49,7 @@ def test_the_numbers_of_the_node() -> None:
 def test_a_critical_pod_takes_the_room_of_the_cheapest() -> None:
     others = [_pod("p1", 2, qos="Guaranteed"), _pod("p2", 2, qos="Burstable"), _pod("p3")]
     critical = _pod("p9", 1, priority=2_000_000_000)
-    preempted = "preempted by a critical pod that has no room otherwise"
+    preempted = "preempted by a critical pod that would not fit otherwise"
     assert _lost(*others, critical) == {"p2": f"{preempted} (OutOfcpu)"}
     assert _lost(*others, critical, pods=3) == {"p2": f"{preempted} (OutOfpods)"}
     assert _lost(*others, _pod("p9", priority=2_000_000_000), pods=3) == {"p3": f"{preempted} (OutOfpods)"}

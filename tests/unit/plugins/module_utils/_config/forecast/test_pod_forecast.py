@@ -79,7 +79,7 @@ def test_a_row() -> None:
             "namespace": "default",
             "pod": "p3",
             "uid": "uid-p3",
-            "reason": "OutOfpods: maxPods or podsPerCore allows fewer pods than there are",
+            "reason": "OutOfpods: maxPods or podsPerCore allows fewer pods than the node runs",
             "detail": "2 allocatable",
         }
     ]
@@ -92,7 +92,7 @@ def test_a_pod_that_goes_for_two_thresholds_stands_once_with_both() -> None:
     ]
     assert row["reason"] == (
         "evictionHard memory.available 4097Mi is more than is available; "
-        "evictionSoft memory.available 5Gi is more than is available; evicted later, if it stays so for 1m"
+        "evictionSoft memory.available 5Gi is more than is available; evicted only if this lasts for 1m"
     )
     assert row["detail"] == "4Gi of 8Gi available; 4Gi of 8Gi available"
 
@@ -109,7 +109,9 @@ def test_only_what_the_change_causes_counts() -> None:
 
 def test_what_cannot_be_satisfied_is_said() -> None:
     [note] = _forecast({}, {"evictionHard": {"memory.available": "7680Mi"}, "enforceNodeAllocatable": []})["notes"]
-    assert note.startswith("evictionHard memory.available 7680Mi: not enough is freed")
+    assert note.startswith(
+        "evictionHard memory.available 7680Mi: evicting every pod that may be evicted frees too little"
+    )
 
 
 def test_a_field_that_a_flag_hides_does_not_change() -> None:

@@ -79,7 +79,7 @@ STATIC = {"owner": "Node/n1", "static": True}
             pod(),
             pod(ids={"main": "containerd://2"}),
             "restarted",
-            "container main is another one",
+            "container main was replaced",
             id="removed by hand",
         ),
         pytest.param(
@@ -95,12 +95,12 @@ STATIC = {"owner": "Node/n1", "static": True}
         pytest.param(pod(), pod(ready=False, reason="CrashLoopBackOff"), "unready", "CrashLoopBackOff", id="not ready"),
         pytest.param(pod(ready=False), pod(ready=False), "", "", id="not ready before"),
         pytest.param(pod(), pod(containers={"main": 0, "debugger": 3}), "", "", id="a container more"),
-        pytest.param(pod(**STATIC), None, "unready", "its manifest is gone", id="static, gone"),
+        pytest.param(pod(**STATIC), None, "unready", "no longer has its manifest", id="static, gone"),
         pytest.param(
             pod(**STATIC),
             pod(**STATIC, reason="Terminating"),
             "unready",
-            "yet to show it again",
+            "has not reported it yet",
             id="static, mirror deleted",
         ),
     ],

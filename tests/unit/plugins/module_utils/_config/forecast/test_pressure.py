@@ -106,8 +106,8 @@ def test_critical_and_static_pods_stay() -> None:
     found = pressure.pressure(EffectiveConfig({**OFF, "evictionHard": {"memory.available": "4Gi"}}, 20), load)
     assert [name for _namespace, name in found.evicted] == ["c"]
     assert found.unmet == [
-        "evictionHard memory.available 4Gi: not enough is freed by evicting every pod that may be evicted; the node would keep "
-        "MemoryPressure and take no new pods"
+        "evictionHard memory.available 4Gi: evicting every pod that may be evicted frees too little; the node would keep "
+        "MemoryPressure and accept no new pods"
     ]
 
 
@@ -135,7 +135,7 @@ def test_reasons() -> None:
     )
     assert (
         soft.reason
-        == "evictionSoft memory.available 4Gi is more than is available; evicted later, if it stays so for 1m30s"
+        == "evictionSoft memory.available 4Gi is more than is available; evicted only if this lasts for 1m30s"
     )
 
 
@@ -185,7 +185,7 @@ def test_signals_that_nobody_tells() -> None:
     )
     assert (found.evicted, found.unseen) == (
         {},
-        ["evictionHard pid.available 5%: the kubelet's statistics do not tell this signal"],
+        ["evictionHard pid.available 5%: the kubelet's statistics lack this signal"],
     )
 
 

@@ -28,7 +28,7 @@ def test_defaults_are_not_fatal(minor: int) -> None:
             "featureGates.DynamicKubeletConfig",
             "the DynamicKubeletConfig feature gate must be enabled",
         ),
-        ({"runOnce": True}, "run-once", "runOnce", "over and over"),
+        ({"runOnce": True}, "run-once", "runOnce", "and repeat this"),
         ({"kubeReserved": {"gpu": "1"}}, "reserved-resource", "kubeReserved.gpu", 'cannot reserve "gpu" resource'),
         ({"systemReserved": {"memory": "1GB"}}, "reserved-resource", "systemReserved.memory", "quantities must match"),
         ({"systemReserved": {"cpu": "-1"}}, "reserved-resource", "systemReserved.cpu", "cannot be negative: -1"),
