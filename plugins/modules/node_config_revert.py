@@ -112,7 +112,7 @@ MODULE = controller_module.define(
         "wait_timeout": {"type": "int", "default": 180},
         "wait_sleep": {"type": "int", "default": 2},
     },
-    revert.back,
+    revert.revert,
     patient=True,
 )
 

@@ -140,8 +140,8 @@ def test_a_budget_blocks_until_the_end(lab: Lab, pods: Pods, session: Session) -
     failed = fail(session, "n1", timeout=25)
     assert time.monotonic() - started >= 25
     assert (
-        "25 s are over, and these pods are left: lab-drain/web-1: The disruption budget web-budget needs 1 healthy pods"
-        in failed.failures["n1"]
+        "the timeout of 25 s is over, and these pods are left: "
+        "lab-drain/web-1: The disruption budget web-budget needs 1 healthy pods" in failed.failures["n1"]
     )
     assert evicted(failed.result["nodes"]["n1"]) == {free} and pods.see(free) is None
     assert pods.wait_ready(blocked) and cordoned(lab, "n1")[0]
@@ -184,8 +184,8 @@ def test_cordoned_by_somebody_else(lab: Lab, pods: Pods, session: Session) -> No
     assert (cordoned(lab, "n1"), cordoned(lab, "n2")[0]) == ((True, None), True)
     lab.kubectl("uncordon", "n2")
     restored = run(session, state="restored")
-    assert restored["nodes"]["n1"]["message"] == "cordoned by somebody else: it stays so"
-    assert restored["nodes"]["n2"]["message"] == "uncordoned by somebody else already; our mark was taken away"
+    assert restored["nodes"]["n1"]["message"] == "cordoned by another user or program; not changed"
+    assert restored["nodes"]["n2"]["message"] == "already uncordoned by another user or program; our mark was removed"
     assert (cordoned(lab, "n1"), cordoned(lab, "n2")) == ((True, None), (False, None))
 
 
@@ -228,7 +228,7 @@ def test_grace_period(pods: Pods, session: Session) -> None:
         )
     )
     failed = fail(session, "n1", timeout=3)
-    assert "lab-drain/slow: it is being deleted and not gone yet" in failed.failures["n1"]
+    assert "lab-drain/slow: it is still being deleted" in failed.failures["n1"]
     assert run(session, "n1")["nodes"]["n1"]["evicted"] == []
 
 

@@ -34,7 +34,9 @@ def test_a_canary_that_fails_goes_back_and_the_others_are_left_alone(
     assert after[canary].qps == before[canary].qps
     assert changed(before, after) == {canary}
     verdict = next(line for line in run.output.splitlines() if f"Node {canary}: " in line and "Untouched hosts" in line)
-    assert f"Untouched hosts: {', '.join(others)}" in verdict and "runs again what it ran before" in verdict, verdict
+    assert (
+        f"Untouched hosts: {', '.join(others)}" in verdict and "running its previous configuration again" in verdict
+    ), verdict
     assert fleet.leases() == []
 
 

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Our own cordon: set with a mark, and undone only where the mark is. A node that somebody else cordoned stays so."""
+"""The cordon of this collection: set with a mark and undone only if the mark is there.
+
+A cordon that another user or program has set is not changed.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,23 @@ from ..api.errors import ApiError
 from ..api.session import Session
 from ..objects import nodes
 
-# As often as somebody else may change the Node between our read and our write.
+# The number of tries: each fails if another writer changes the Node between our read and our write.
 TRIES = 5
 
 
 def cordon(session: Session, node: nodes.Node, holder: str, dry_run: bool) -> nodes.Node:
-    """Cordon a node for `holder`, unless it is cordoned; return it as it is then. Raises ApiError."""
+    """Cordon a node for `holder` unless it is cordoned, and return its new state. Raises ApiError."""
     mark = annotation.text({"holder": holder, "time": timestamps.text(time.time())})
     return _write(session, node, lambda seen: None if seen.unschedulable else _patch(mark, True), dry_run)
 
 
 def uncordon(session: Session, node: nodes.Node, dry_run: bool) -> nodes.Node:
-    """Undo our cordon; where somebody has uncordoned the node meanwhile take the mark away. Raises ApiError."""
+    """Undo our cordon and return the new state; from an uncordoned node remove the mark. Raises ApiError."""
     return _write(session, node, lambda seen: None if seen.cordoned is None else _patch(None, None), dry_run)
 
 
 def ours(node: nodes.Node) -> bool:
-    """Whether a node is cordoned, by us."""
+    """Return whether a node is cordoned with our mark."""
     return node.unschedulable and node.cordoned is not None
 
 
@@ -42,7 +45,7 @@ def _patch(mark: str | None, unschedulable: bool | None) -> dict[str, t.Any]:
 def _write(
     session: Session, node: nodes.Node, decide: t.Callable[[nodes.Node], dict[str, t.Any] | None], dry_run: bool
 ) -> nodes.Node:
-    """Patch a node as it was read, and decide anew on each conflict: what somebody else did in between counts."""
+    """Patch a node; after each conflict, read it again and let `decide` return the patch for its new state."""
     path = f"/api/v1/nodes/{urllib.parse.quote(node.name)}"
     query = [("dryRun", "All")] if dry_run else []
     current = node

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cordon and drain nodes, all at once, and undo what of that was ours."""
+"""Cordons and drains nodes in parallel, and undoes the cordons of this collection."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from ..objects.lease import Keeper
 from . import cordon, evict
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 5.0
-STAYS = "It stays cordoned; state restored undoes that"
+STAYS = "It stays cordoned; state restored uncordons it"
 WEBHOOK = "does an admission webhook change Nodes?"
 UNTOUCHED = "draining (no node was cordoned, no pod evicted)"
 
 
 class _Drain:
-    """Where each node stands: `left` are the pods that have to go, by uid, `said` what the API answered last for one of
-    them.
+    """The progress of a drain.
+
+    `left` holds the pods that must still go, by node and uid; `answers` the last answer for the eviction of a pod.
     """
 
     def __init__(
@@ -39,12 +40,12 @@ class _Drain:
         }
         self.failures: dict[str, str] = {}
         self.left: dict[str, pods.Rows] = {}
-        self.said: dict[str, evict.Answer] = {}
+        self.answers: dict[str, evict.Answer] = {}
         self._due: dict[str, float] = {}
         self.refused = {name: why for name, found in listed.items() for why in [self._sort(name, found)] if why}
 
     def _sort(self, name: str, found: pods.Rows) -> str:
-        """Note what is to go from a node and what stays; return why some pods cannot go, empty when all can."""
+        """Set the pods of a node that must go and those that stay; return why pods cannot go, empty if all can."""
         choices = {
             uid: evict.choose(pod, self.options["force"], self.options["delete_emptydir_data"])
             for uid, pod in found.items()
@@ -62,7 +63,7 @@ class _Drain:
         )
 
     def cordon(self, found: dict[str, nodes.Node]) -> None:
-        """Cordon what is not cordoned yet."""
+        """Cordon the nodes that are not cordoned yet."""
         holder = (self.options["lease"] or {}).get("holder") or socket.gethostname()
         for outcome in parallel.each(
             list(found.values()),
@@ -73,23 +74,22 @@ class _Drain:
             if after is None:
                 self.fail(
                     name,
-                    f"it was not cordoned, and no pod of it evicted: {outcome.error.message if outcome.error else 'no answer'}",
+                    "it was not cordoned and no pod was evicted: "
+                    f"{outcome.error.message if outcome.error else 'no answer'}",
                 )
             elif not after.unschedulable:
-                self.fail(
-                    name, f"it was cordoned, and the API server did not store that: {WEBHOOK} No pod of it was evicted"
-                )
+                self.fail(name, f"the API server did not store the cordon, and no pod was evicted: {WEBHOOK}")
             else:
                 self.rows[name].update(changed=cordon.ours(after) and not cordon.ours(outcome.item), cordoned=True)
 
     def evict(self, api_version: str) -> None:
-        """Ask for the eviction of every pod that is not going yet and may be asked for again."""
+        """Request the eviction of every pod that is not being deleted yet and whose next try is due."""
         now = time.monotonic()
-        asked = [
-            (name, uid) for name, left in self.left.items() for uid, pod in left.items() if self._askable(uid, pod, now)
+        due = [
+            (name, uid) for name, left in self.left.items() for uid, pod in left.items() if self._is_due(uid, pod, now)
         ]
 
-        def ask(item: tuple[str, str]) -> None:
+        def request(item: tuple[str, str]) -> None:
             evict.evict(
                 self.session,
                 api_version,
@@ -98,23 +98,21 @@ class _Drain:
                 self.check_mode,
             )
 
-        for outcome in parallel.each(asked, ask, self.session.concurrency):
+        for outcome in parallel.each(due, request, self.session.concurrency):
             name, uid = outcome.item
-            self.said[uid] = answer = evict.meaning(outcome.error)
+            self.answers[uid] = answer = evict.meaning(outcome.error)
             self._due[uid] = time.monotonic() + (answer.again or 0.0)
             if answer.accepted:
                 self._evicted(name, uid, self.left[name][uid])
 
-    def _askable(self, uid: str, pod: dict[str, t.Any], now: float) -> bool:
-        said = self.said.get(uid)
+    def _is_due(self, uid: str, pod: dict[str, t.Any], now: float) -> bool:
+        answer = self.answers.get(uid)
         return pod["reason"] != TERMINATING and (
-            said is None or (not said.accepted and said.again is not None and now >= self._due[uid])
+            answer is None or (not answer.accepted and answer.again is not None and now >= self._due[uid])
         )
 
-    def look(self) -> None:
-        """List the pods of every node that has some left (one LIST each); close the nodes that are done, or where
-        nothing is left to wait for.
-        """
+    def refresh(self) -> None:
+        """List the pods of every node that has pods left (one LIST each), and close the nodes that are done."""
         for outcome in parallel.each(
             list(self.left), lambda name: pods.of_node(self.session, name), self.session.concurrency
         ):
@@ -122,60 +120,63 @@ class _Drain:
                 if not isinstance(outcome.error, ApiError) or not outcome.error.transient:
                     self.fail(
                         outcome.item,
-                        f"its pods could not be listed: {outcome.error.message if outcome.error else 'no answer'}. {STAYS}",
+                        "its pods could not be listed: "
+                        f"{outcome.error.message if outcome.error else 'no answer'}. {STAYS}",
                     )
                 continue
             self._note_lost(outcome.item, outcome.value)
-            # Also what was bound to the node in the moment it was cordoned.
+            # New pods too: the scheduler may have bound them just before the cordon.
             late = self._sort(outcome.item, outcome.value)
             if late:
                 self.fail(outcome.item, f"{late}. {STAYS}")
         self.settle()
 
     def _note_lost(self, name: str, found: pods.Rows) -> None:
-        """Count among the evicted the pods that go, and of whose eviction the answer was lost."""
+        """Count as evicted the pods that are being deleted and whose eviction had no answer."""
         for uid, pod in self.left[name].items():
             if (
-                uid in self.said
-                and self.said[uid].lost
+                uid in self.answers
+                and self.answers[uid].lost
                 and found.get(uid, {"reason": TERMINATING})["reason"] == TERMINATING
             ):
                 self._evicted(name, uid, pod)
 
     def _evicted(self, name: str, uid: str, pod: dict[str, t.Any]) -> None:
-        self.said[uid] = evict.Answer(True)
+        self.answers[uid] = evict.Answer(True)
         self.rows[name]["evicted"].append(_place(pod))
         self.rows[name]["changed"] = True
 
     def settle(self) -> None:
-        """Close the nodes whose pods are gone, and those where all that is left will not go."""
+        """Close the nodes without pods, and those whose remaining pods cannot be evicted."""
         for name, left in list(self.left.items()):
-            hopeless = [uid for uid in left if uid in self.said and self.said[uid].again is None]
+            hopeless = [uid for uid in left if uid in self.answers and self.answers[uid].again is None]
             if not left:
                 self._close(name)
             elif len(hopeless) == len(left):
                 self.fail(name, f"{self._account(left)}. {STAYS}")
 
     def fail(self, name: str, message: str) -> None:
-        """Give a node up."""
+        """Close a node as failed."""
         self.failures[name] = self.rows[name]["message"] = message
         self.left.pop(name, None)
 
     def give_up(self, cause: str) -> None:
-        """The time is over, or something else ends it for all."""
+        """Close all open nodes as failed: the time is over, or another cause ends the drain."""
         for name, left in list(self.left.items()):
             self.fail(name, f"{cause}, and these pods are left: {self._account(left)}. {STAYS}")
 
     def forecast(self) -> list[str]:
-        """Say of a dry run what would be waited for; return that as warnings."""
+        """Close all open nodes of a dry run, and return as warnings what the drain would wait for."""
         warnings = []
         for name, left in list(self.left.items()):
             wait = {
                 uid: pod
                 for uid, pod in left.items()
-                if uid in self.said and not self.said[uid].accepted and self.said[uid].again is not None
+                if uid in self.answers and not self.answers[uid].accepted and self.answers[uid].again is not None
             }
-            hopeless = {uid: pod for uid, pod in left.items() if uid in self.said and self.said[uid].again is None}
+            hopeless = {
+                uid: pod for uid, pod in left.items() if uid in self.answers and self.answers[uid].again is None
+            }
             if hopeless:
                 self.fail(name, self._account(hopeless))
                 continue
@@ -194,15 +195,16 @@ class _Drain:
         return "; ".join(f"{_title(pod)}: {self._why(uid, pod)}" for uid, pod in left.items())
 
     def _why(self, uid: str, pod: dict[str, t.Any]) -> str:
-        said = self.said.get(uid)
-        if pod["reason"] == TERMINATING or (said and said.accepted):
-            return "it is being deleted and not gone yet (a long grace period, a finalizer, or a kubelet that does not answer)"
-        return said.message if said else "its eviction was not asked for yet"
+        answer = self.answers.get(uid)
+        if pod["reason"] == TERMINATING or (answer and answer.accepted):
+            return "it is still being deleted (a long grace period, a finalizer, or a kubelet that does not answer)"
+        return answer.message if answer else "its eviction was not requested yet"
 
 
 def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Drain nodes, or undo that; return a row a node. Raises NodesFailed naming every node that is not drained or
-    restored, and why.
+    """Drain nodes, or undo that, and return a row for each node.
+
+    Raises NodesFailed, which names every node that is not drained or restored, and why.
     """
     if not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
@@ -219,8 +221,10 @@ def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
 def _drained(
     session: Session, options: dict[str, t.Any], check_mode: bool, found: dict[str, nodes.Node], keeper: Keeper
 ) -> dict[str, t.Any]:
-    """Requests: a LIST of nodes, a GET, two LISTs and at most a PATCH a node, a POST a pod; waiting, a LIST a node, and
-    a POST a pod that was not let go.
+    """Drain nodes.
+
+    Requests: one LIST of nodes, one GET; for each node two LISTs and at most one PATCH; for each pod one POST. While
+    waiting: one LIST for each node, one POST for each pod whose eviction was refused.
     """
     deadline = time.monotonic() + options["timeout"]
     try:
@@ -239,12 +243,12 @@ def _drained(
         if not run.left:
             break
         if time.monotonic() >= deadline:
-            run.give_up(f"{options['timeout']} s are over")
+            run.give_up(f"the timeout of {options['timeout']} s is over")
             break
         time.sleep(keeper.nap(min(pause, max(0.0, deadline - time.monotonic()))))
         try:
             keeper.keep()
-            run.look()
+            run.refresh()
             run.evict(api_version)
         except ClusterError as error:
             if not isinstance(error, ApiError) or not error.transient:
@@ -252,13 +256,13 @@ def _drained(
     result = {**_result(run.rows, found, run.failures), **({"warnings": warnings} if warnings else {})}
     if run.failures:
         raise NodesFailed("draining", run.failures, result)
-    # What is left is what the change that the drain was for must not cost.
+    # The change that follows the drain must not disrupt the pods that are left.
     result["pods"] = pods.snapshot(session, list(found))
     return result
 
 
 def _restored(session: Session, check_mode: bool, found: dict[str, nodes.Node]) -> dict[str, t.Any]:
-    """Requests: a LIST of nodes, at most a PATCH a node."""
+    """Undo the cordons of this collection: one LIST of nodes, at most one PATCH for each node."""
     rows: dict[str, dict[str, t.Any]] = {}
     failures = {}
     for outcome in parallel.each(
@@ -277,18 +281,16 @@ def _restored(session: Session, check_mode: bool, found: dict[str, nodes.Node]) 
                 f"it was not uncordoned: {outcome.error.message if outcome.error else 'no answer'}; run again"
             )
         elif after.cordoned is not None or (after.unschedulable and cordon.ours(before)):
-            failures[before.name] = row["message"] = (
-                f"it was uncordoned, and the API server did not store that: {WEBHOOK}"
-            )
+            failures[before.name] = row["message"] = f"the API server did not store that it was uncordoned: {WEBHOOK}"
         else:
             row.update(changed=before.cordoned is not None, cordoned=after.unschedulable)
             if after.unschedulable:
-                row["message"] = "cordoned by somebody else: it stays so"
+                row["message"] = "cordoned by another user or program; not changed"
             elif before.cordoned is not None:
                 row["message"] = (
                     "uncordoned"
                     if before.unschedulable
-                    else "uncordoned by somebody else already; our mark was taken away"
+                    else "already uncordoned by another user or program; our mark was removed"
                 )
     result = _result(rows, found, failures)
     if failures:

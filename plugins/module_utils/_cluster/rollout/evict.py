@@ -1,8 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a drain does with a pod, by the rules of kubectl (k8s.io/kubectl/pkg/drain/filters.go); and one pod evicted through the API, which
-asks its disruption budget, and what the answer means."""
+"""Which pods a drain evicts, by the rules of kubectl (k8s.io/kubectl/pkg/drain/filters.go), and the eviction of one
+pod through the API, which respects its PodDisruptionBudget.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +16,17 @@ from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
 
 DISCOVERY = "/api/v1"
-# A budget that two objects set has no remedy in time (pkg/registry/core/pod/storage/eviction.go answers 500).
 EVICT, WAIT, SKIP, REFUSE = "evict", "wait", "skip", "refuse"
+# Waiting does not help a pod with two budgets (pkg/registry/core/pod/storage/eviction.go answers 500).
 TWO_BUDGETS = "more than one PodDisruptionBudget"
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """`accepted`: the pod goes. Else why not: `again` in so many seconds at the earliest, None when asking again is of
-    no use.
+    """The answer to the eviction of a pod.
 
-    `lost`: there was no answer, and the pod may go.
+    `accepted`: the pod is being deleted. Otherwise `message` states why not, and `again` is the number of seconds until
+    the next try, None if no try can succeed. `lost`: there was no answer, so the eviction may have been accepted.
     """
 
     accepted: bool
@@ -35,7 +36,7 @@ class Answer:
 
 
 def version(session: Session) -> str:
-    """Return the API version of Eviction that the server takes: policy/v1 from 1.22 on (one GET). Raises ApiError."""
+    """Return the API version of Eviction that the server accepts: policy/v1 from 1.22 on (one GET). Raises ApiError."""
     found = next(
         (
             item
@@ -52,7 +53,8 @@ def version(session: Session) -> str:
 def evict(
     session: Session, api_version: str, pod: tuple[str, dict[str, t.Any]], grace_period: int | None, dry_run: bool
 ) -> None:
-    """Ask for the eviction of exactly this pod, by uid, not of its successor of the same name (one POST, not repeated).
+    """Request the eviction of exactly this pod, by uid, never of another pod with its name (one POST, not repeated).
+
     Raises ApiError.
     """
     uid, row = pod
@@ -72,13 +74,13 @@ def evict(
 
 
 def meaning(error: ClusterError | None) -> Answer:
-    """Tell what an answer means for the pod."""
+    """Return what the result of an eviction request means for the pod."""
     if error is None:
         return Answer(True)
     status = error.status if isinstance(error, ApiError) else None
     causes = error.causes if isinstance(error, ApiError) else {}
     if status in (404, 409) or "NamespaceTerminating" in causes:
-        # Gone, another one by now, or going with its namespace; the next list shows.
+        # Deleted, replaced, or deleted with its namespace; the next LIST shows which.
         return Answer(False, error.message)
     if isinstance(error, ApiError) and error.transient and TWO_BUDGETS not in error.message:
         return Answer(
@@ -88,26 +90,26 @@ def meaning(error: ClusterError | None) -> Answer:
 
 
 class Choice(t.NamedTuple):
-    """One of the words above, and why. WAIT: somebody deletes the pod already."""
+    """EVICT, WAIT (the pod is already being deleted), SKIP or REFUSE, and the reason."""
 
     action: str
     reason: str = ""
 
 
 def choose(pod: t.Mapping[str, t.Any], force: bool, delete_emptydir_data: bool) -> Choice:
-    """Choose for one pod of a snapshot. Finished pods are in nobody's way and need no permission."""
+    """Return what a drain does with a pod of a snapshot. Finished pods need no permission to be evicted."""
     finished = pod["phase"] in FINISHED
     if pod["static"]:
-        return Choice(SKIP, "static pod: its kubelet keeps it")
+        return Choice(SKIP, "static pod: its kubelet keeps it running")
     if pod["owner"].startswith("DaemonSet/") and not finished:
-        return Choice(SKIP, f"of {pod['owner']}, which would make it again here")
+        return Choice(SKIP, f"of {pod['owner']}, which would create it again on this node")
     if pod["reason"] == TERMINATING:
         return Choice(WAIT)
     if finished:
         return Choice(EVICT)
     refused = []
     if not pod["owner"] and not force:
-        refused.append("has no controller that would make it again elsewhere (force evicts it for good)")
+        refused.append("has no controller that would create it again elsewhere (force evicts it anyway)")
     if pod["emptydir"] and not delete_emptydir_data:
         refused.append("has an emptyDir volume, whose data would be lost (delete_emptydir_data accepts that)")
     return Choice(REFUSE, " and ".join(refused)) if refused else Choice(EVICT)

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bring nodes back from an assignment that failed, and see that they run again what they ran before.
+"""Reverts nodes after an assignment that failed, and verifies that they run their previous configuration again.
 
-A kubelet or a guard that went back by itself says so in its status, which stays as the evidence. The others are pointed
-at their former source again, and so is a kubelet with native delivery that went back further: its last-known-good is 10
-minutes behind.
+A kubelet or guard that has reverted on its own reports that in its status, which stays as the evidence. All other nodes
+get their previous source assigned again. So does a kubelet with native delivery that fell back further than that: its
+last-known-good is 10 minutes old.
 """
 
 from __future__ import annotations
@@ -24,43 +24,55 @@ from ..stages import diagnose
 from ..stages.verdict import SYNC
 
 REVERTED, NOT_REVERTED, REASSIGNED = "reverted", "not_reverted", "reassigned"
+# Seconds without a heartbeat after which a message reports it (node-monitor-grace-period is 40 s).
+SILENT = 40
 
 
-class _Return:
-    """One node on its way back: the assignment that failed, as node_config_source returned it, and the variant that was
-    live before (None: not known).
+class _Revert:
+    """The revert of one node.
+
+    `failed` is the assignment that failed, as node_config_source returned it; `variant` the live variant before it
+    (None: unknown).
     """
 
     def __init__(self, failed: dict[str, t.Any], variant: str | None) -> None:
         self.delivery: str = failed["delivery"]
         self.source: dict[str, str] | None = failed["source"]
         self.previous: dict[str, str] | None = failed["previous"]
-        # A node that an earlier run had switched was not seen before that.
+        # If an earlier run changed the node, `variant` may be the one that failed.
         self.variant = variant if failed["changed"] else None
         self.written = False
-        # What the node reports to run.
+        # The configuration that the node reports as active.
         self.active: dict[str, str] | None = None
         self.state = NOT_REVERTED
         self.message = ""
 
-    def went_by_itself(self, node: nodes.Node) -> bool:
-        """Whether its status says that what was assigned did not hold, and nothing is to be done about it from here."""
+    def is_automatic(self, node: nodes.Node) -> bool:
+        """Return whether the node has rejected the assigned source, so that it needs no new assignment."""
         if not node.error or node.error.startswith(SYNC) or not same_place(node.part("assigned"), self.source):
             return False
         return self.delivery == nodes.CHECKPOINT or same_place(node.part("active"), self.previous)
 
+    def goal(self) -> dict[str, str] | None:
+        """Return the source to assign. Only a checkpoint names the revision."""
+        if self.previous is None or self.delivery == nodes.CHECKPOINT:
+            return self.previous
+        return {part: self.previous[part] for part in PLACE}
+
     def judge(self, node: nodes.Node) -> bool:
-        """Tell by the Node alone whether it is back, and note what is missing."""
-        # Nobody carries a former checkpoint to a node again: what it runs is told by `active` alone.
+        """Return whether the Node object shows the revert as done; if not, set the message to what is missing."""
+        # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
         if self.written and self.delivery != nodes.CHECKPOINT and not node_status.settled(node):
-            self.message = f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; active is {nodes.describe(node.part('active'))}"
+            self.message = (
+                f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; "
+                f"active is {nodes.describe(node.part('active'))}"
+            )
             return False
-        if (
-            self.delivery == nodes.CHECKPOINT
-            and same_place(node.part("active"), self.source)
-            and not same_place(self.source, self.previous)
-        ):
-            self.message = "its guard has not taken the configuration back yet; see `journalctl -u livenodes-kubelet-guard` on the node"
+        if self._awaits_guard(node):
+            self.message = (
+                "its guard has not reverted the configuration yet; "
+                "see `journalctl -u livenodes-kubelet-guard` on the node"
+            )
             return False
         if node.ready != "True" or node.heartbeat < ((node.status or {}).get("started") or ""):
             self.message = f"the Node is not Ready ({node.ready_reason or node.ready})"
@@ -68,131 +80,146 @@ class _Return:
         self.active = node.part("active")
         return True
 
+    def _awaits_guard(self, node: nodes.Node) -> bool:
+        return (
+            self.delivery == nodes.CHECKPOINT
+            and same_place(node.part("active"), self.source)
+            and not same_place(self.source, self.previous)
+        )
+
     def compare(self, outcome: parallel.Outcome[str, dict[str, t.Any]]) -> None:
-        """Hold the live configuration against the one from before."""
+        """Compare the live configuration with the previous one, and set state and message."""
         if outcome.value is None:
             self.message = outcome.error.message if outcome.error else "its /configz is empty"
         elif not same_place(self.active, self.previous):
             self.state = REVERTED
             self.message = (
-                f"went back to its last-known-good, {nodes.describe(self.active)}; what it ran before, {nodes.describe(self.previous)}, had not "
-                "passed its trial yet"
+                f"reverted to its last-known-good, {nodes.describe(self.active)}; "
+                f"its previous configuration, {nodes.describe(self.previous)}, had not passed its trial yet"
             )
         elif self.variant is not None and identity.variant(pure_configz.restore(outcome.value)) != self.variant:
             self.message = "its kubelet is healthy, but its live configuration is not the one from before the rollout"
         else:
-            self.state, self.message = REVERTED, "runs again what it ran before"
+            self.state, self.message = REVERTED, "running its previous configuration again"
+
+    def late(self, seconds: float, silent_for: float | None) -> str:
+        """Return the message for a node that was not reverted in time. `silent_for` is the age of its heartbeat."""
+        message = f"not reverted within {seconds:.0f} s: {self.message}"
+        if silent_for is None or silent_for <= SILENT:
+            return message
+        message += (
+            f". Its kubelet has sent no heartbeat for {silent_for:.0f} s: on the node, see `journalctl -u kubelet`"
+        )
+        if self.delivery == nodes.CHECKPOINT:
+            return message
+        return f"{message} and empty store/meta/assigned in its --dynamic-config-dir"
 
 
-def back(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Return a row for every node of `nodes`: rows of an assignment by node name. `current` is the table from before
-    the rollout.
+def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Revert the nodes in `nodes` (rows of an assignment by node name) and return a row for each.
 
-    Requests: a LIST a poll, one PATCH a node that has to be pointed back, one configz GET a node a poll once its Node
-    looks well. Waits at most `wait_timeout` seconds. Raises NodesFailed naming every node that is not back, and why.
+    `current` is the table from before the rollout. Requests: one LIST for each poll, one PATCH for each node that needs
+    its previous source again; for each poll and each node that looks healthy, one GET of its configz. Waits at most
+    `wait_timeout` seconds. Raises NodesFailed, which names every node that is not reverted, and why.
     """
     before = (options["current"] or {}).get("nodes") or {}
-    returns = {
-        name: _Return(row, (before.get(name) or {}).get("variant")) for name, row in _rows(options["nodes"]).items()
+    reverts = {
+        name: _Revert(row, (before.get(name) or {}).get("variant")) for name, row in _rows(options["nodes"]).items()
     }
     deadline = time.monotonic() + options["wait_timeout"]
     try:
-        found = _read(session, returns)
+        found = _read(session, reverts)
     except ApiError as error:
-        raise _unseen(returns, error) from error
-    _write(session, returns, found, check_mode)
-    waiting = [] if check_mode else [name for name, one in returns.items() if one.state == NOT_REVERTED]
+        raise _no_contact(reverts, error) from error
+    _write(session, reverts, found, check_mode)
+    waiting = [] if check_mode else _open(reverts)
     while waiting:
         try:
-            found = _read(session, returns)
-            well = [name for name in waiting if returns[name].judge(found[name])]
-            for outcome in parallel.each(well, lambda name: configz.read(session, name), session.concurrency):
-                returns[outcome.item].compare(outcome)
+            found = _poll(session, reverts, waiting)
         except ApiError as error:
             if not error.transient:
                 raise
             for name in waiting:
-                returns[name].message = error.message
-        waiting = [name for name in waiting if returns[name].state == NOT_REVERTED]
+                reverts[name].message = error.message
+        waiting = _open(reverts)
         if not waiting or time.monotonic() >= deadline:
             break
         time.sleep(min(options["wait_sleep"], max(0.0, deadline - time.monotonic())))
-    return _result(session, returns, found, options["wait_timeout"], check_mode)
+    for name, age in _silence(session, waiting).items():
+        reverts[name].message = reverts[name].late(options["wait_timeout"], age)
+    return _result(reverts, found, check_mode)
 
 
 def _rows(given: t.Any) -> dict[str, dict[str, t.Any]]:
     for name, row in given.items():
         if not isinstance(row, dict) or not {"changed", "delivery", "source", "previous"} <= set(row):
             raise ClusterError(
-                f"nodes: the row of {name} is no row of node_config_source; give what that returned in `nodes`"
+                f"nodes: the value of {name} is not a row of node_config_source; pass its result `nodes` unchanged"
             )
     return dict(given)
 
 
-def _unseen(returns: dict[str, _Return], error: ApiError) -> NodesFailed:
-    """The API server was away from the beginning: nothing was written, and nothing is known."""
-    message = f"not brought back: {error.message}. Its kubelet goes on by itself; run again when the API server answers"
+def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
+    """Return the failure if the API server is unavailable from the start: nothing was written, no state is known."""
+    message = f"not reverted: {error.message}. Its kubelet keeps running; run again when the API server answers"
     rows = {
         name: {"changed": False, "ok": False, "state": NOT_REVERTED, "message": message, "source": one.source}
-        for name, one in returns.items()
+        for name, one in reverts.items()
     }
     return NodesFailed(
-        "going back",
+        "reverting",
         dict.fromkeys(rows, message),
         {"changed": False, "nodes": rows, "summary": {"nodes": len(rows), "reverted": 0, "failed": len(rows)}},
     )
 
 
-def _read(session: Session, returns: dict[str, _Return]) -> dict[str, nodes.Node]:
-    return {name: node.seen_as(returns[name].delivery) for name, node in nodes.read(session, returns).items()}
+def _read(session: Session, reverts: dict[str, _Revert]) -> dict[str, nodes.Node]:
+    return {name: node.seen_as(reverts[name].delivery) for name, node in nodes.read(session, reverts).items()}
 
 
-def _write(session: Session, returns: dict[str, _Return], found: dict[str, nodes.Node], dry_run: bool) -> None:
-    """Point at their former source the nodes that would go on trying, or would take the failed one up later."""
+def _open(reverts: dict[str, _Revert]) -> list[str]:
+    return [name for name, one in reverts.items() if one.state == NOT_REVERTED]
+
+
+def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes.Node], dry_run: bool) -> None:
+    """Assign the previous source to the nodes that would try the failed one again, now or later."""
     goals: dict[str, dict[str, str] | None] = {}
-    for name, one in returns.items():
+    for name, one in reverts.items():
         now = found[name].source
-        if same_place(now, one.previous) or one.went_by_itself(found[name]):
+        if same_place(now, one.previous) or one.is_automatic(found[name]):
             continue
         if same_place(now, one.source):
-            # Only a checkpoint names the revision.
-            goals[name] = (
-                one.previous
-                if one.previous is None or one.delivery == nodes.CHECKPOINT
-                else {part: one.previous[part] for part in PLACE}
-            )
+            goals[name] = one.goal()
         else:
             one.state, one.message = (
                 REASSIGNED,
-                f"somebody else assigned {nodes.describe(now)} meanwhile: it is left to them",
+                f"another user or program has assigned {nodes.describe(now)} since; that assignment is not changed",
             )
     for outcome in parallel.each(
         list(goals), lambda name: nodes.write_source(session, found[name], goals[name], dry_run), session.concurrency
     ):
-        one = returns[outcome.item]
+        one = reverts[outcome.item]
         one.written = outcome.error is None
         if outcome.error:
             one.state, one.message = REASSIGNED, outcome.error.message
 
 
-def _result(
-    session: Session, returns: dict[str, _Return], found: dict[str, nodes.Node], seconds: float, check_mode: bool
-) -> dict[str, t.Any]:
-    late = [] if check_mode else [name for name, one in returns.items() if one.state == NOT_REVERTED]
-    silence = diagnose.silence(session, late) if late else {}
-    for name in late:
-        age = silence.get(name)
-        said = f"not back within {seconds:.0f} s: {returns[name].message}"
-        if age is not None and age > 40:
-            said += (
-                f". Its kubelet has sent no heartbeat for {age:.0f} s: on the node, look at `journalctl -u kubelet`"
-                + (
-                    ""
-                    if returns[name].delivery == nodes.CHECKPOINT
-                    else " and empty store/meta/assigned in its --dynamic-config-dir"
-                )
-            )
-        returns[name].message = said
+def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> dict[str, nodes.Node]:
+    """Read all nodes, judge the waiting ones, and return the nodes. Raises ApiError."""
+    found = _read(session, reverts)
+    healthy = [name for name in waiting if reverts[name].judge(found[name])]
+    for outcome in parallel.each(healthy, lambda name: configz.read(session, name), session.concurrency):
+        reverts[outcome.item].compare(outcome)
+    return found
+
+
+def _silence(session: Session, names: list[str]) -> dict[str, float | None]:
+    """Return the seconds since the last heartbeat of each node, None if unknown (one LIST)."""
+    known = diagnose.silence(session, names) if names else {}
+    return {name: known.get(name) for name in names}
+
+
+def _result(reverts: dict[str, _Revert], found: dict[str, nodes.Node], check_mode: bool) -> dict[str, t.Any]:
     rows: dict[str, dict[str, t.Any]] = {
         name: {
             "changed": one.written,
@@ -201,15 +228,14 @@ def _result(
             "message": one.message,
             "source": one.previous if one.written else found[name].source,
         }
-        for name, one in returns.items()
+        for name, one in reverts.items()
     }
-    good = sum(row["ok"] for row in rows.values())
+    failures = {name: row["message"] for name, row in rows.items() if not row["ok"]}
     result = {
         "changed": any(row["changed"] for row in rows.values()),
         "nodes": rows,
-        "summary": {"nodes": len(rows), "reverted": good, "failed": len(rows) - good},
+        "summary": {"nodes": len(rows), "reverted": len(rows) - len(failures), "failed": len(failures)},
     }
-    failures = {name: row["message"] for name, row in rows.items() if not row["ok"]}
     if failures:
-        raise NodesFailed("going back", failures, result)
+        raise NodesFailed("reverting", failures, result)
     return result

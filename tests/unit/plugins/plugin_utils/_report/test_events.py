@@ -44,12 +44,12 @@ def test_rows_of_a_bulk_call_speak_for_their_nodes() -> None:
 
 def test_a_way_back_says_who_is_back() -> None:
     rows = {
-        "n1": {"ok": True, "state": "reverted", "message": "runs again what it ran before"},
+        "n1": {"ok": True, "state": "reverted", "message": "running its previous configuration again"},
         "n2": {"ok": False, "state": "not_reverted", "message": "not yet"},
         "n3": {"ok": False, "state": "reassigned", "message": "somebody else did"},
     }
     assert read("node_config_revert", {"nodes": rows}, "", told="reverted") == [
-        Event("reverted", "n1", "runs again what it ran before"),
+        Event("reverted", "n1", "running its previous configuration again"),
         Event(NOT_REVERTED, "n2", "not yet"),
         Event(NOT_REVERTED, "n3", "somebody else did"),
     ]

@@ -142,7 +142,7 @@ def test_cordoned_by_somebody_else(clock: Clock) -> None:
     assert (restored["changed"], restored["nodes"]["n1"]["cordoned"], restored["nodes"]["n1"]["message"]) == (
         False,
         True,
-        "cordoned by somebody else: it stays so",
+        "cordoned by another user or program; not changed",
     )
     assert cordoned(api) == (True, False)
 
@@ -198,7 +198,8 @@ def test_a_budget_that_blocks_until_the_end(clock: Clock, monkeypatch: pytest.Mo
     api.budgets["a"] = BLOCKED
     failed = fail(api)
     assert failed.failures == {
-        "n1": f"60 s are over, and these pods are left: default/a: {BUDGET}. It stays cordoned; state restored undoes that"
+        "n1": "the timeout of 60 s is over, and these pods are left: "
+        f"default/a: {BUDGET}. It stays cordoned; state restored uncordons it"
     }
     assert (sorted(api.pods), clock.now, cordoned(api)) == (["a"], 1060, (True, True))
     rows = failed.result["nodes"]
@@ -245,7 +246,7 @@ def test_an_eviction_that_will_never_be(clock: Clock, error: ApiError) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED)])
     api.budgets["a"] = error
     failed = fail(api)
-    assert failed.failures["n1"] == f"default/a: {error.message}. It stays cordoned; state restored undoes that"
+    assert failed.failures["n1"] == f"default/a: {error.message}. It stays cordoned; state restored uncordons it"
     assert (sorted(api.pods), len(api.evictions)) == (["a"], 2)
     assert clock.now < 1003
 
@@ -276,9 +277,7 @@ def test_pods_take_time_to_go(clock: Clock) -> None:
 def test_a_pod_that_does_not_go(clock: Clock) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     api.lingering = {"a"}
-    assert (
-        "default/a: it is being deleted and not gone yet (a long grace period, a finalizer" in fail(api).failures["n1"]
-    )
+    assert "default/a: it is still being deleted (a long grace period, a finalizer" in fail(api).failures["n1"]
 
 
 def test_only_this_pod(clock: Clock) -> None:
@@ -395,7 +394,7 @@ def test_a_node_that_never_holds_still(clock: Clock) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     revisions = iter(range(10, 99))
     api.meddle = lambda name: api.nodes.update({name: node(name, revision=str(next(revisions)))})
-    assert "it was not cordoned, and no pod of it evicted: the Node object changes faster" in fail(api).failures["n1"]
+    assert "it was not cordoned and no pod was evicted: the Node object changes faster" in fail(api).failures["n1"]
     assert (api.count("PATCH", f"{NODES}/n1"), api.evictions) == (cordon.TRIES, [])
 
 
@@ -405,7 +404,7 @@ def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
     api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
         node("n1") if method == "PATCH" else asking(method, path, *given, **named)
     )
-    assert "did not store that: does an admission webhook" in fail(api).failures["n1"]
+    assert "did not store the cordon, and no pod was evicted: does an admission webhook" in fail(api).failures["n1"]
     assert api.evictions == []
 
 
@@ -413,8 +412,13 @@ def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
     ("before", "changed", "after", "message"),
     [
         ({"cordoned": OURS, "unschedulable": True}, True, (False, False), "uncordoned"),
-        ({"cordoned": OURS}, True, (False, False), "uncordoned by somebody else already; our mark was taken away"),
-        ({"unschedulable": True}, False, (True, False), "cordoned by somebody else: it stays so"),
+        (
+            {"cordoned": OURS},
+            True,
+            (False, False),
+            "already uncordoned by another user or program; our mark was removed",
+        ),
+        ({"unschedulable": True}, False, (True, False), "cordoned by another user or program; not changed"),
         ({}, False, (False, False), "not cordoned"),
     ],
 )
@@ -444,7 +448,7 @@ def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
     )
     failed = fail(api, state="restored")
     assert (
-        "did not store that: does an admission webhook" in failed.failures["n1"]
+        "did not store that it was uncordoned: does an admission webhook" in failed.failures["n1"]
         and failed.result["nodes"]["n1"]["cordoned"]
     )
 

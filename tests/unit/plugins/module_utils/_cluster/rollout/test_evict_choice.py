@@ -25,7 +25,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
             {"owner": "", "emptydir": True},
             (),
             "refuse",
-            "elsewhere (force evicts it for good) and has an emptyDir",
+            "elsewhere (force evicts it anyway) and has an emptyDir",
             id="both",
         ),
         pytest.param({"owner": "", "emptydir": True, "phase": "Succeeded"}, (), "evict", "", id="finished"),

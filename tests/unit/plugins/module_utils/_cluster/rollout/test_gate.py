@@ -82,9 +82,10 @@ def test_two_of_ten_not_ready_leave_nothing_of_a_fifth(clock: Clock) -> None:
     api = group(n7=node("n7", ready="False"), n8=node("n8", ready="Unknown"))
     error = refused(api, "n1", max_unavailable="20%")
     assert error.message == (
-        "n1: must not begin, also after 0 s; nothing was changed there.\n"
-        "at most 2 of the group may be unavailable at once (max_unavailable: 20% of 10, rounded down, but 1 at least), and 2 outside the batch are, whoever "
-        "caused it: 0 may begin, not 1. Bring them back, or raise max_unavailable, then run again:\n"
+        "n1: may still not begin after 0 s; nothing was changed there.\n"
+        "at most 2 of the group may be unavailable at once (max_unavailable: 20% of 10, rounded down, "
+        "at least 1), and 2 outside the batch are, whatever the cause: 0 may begin, not 1. Make them available, or "
+        "raise max_unavailable, then run again:\n"
         "n7: not Ready (KubeletReady: posting)\nn8: not Ready (KubeletReady: posting)"
     )
     assert error.result["budget"] == {
@@ -104,7 +105,10 @@ def test_two_of_ten_not_ready_leave_nothing_of_a_fifth(clock: Clock) -> None:
             node("n7", unschedulable=True, cordoned={"holder": "ops", "time": "2026-01-01T00:00:00Z"}),
             "cordoned by this collection for ops since 2026-01-01T00:00:00Z",
         ),
-        (node("n7", unschedulable=True, cordoned={}), "cordoned by this collection for nobody known since some time"),
+        (
+            node("n7", unschedulable=True, cordoned={}),
+            "cordoned by this collection for an unknown holder since an unknown time",
+        ),
         (node("n7", config=status(error="bad")), "its configuration failed: bad"),
         (node("n7", reported={"error": "went back"}), "its configuration failed: went back"),
         (
@@ -117,8 +121,8 @@ def test_whoever_caused_it(clock: Clock, bad: Node, why: str) -> None:
     error = refused(group(n7=bad), "n1")
     assert error.result["budget"]["unavailable"] == {"n7": why}
     assert (
-        f"1 outside the batch is, whoever caused it: 0 may begin, not 1. Bring them back, or raise max_unavailable, then run again:\nn7: {why}"
-        in (error.message)
+        "1 outside the batch is, whatever the cause: 0 may begin, not 1. Make them available, or raise "
+        f"max_unavailable, then run again:\nn7: {why}" in (error.message)
     )
 
 
@@ -144,8 +148,8 @@ def test_our_own_cordon_of_a_node_of_the_batch_is_not_shown(clock: Clock) -> Non
 def test_a_node_that_cannot_be_proven(clock: Clock) -> None:
     api = group(n7=node("n7", ready="False"))
     assert (
-        "n7: in the batch and not Ready (KubeletReady: posting), so it could not be proven that it bears the change. Bring it back first, or set "
-        "allow_unready"
+        "n7: in the batch and not Ready (KubeletReady: posting), so its new configuration could not be verified. "
+        "Make it Ready first, or set allow_unready"
     ) in refused(api, "n7").message
     assert run(api, "n7", allow_unready=True)["budget"]["unavailable"] == {"n7": "not Ready (KubeletReady: posting)"}
 
@@ -163,8 +167,8 @@ def test_a_batch_that_could_never_begin(clock: Clock) -> None:
     api = group()
     error = refused(api, "n1", "n2", "n3", max_unavailable="25%", timeout=600)
     assert error.message == (
-        "the batch has 3 nodes (n1, n2, n3) and at most 2 of the group may be unavailable at once (max_unavailable: 25% of 10, rounded down, but 1 at least): "
-        "make batches (serial) of 2 at most, or raise max_unavailable"
+        "the batch has 3 nodes (n1, n2, n3), and at most 2 of the group may be unavailable at once "
+        "(max_unavailable: 25% of 10, rounded down, at least 1): set serial to at most 2, or raise max_unavailable"
     )
     assert not api.requests
 
@@ -172,9 +176,9 @@ def test_a_batch_that_could_never_begin(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"max_unavailable": "0%"}, "max_unavailable: 0% would let no node be changed"),
-        ({"max_unavailable": "some"}, "max_unavailable: 'some' is neither a number of nodes nor a percentage"),
-        ({"group_nodes": ["n2"]}, "n1: in nodes, but not in group_nodes, which has to name the whole group"),
+        ({"max_unavailable": "0%"}, "max_unavailable: 0% allows no node to be changed"),
+        ({"max_unavailable": "some"}, "max_unavailable: 'some' is neither a number nor a percentage"),
+        ({"group_nodes": ["n2"]}, "n1: named in nodes but not in group_nodes"),
     ],
 )
 def test_nonsense(clock: Clock, options: dict[str, t.Any], text: str) -> None:
@@ -198,7 +202,7 @@ def test_it_waits_for_the_budget(clock: Clock) -> None:
 
 def test_it_gives_up(clock: Clock) -> None:
     api = group(n7=node("n7", ready="False"))
-    assert "n1: must not begin, also after 7 s; nothing was changed there." in refused(api, "n1", timeout=7).message
+    assert "n1: may still not begin after 7 s; nothing was changed there." in refused(api, "n1", timeout=7).message
     assert sum(clock.slept) == 7
     assert clock.slept[-1] == 1
 
@@ -229,9 +233,10 @@ def test_a_pause(clock: Clock) -> None:
     api.configmaps["livenodes-kubelet-rollout"] = paused(paused="true", reason="release day")
     error = refused(api, "n1", timeout=60)
     assert error.message == (
-        "rollouts are paused since 2026-01-01T00:00:00Z: release day (key paused of the ConfigMap kube-system/livenodes-kubelet-rollout). Nothing was begun. "
-        'End the pause with `kubectl -n kube-system patch configmap livenodes-kubelet-rollout --type=merge -p \'{"data":{"paused":null}}\'`, then run again: '
-        "the rollout goes on where it stopped"
+        "rollouts are paused since 2026-01-01T00:00:00Z: release day (key paused of the ConfigMap "
+        "kube-system/livenodes-kubelet-rollout). Nothing was begun. "
+        "End the pause with `kubectl -n kube-system patch configmap livenodes-kubelet-rollout --type=merge "
+        '-p \'{"data":{"paused":null}}\'`, then run again: the rollout continues where it stopped'
     )
     assert error.result["paused"] == {"since": "2026-01-01T00:00:00Z", "by": "", "reason": "release day"}
     assert not clock.slept and api.count("GET", NODES) == 0
@@ -241,7 +246,7 @@ def test_a_pause(clock: Clock) -> None:
         {"manager": "kubectl-edit", "time": "2026-01-02T00:00:00Z", "fieldsV1": {"f:data": {"f:paused": {}}}}
     ]
     assert (
-        "rollouts are paused since 2026-01-02T00:00:00Z by kubectl-edit, without a reason given (key paused"
+        "rollouts are paused since 2026-01-02T00:00:00Z by kubectl-edit, no reason given (key paused"
         in refused(api, "n1").message
     )
 
@@ -258,7 +263,7 @@ def test_the_option_pause_stops_after_the_batch_that_is_under_way(clock: Clock) 
     assert run(api, "n1", started=True)["paused"] is None
     error = refused(api, "n1", pause=True, started=True)
     assert error.message.startswith(
-        "paused by the option pause after the batch before; nothing was changed on the nodes after it. Run again without it"
+        "paused by the option pause after the previous batch; nothing was changed on the nodes after it. Run again"
     )
     assert error.result["paused"] == {"since": "2026-01-01T00:00:00.000000Z", "by": "the option pause", "reason": ""}
 
@@ -286,9 +291,7 @@ def test_silence(clock: Clock, written: float, renewed: float | None, silent: bo
     api = Cluster(*(beating(name, written if name == "n7" else 0, clock) for name in GROUP))
     api.renewed = {} if renewed is None else {"n7": timestamps.text(clock.time() - renewed)}
     if silent:
-        text = (
-            "n7: silent: its kubelet has sent no heartbeat for 61 s, by this machine's clock, while its Node says Ready"
-        )
+        text = "silent: its kubelet has sent no heartbeat for 61 s by this machine's clock, but its Node is still Ready"
         assert text in refused(api, "n1").message
         assert "n7: in the batch and silent: its kubelet" in refused(api, "n7").message
         api.requests.clear()
@@ -331,8 +334,8 @@ def test_control_plane_nodes_one_at_a_time(clock: Clock) -> None:
     for batch in (("m1", "m2"), ("m1", "n1")):
         text = refused(plane(), *batch, group_nodes=["m1", "m2", "n1"], max_unavailable="100%", timeout=600).message
         assert text == (
-            f"{'m1, m2' if 'm2' in batch else 'm1'}: of the control plane, whose nodes are changed one at a time, and the batch is "
-            f"{', '.join(batch)}. Give each of them a batch of its own (serial 1)"
+            f"{'m1, m2' if 'm2' in batch else 'm1'}: control-plane nodes are changed one at a time, but the batch is "
+            f"{', '.join(batch)}. Put each of them in its own batch (serial 1)"
         )
     assert not clock.slept
     assert run(plane(), "m1", **MASTERS)["budget"]["left"] == 1
@@ -344,7 +347,7 @@ def test_the_others_of_the_control_plane_have_to_be_whole(clock: Clock, unready:
     api = plane(unready)
     error = refused(api, "m1", group_nodes=["m1"], timeout=4)
     assert (
-        f"kube-system/{unready} on {unready[-2:]} is not Ready (Running): m1 of the control plane waits until the others are whole."
+        f"kube-system/{unready} on {unready[-2:]} is not Ready (Running): the control-plane node m1 waits for it."
         in error.message
     )
     assert clock.slept == [2.0, 2.0]

@@ -38,12 +38,12 @@ def test_limit(wanted: t.Any, nodes: int, limit: int) -> None:
 @pytest.mark.parametrize(
     ("wanted", "text"),
     [
-        (0, "0 would let no node be changed"),
-        ("0", "0 would let no node be changed"),
-        ("0%", "0% would let no node be changed"),
-        (" 00 %", "00 % would let"),
+        (0, "0 allows no node to be changed"),
+        ("0", "0 allows no node to be changed"),
+        ("0%", "0% allows no node to be changed"),
+        (" 00 %", "00 % allows no"),
         ("101%", "101% is more than all nodes"),
-        ("", "'' is neither a number of nodes nor a percentage"),
+        ("", "'' is neither a number nor a percentage"),
         ("half", "'half' is neither"),
         (-1, "-1 is neither"),
         (0.2, "0.2 is neither"),

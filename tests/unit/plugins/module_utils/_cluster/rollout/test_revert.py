@@ -40,7 +40,7 @@ def row(
 
 
 def go(cluster: Cluster, check_mode: bool = False, **rows: t.Any) -> dict[str, t.Any]:
-    return revert.back(
+    return revert.revert(
         t.cast(t.Any, cluster), {"nodes": rows, "current": TABLE, "wait_timeout": 30, "wait_sleep": 2}, check_mode
     )
 
@@ -57,7 +57,7 @@ def test_a_kubelet_that_differs_is_pointed_back(clock: Clock) -> None:
         "changed": True,
         "ok": True,
         "state": "reverted",
-        "message": "runs again what it ran before",
+        "message": "running its previous configuration again",
         "source": place("good"),
     }
     assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
@@ -110,7 +110,7 @@ def test_a_kubelet_that_went_back_too_far_is_pointed_at_what_it_ran(clock: Clock
     assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
     assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["message"], clock.now) == (
         "reverted",
-        "runs again what it ran before",
+        "running its previous configuration again",
         1012,
     )
 
@@ -122,7 +122,8 @@ def test_a_guard_that_went_back_further_is_told(clock: Clock) -> None:
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
     assert (
         result["ok"]
-        and "last-known-good, kube-system/older key kubelet; what it ran before, kube-system/good" in result["message"]
+        and "last-known-good, kube-system/older key kubelet; its previous configuration, kube-system/good"
+        in result["message"]
     )
 
 
@@ -165,7 +166,7 @@ def test_a_guard_that_has_not_acted(clock: Clock) -> None:
     told = {**status(reference("bad"), reference("bad")), "error": "the node is full"}
     cluster = Cluster(node("n1", marked=reference("bad"), reported=told), live={"n1": live(maxPods=110)})
     with pytest.raises(
-        NodesFailed, match="n1: not back within 30 s: its guard has not taken the configuration back yet"
+        NodesFailed, match="n1: not reverted within 30 s: its guard has not reverted the configuration yet"
     ):
         go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))
 
@@ -195,7 +196,7 @@ def test_a_dead_kubelet_is_told_as_such(clock: Clock) -> None:
 
 def test_somebody_elses_assignment_is_theirs(clock: Clock) -> None:
     cluster = Cluster(node("n1", place("theirs"), status(reference("bad"), reference("bad"))))
-    with pytest.raises(NodesFailed, match="somebody else assigned kube-system/theirs") as caught:
+    with pytest.raises(NodesFailed, match="another user or program has assigned kube-system/theirs") as caught:
         go(cluster, n1=row(place("good")))
     assert caught.value.result["nodes"]["n1"]["state"] == "reassigned"
     assert cluster.count("PATCH", f"{NODES}/n1") == 0
@@ -223,7 +224,7 @@ def test_an_api_server_that_is_away_from_the_beginning(clock: Clock) -> None:
     """Every node is named all the same."""
     cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
     cluster.outage = ApiError(0, "no answer", transient=True)
-    with pytest.raises(NodesFailed, match=r"n1: not brought back: no answer. .* run again") as caught:
+    with pytest.raises(NodesFailed, match=r"n1: not reverted: no answer. .* run again") as caught:
         go(cluster, n1=row(place("good")))
     assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
 
@@ -235,5 +236,5 @@ def test_check_mode_waits_for_nothing(clock: Clock) -> None:
 
 
 def test_rows_that_are_none() -> None:
-    with pytest.raises(ClusterError, match="the row of n1 is no row of node_config_source"):
+    with pytest.raises(ClusterError, match="the value of n1 is not a row of node_config_source"):
         go(Cluster(), n1={"source": None})
