@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""playbooks/awx/configure.yml held against the real modules of awx.awx. There is no AWX: each task has to get as far as
-asking for one.
+"""Compare playbooks/awx/configure.yml with the real modules of awx.awx. There is no AWX: each task must get as far as
+the connection to it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SETTINGS = {
     "awx_kubelet_kubeconfig": "text",
     "awx_kubelet_credentials": ["ssh"],
 }
-# Port 9, discard: nobody listens there.
-NOWHERE = {"CONTROLLER_HOST": "http://127.0.0.1:9", "CONTROLLER_USERNAME": "nobody", "CONTROLLER_PASSWORD": "nothing"}
+# Port 9, discard: no server listens there.
+NOWHERE = {"CONTROLLER_HOST": "http://127.0.0.1:9", "CONTROLLER_USERNAME": "user", "CONTROLLER_PASSWORD": "none"}
 REFUSED = "Connection refused"
 WRONG = {
     "Project": ("scm_type: git", "scm_type: hg"),
@@ -36,7 +36,7 @@ WRONG = {
 
 
 class Loader(yaml.SafeLoader):
-    """Takes what Ansible is not to render for the text it is."""
+    """Loads text that Ansible must not render (`!unsafe`) as plain text."""
 
 
 Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(t.cast("yaml.ScalarNode", node)))
@@ -45,7 +45,7 @@ TASKS = {task["name"]: task for task in PLAY["tasks"]}
 
 
 def run(home: Path, program: str, *arguments: str) -> str:
-    """What a program of Ansible prints, with an AWX that is not there."""
+    """Return the output of a program of Ansible, with the address of an AWX that does not exist."""
     environment = {
         **{
             name: value
@@ -74,9 +74,9 @@ def run(home: Path, program: str, *arguments: str) -> str:
 
 
 def messages(home: Path, text: str) -> dict[str, list[str]]:
-    """Run the play to its end, whatever fails, and return what each task said, by name."""
+    """Run the play to its end, also after failures, and return the messages of each task by name."""
     shutil.copytree(AWX, home / "awx")
-    # What failed is to be read.
+    # Failures are collected below.
     text = text.replace("      no_log: true\n", "").replace(
         "  gather_facts: false\n", "  gather_facts: false\n  ignore_errors: true\n"
     )
@@ -91,32 +91,32 @@ def messages(home: Path, text: str) -> dict[str, list[str]]:
 
 
 def test_each_task_gets_as_far_as_awx(tmp_path: Path) -> None:
-    """Its options are those of the module, so all that is missing is AWX."""
-    said = messages(tmp_path, TEXT)
-    assert list(said) == list(TASKS)
-    assert len(said["Job templates"]) == len(PLAY["vars"]["awx_kubelet_templates"])
-    assert [(name, message) for name, rows in said.items() for message in rows if REFUSED not in message] == []
+    """The module accepts all options of the task; only AWX is missing."""
+    found = messages(tmp_path, TEXT)
+    assert list(found) == list(TASKS)
+    assert len(found["Job templates"]) == len(PLAY["vars"]["awx_kubelet_templates"])
+    assert [(name, message) for name, rows in found.items() for message in rows if REFUSED not in message] == []
 
 
-def test_what_a_module_does_not_know_is_seen(tmp_path: Path) -> None:
-    """The test above would notice: an option, a choice and a type that are wrong."""
+def test_unknown_options_choices_and_types_are_detected(tmp_path: Path) -> None:
+    """The test above would detect a wrong option, a wrong choice and a wrong type."""
     text = TEXT
     for right, wrong in WRONG.values():
         assert text.count(f" {right}\n") == 1
         text = text.replace(f" {right}\n", f" {wrong}\n")
-    said = messages(tmp_path, text)
-    assert {name for name, rows in said.items() if any(REFUSED not in message for message in rows)} == set(WRONG)
+    found = messages(tmp_path, text)
+    assert {name for name, rows in found.items() if any(REFUSED not in message for message in rows)} == set(WRONG)
 
 
 def test_the_nodes_of_the_workflow_are_as_documented(tmp_path: Path) -> None:
-    """The module takes them unread; its documentation has their options."""
+    """The module does not check them, but its documentation lists their options."""
     module = "awx.awx.workflow_job_template"
     options = json.loads(run(tmp_path, "ansible-doc", "--json", module))[module]["doc"]["options"]
     check(TASKS["Workflow"][module]["workflow_nodes"], options["workflow_nodes"], "workflow_nodes")
 
 
 def check(value: t.Any, option: dict[str, t.Any], place: str) -> None:
-    """Fail where a value is not what the documentation of its option says."""
+    """Assert that a value matches the documentation of its option."""
     if isinstance(value, list):
         assert option["type"] == "list", place
         for index, item in enumerate(value):
@@ -131,8 +131,8 @@ def check(value: t.Any, option: dict[str, t.Any], place: str) -> None:
         assert value in option.get("choices", [value]), place
 
 
-def test_the_workflow_goes_from_one_node_to_the_next() -> None:
-    """Each node that is named exists, and each job template is one that is made, under another name than the workflow's."""
+def test_the_nodes_of_the_workflow_are_connected() -> None:
+    """All named nodes exist; all job templates are created by the play, and none has the workflow's name."""
     workflow = TASKS["Workflow"]["awx.awx.workflow_job_template"]
     nodes = {node["identifier"]: node for node in workflow["workflow_nodes"]}
     order = ["plan"]

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Assigning 1,000 nodes, measured beside the least that could do it: a loop of merge patches over one kept connection.
+"""Measure an assignment to 1,000 nodes against the minimum: a loop of merge patches over one persistent connection.
 
     PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.bench_assign [--nodes 1000]
 
-Both run in one process run after the other against the lab's real API server, alternating, twice; the ratio of the best
-times is what counts, since the machine's speed is not ours to promise. Peak memory is that of the whole module process.
+Both run twice, alternating, in one run against the lab's real API server. The limit applies to the ratio of the best
+times, because the speed of the machine varies. Peak memory is that of the whole module process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v
 LIMIT_RATIO = 2.0
 LIMIT_MEMORY = 150.0
 
-# The module as Ansible runs it: a Python process that imports, connects, does its one call and ends.
+# The module as Ansible runs it: a Python process that imports, connects, makes one call and ends.
 MODULE = """
 import json, resource, sys, time
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
@@ -41,7 +41,7 @@ print(json.dumps({"seconds": seconds, "changed": result["summary"]["changed"], "
 
 
 def bare_loop(lab: Lab, names: list[str], source: dict[str, str]) -> float:
-    """Seconds that one merge patch a node takes, over one kept connection, answers read and decoded."""
+    """Return the seconds for one merge patch per node over one persistent connection, with the answers decoded."""
     api = lab.apiserver.api()
     started = time.perf_counter()
     for name in names:
@@ -55,7 +55,7 @@ def bare_loop(lab: Lab, names: list[str], source: dict[str, str]) -> float:
 
 
 def module(lab: Lab, names: list[str], source: dict[str, str]) -> dict[str, float]:
-    """What the module's code takes for the same: it also lists, checks the ConfigMap, refuses the unfit and reads back."""
+    """Return time and memory of the module, which also lists, checks the ConfigMap, refuses nodes and reads back."""
     options = {
         "state": "present",
         "nodes": names,
@@ -77,7 +77,7 @@ def module(lab: Lab, names: list[str], source: dict[str, str]) -> dict[str, floa
 
 
 def main() -> int:
-    """Measure, print, and fail when a limit is passed."""
+    """Measure, print, and fail when a limit is exceeded."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, default=1000)
     count = parser.parse_args().nodes
@@ -104,7 +104,8 @@ def main() -> int:
                 raise AssertionError(f"{measured['changed']} of {count} nodes were changed")
             best["module"], memory = min(best["module"], measured["seconds"]), max(memory, measured["memory"])
             print(
-                f"turn {turn + 1}: best bare loop {best['loop']:.2f} s, module {measured['seconds']:.2f} s, {measured['sent']} requests, "
+                f"turn {turn + 1}: best bare loop {best['loop']:.2f} s, module {measured['seconds']:.2f} s, "
+                f"{measured['sent']} requests, "
                 f"{measured['memory']:.0f} MB",
                 flush=True,
             )
@@ -114,7 +115,8 @@ def main() -> int:
             lab.kubectl("delete", "configmap", "-n", "kube-system", f"bench-{kind}", "--ignore-not-found")
     ratio = best["module"] / best["loop"]
     print(
-        f"assign {count} nodes: {ratio:.2f} times the bare loop (at most {LIMIT_RATIO}), peak memory {memory:.0f} MB (at most {LIMIT_MEMORY:.0f})"
+        f"assign {count} nodes: {ratio:.2f} times the bare loop (at most {LIMIT_RATIO}), "
+        f"peak memory {memory:.0f} MB (at most {LIMIT_MEMORY:.0f})"
     )
     return 0 if ratio <= LIMIT_RATIO and memory < LIMIT_MEMORY else 1
 

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a switch on the node costs beside a bare restart of the same kubelet, how fast a node goes back, and what the
-guard takes while it waits.
+"""Measure the cost of a switch compared with a bare restart of the same kubelet, the time of a revert, and the load of
+the waiting guard.
 
-`python -m tests.benchmarks.bench_node`. All on one node in one run, medians of several turns, since the machine is
-never quiet. The role works on a kubelet with --dynamic-config-dir as well while its Node has no configSource, so that
-the lab of the other gates is used as it is.
+`python -m tests.benchmarks.bench_node`. Everything runs on one node; the results are medians of several turns, because
+the machine is never idle. The role also works on a kubelet with --dynamic-config-dir as long as its Node has no
+configSource, so this benchmark uses the lab of the other gates unchanged.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tests.support.node_bench import STORE, Bench
 
 GUARD = "livenodes-kubelet-guard.service"
 TICKS = 100
-# What kubeadm's unit has; a switch of the lab's unit to less is undone.
+# The value in kubeadm's unit, which replaces the lab's shorter one during the measurement.
 SLOW_RESTARTS = "/run/systemd/system/kubelet.service.d/99-bench.conf"
 BAD = {"evictionHard": {"memory.available": "lots"}}
 
 LIMIT_SWITCH = 3.0
-"""Seconds that a switch may take on top of a bare restart."""
+"""Seconds that a switch may take in addition to a bare restart."""
 LIMIT_RECOVERY = 30.0
 LIMIT_PREFLIGHT = 0.5
 LIMIT_MEMORY = 20.0
@@ -40,7 +40,7 @@ LIMIT_CPU = 1.0
 """Per cent of one core."""
 
 NOISE = 1.5
-"""The table says OVER from a limit on; so many times the limit is a failure, on a machine that others may be using."""
+"""The table shows OVER above a limit; the benchmark fails above this multiple, because the machine may be busy."""
 
 RESTART = """
 import subprocess, time
@@ -58,13 +58,13 @@ import time
 begun = time.monotonic()
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 with open("/var/lib/kubelet/config.yaml") as stream:
-    said = preflight.look("kubelet.service", stream.read())
-print(json.dumps([time.monotonic() - begun, said["check"]["verdict"]]))
+    found = preflight.look("kubelet.service", stream.read())
+print(json.dumps([time.monotonic() - begun, found["check"]["verdict"]]))
 """
 
 
 class Row(t.NamedTuple):
-    """One line of the table. `most` is the limit."""
+    """One row of the table. `most` is the limit."""
 
     what: str
     value: float
@@ -74,7 +74,7 @@ class Row(t.NamedTuple):
 
 
 def bare(bench: Bench, turns: int = 3) -> list[float]:
-    """Seconds from `systemctl restart kubelet` until its healthz answers, without anything of ours in between."""
+    """Return the seconds from `systemctl restart kubelet` until healthz answers, without the collection's code."""
     return t.cast(
         "list[float]",
         bench.python(f"{RESTART}\nprint(json.dumps([restart(lambda: True) for _turn in range({turns})]))"),
@@ -82,22 +82,22 @@ def bare(bench: Bench, turns: int = 3) -> list[float]:
 
 
 def preflight(bench: Bench, turns: int = 3) -> list[float]:
-    """Seconds the module's code takes on the node, its imports and the kubelet's own check of a configuration with it;
-    without Python's and Ansible's start.
+    """Return the seconds of the module's code on the node, without the start of Python and Ansible.
+
+    They include its imports and the kubelet's check of a configuration.
     """
-    said = [bench.python(PREFLIGHT) for _turn in range(turns)]
-    if any(verdict != "valid" for _seconds, verdict in said):
-        raise AssertionError(f"the kubelet did not check its own configuration: {said}")
-    return [seconds for seconds, _verdict in said]
+    runs = [bench.python(PREFLIGHT) for _turn in range(turns)]
+    if any(verdict != "valid" for _seconds, verdict in runs):
+        raise AssertionError(f"the kubelet did not check its own configuration: {runs}")
+    return [seconds for seconds, _verdict in runs]
 
 
 def switches(bench: Bench, turns: int = 3) -> list[float]:
-    """Seconds of role `checkpoint` from the start of its stage task to the end of its confirm task, once a turn, each
-    with another configuration.
+    """Return the seconds of role `checkpoint` per turn, from the start of its stage task to the end of the confirm task.
 
-    Ansible's own log says when each task began; a task of ours after each turn marks its end. With Ansible's
-    pipelining, which saves a quarter of a second a task. The first turn also stages for the first time and installs the
-    guard.
+    Every turn uses another configuration. Ansible's log has the start time of each task; an additional task marks the
+    end of each turn. Ansible's pipelining is on and saves a quarter of a second per task. The first turn also creates
+    the store and installs the guard.
     """
     local = bench.local()
     tasks: list[dict[str, t.Any]] = []
@@ -139,11 +139,12 @@ def timed(log: str) -> list[float]:
 
 
 def waiting(bench: Bench, seconds: float = 30) -> tuple[float, float]:
-    """Memory in MB and per cent of a core that the guard takes while it waits for a trial's end, children included;
-    once all is told.
+    """Return the memory in MB and the per cent of a core that the guard and its children use while a trial lasts.
+
+    The measurement starts after the guard has reported everything.
     """
     bench.wait(
-        lambda: not bench.node.run(f"cat {STORE}/store/report", check=False).startswith("{"), 60, "end of the telling"
+        lambda: not bench.node.run(f"cat {STORE}/store/report", check=False).startswith("{"), 60, "complete report"
     )
     pid = bench.node.unit_property("MainPID", GUARD)
 
@@ -157,11 +158,13 @@ def waiting(bench: Bench, seconds: float = 30) -> tuple[float, float]:
 
 
 def recovery(bench: Bench, turns: int = 3) -> list[float]:
-    """Seconds from the restart with a configuration that ends the kubelet at once to healthz with the former one;
-    nobody helps, and kubeadm's RestartSec.
+    """Return the seconds from the restart with a deadly configuration to healthz with the previous one.
+
+    Only the guard acts; RestartSec is kubeadm's.
     """
     bench.node.run(
-        f"mkdir -p $(dirname {SLOW_RESTARTS}); printf '[Service]\\nRestartSec=10\\n' > {SLOW_RESTARTS}; systemctl daemon-reload"
+        f"mkdir -p $(dirname {SLOW_RESTARTS}); printf '[Service]\\nRestartSec=10\\n' > {SLOW_RESTARTS}; "
+        "systemctl daemon-reload"
     )
     result = []
     try:
@@ -172,13 +175,14 @@ def recovery(bench: Bench, turns: int = 3) -> list[float]:
             )
     finally:
         bench.node.run(
-            f"rm -f {SLOW_RESTARTS}; rmdir --ignore-fail-on-non-empty $(dirname {SLOW_RESTARTS}); systemctl daemon-reload"
+            f"rm -f {SLOW_RESTARTS}; rmdir --ignore-fail-on-non-empty $(dirname {SLOW_RESTARTS}); "
+            "systemctl daemon-reload"
         )
     return result
 
 
 def measure(bench: Bench) -> list[Row]:
-    """Measure everything; the node is then as it was but for what `Bench.close` takes away."""
+    """Measure everything; `Bench.close` then restores the node."""
     bench.bring()
     restarts = bare(bench)
     checks = preflight(bench)
@@ -186,20 +190,20 @@ def measure(bench: Bench) -> list[Row]:
     memory, cpu = waiting(bench)
     bench.close()
     bench.open()
-    backs = recovery(bench)
+    reverts = recovery(bench)
     middle = statistics.median
     return [
         Row("bare restart to healthz", middle(restarts), float("inf"), "s", restarts),
         Row("switch, stage to confirmed", middle(turns), middle(restarts) + LIMIT_SWITCH, "s", turns),
         Row("preflight's own time", middle(checks), LIMIT_PREFLIGHT, "s", checks),
-        Row("way back, RestartSec=10", middle(backs), LIMIT_RECOVERY, "s", backs),
+        Row("revert, RestartSec=10", middle(reverts), LIMIT_RECOVERY, "s", reverts),
         Row("guard that waits: memory", memory, LIMIT_MEMORY, "MB", ()),
         Row("guard that waits: CPU", cpu, LIMIT_CPU, "%", ()),
     ]
 
 
 def main() -> int:
-    """Measure, print, and fail when a limit is passed by more than noise explains."""
+    """Measure, print, and fail when a limit is exceeded by more than noise can explain."""
     try:
         dynamic = bool(Lab.attach().state.data.get("dynamic", True))
     except LabError:
@@ -208,7 +212,7 @@ def main() -> int:
     spec = lab.get("/api/v1/nodes/n1")["spec"]
     if "configSource" in spec:
         raise LabError(
-            'n1 has a configSource: take it away first (`kubectl patch node n1 -p \'{"spec":{"configSource":null}}\'`)'
+            'n1 has a configSource: remove it first (`kubectl patch node n1 -p \'{"spec":{"configSource":null}}\'`)'
         )
     bench = Bench(lab, "n1")
     try:

@@ -1,17 +1,17 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the controller itself takes of a rollout, apart from what the nodes take, beside Ansible doing nothing on the
-same hosts in the same batches.
+"""Measure the controller's share of a rollout, without the nodes' time, against a play that does nothing on the same
+hosts in the same batches.
 
     PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.bench_rollout [--nodes 1000]
 
-The nodes are simulated: each runs a new source a second after it saw it. The node time of a batch is from the moment at
-which the first of its kubelets saw its source to the last report of them; what is left of the time of ansible-playbook,
-from its start to its end, is the controller's.
+The nodes are simulated: each runs a new source one second after it saw it. The node time of a batch starts when the
+first of its kubelets sees its source, and ends with the last kubelet's report. The controller's time is the rest of the
+time from the start of ansible-playbook to its end.
 
-The limit is for a machine on which Ansible takes BARE for a task that does nothing; a slower one has its share more,
-measured in the same run, and MOST times the limit at most.
+The limit applies to a machine on which Ansible takes BARE for a task that does nothing. On a slower machine, measured
+in the same run, the limit is proportionally higher, but never more than MOST times as high.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.support.simulated import Change, Simulated
 
 PREFIX = "bench-"
 SHARE = 10
-"""Per cent of the nodes in a batch, and of those that may be unavailable."""
+"""Per cent of the nodes in a batch, and of the nodes that may be unavailable."""
 VARIABLES = {
     "kubelet_config_max_unavailable": f"{SHARE}%",
     "kubelet_config_serial": f"{SHARE}%",
@@ -41,20 +41,18 @@ VARIABLES = {
 }
 
 LIMIT = 0.15
-"""Seconds of the controller a node, in total."""
+"""Total seconds of the controller per node."""
 BARE = 0.03
-"""Seconds that a task which does nothing may take without the limit being raised: two cores, Python 3.11 of Debian,
-nobody else there.
-"""
+"""Seconds of a task that does nothing, up to which the limit is not raised: two idle cores, Debian's Python 3.11."""
 MOST = 1.5
-"""So many times the limit is a failure on any machine."""
+"""The benchmark fails above this multiple of the limit on any machine."""
 ATTEMPTS = 2
-"""What others do on the machine can only make it slower, so that one measurement within the limit will do."""
+"""Other programs can only slow the machine down, so one measurement within the limit is enough."""
 
 
 @dataclasses.dataclass
 class Measured:
-    """Seconds of one rollout, of the bare play in the same batches, and of the rollout again."""
+    """The seconds of a rollout, of the bare play in the same batches, and of a repeated rollout."""
 
     wall: float
     batches: list[float]
@@ -64,20 +62,20 @@ class Measured:
 
     @property
     def own(self) -> float:
-        """What the controller itself took."""
+        """Return the seconds of the controller per node."""
         return self.wall - sum(self.batches)
 
     @property
     def bare(self) -> float:
-        """What a task that does nothing took."""
+        """Return the seconds of a task that does nothing."""
         return self.rival / (self.tasks * len(self.batches))
 
     def limit(self, nodes: int) -> float:
-        """What the controller may have taken here."""
+        """Return the limit for the controller on this machine."""
         return LIMIT * nodes * min(max(1, self.bare / BARE), MOST)
 
     def table(self, nodes: int) -> str:
-        """Return it for people."""
+        """Return the results as a table to print."""
         verdict = "below" if self.own < self.limit(nodes) else "OVER"
         rows = [
             ("ansible-playbook", self.wall, ""),
@@ -100,9 +98,7 @@ class Measured:
 
 
 def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -> list[float]:
-    """Seconds that each batch of the nodes took. Raises AssertionError unless each node changed once, and each batch
-    after the one before it.
-    """
+    """Return the seconds of each batch. Raises AssertionError unless each node changed once, in the batches' order."""
     seen, reported = ({change.node: getattr(change, moment) for change in changes} for moment in ("seen", "reported"))
     if sorted(change.node for change in changes) != sorted(names) or any(
         change.error or not change.restarted for change in changes
@@ -116,7 +112,7 @@ def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -
 
 
 def timed(ansible: Ansible, playbook: str) -> tuple[float, Run]:
-    """Seconds of a playbook, the start of Ansible included, and what it said."""
+    """Return the seconds of a playbook, including the start of Ansible, and its finished run."""
     begun = time.monotonic()
     run = ansible.playbook(playbook, "-e", json.dumps(VARIABLES))
     took = time.monotonic() - begun
@@ -126,13 +122,13 @@ def timed(ansible: Ansible, playbook: str) -> tuple[float, Run]:
 
 
 def tasks_a_batch(run: Run, name: str) -> int:
-    """How many tasks the first host of a batch did for all of it, skipped ones too."""
+    """Return how many tasks the first host of a batch ran for the whole batch, including skipped ones."""
     batches = run.output.partition("PLAY [Roll out")[2]
     return len(re.findall(rf"^(?:ok|changed|skipping): \[{name}\b", batches, re.MULTILINE))
 
 
 def bare(home: Path, tasks: int) -> str:
-    """Write a play that does nothing so many times a batch, in the batches of the rollout, and return its path."""
+    """Write a play with `tasks` empty tasks per batch, in the batches of the rollout; return its path."""
     nothing = {"name": "Nothing", "ansible.builtin.assert": {"that": True, "quiet": True}, "run_once": True}
     path = home / "bare.yml"
     path.write_text(
@@ -151,7 +147,7 @@ def bare(home: Path, tasks: int) -> str:
 
 
 def measure(ansible: Ansible, fleet: Simulated, value: int) -> Measured:
-    """Roll a value out that the nodes don't have yet, and measure that and what it is compared with."""
+    """Roll out a value that the nodes do not have yet; measure the rollout and the play to compare it with."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": value}})
     fleet.changes.clear()
     wall, run = timed(ansible, "rollout")
@@ -161,7 +157,7 @@ def measure(ansible: Ansible, fleet: Simulated, value: int) -> Measured:
 
 
 def main() -> int:
-    """Measure, print, and fail when the limit is passed."""
+    """Measure, print, and fail when the limit is exceeded."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, default=100)
     count = parser.parse_args().nodes
@@ -170,7 +166,7 @@ def main() -> int:
         hosts = Path(home) / "hosts.yml"
         hosts.write_text(json.dumps({"all": {"hosts": {name: {} for name in fleet.names}}}))
         ansible = Ansible(Path(home) / "home", lab.kubeconfig, hosts)
-        # Another value each time: the sources are new ones also where an earlier run was cut off.
+        # A different value each time: the sources are also new after an interrupted run.
         first = 1000 + int(time.time()) % 100000
         for value in range(first, first + ATTEMPTS):
             measured = measure(ansible, fleet, value)

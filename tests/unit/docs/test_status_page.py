@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whatever a node, a guard or a rollout may say about a configuration has a row in the guide about status and errors."""
+"""Every status, reason and error of a node, a guard or a rollout has a row in the guide about status and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANYTHING = ".+"
 
 
 def rows(section: str) -> dict[str, list[str]]:
-    """The literals in the first column of a section's tables, each with the other cells of its row."""
+    """Return the literals in the first column of a section's tables, each with the other cells of its row."""
     _before, _title, rest = PAGE.partition(f"\n{section}\n{'-' * len(section)}\n")
     assert rest, f"no section {section}"
     body = re.split(r"\n[^\n]+\n-{4,}\n", rest)[0]
@@ -37,7 +37,7 @@ def rows(section: str) -> dict[str, list[str]]:
 
 
 def patterns(node: ast.expr) -> list[str]:
-    """The texts an expression can become, as regular expressions: what is not written in the source may be anything."""
+    """Return the texts an expression can produce, as regular expressions; parts not in the source match anything."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return [re.escape(node.value)]
     if isinstance(node, ast.JoinedStr):
@@ -52,7 +52,7 @@ def patterns(node: ast.expr) -> list[str]:
 
 
 def calls(file: str, names: t.Collection[str]) -> t.Iterator[ast.Call]:
-    """The calls of functions or methods of these names."""
+    """Yield the calls of functions or methods with these names."""
     for node in ast.walk(ast.parse((PLUGINS / file).read_text(encoding="utf-8"))):
         if (
             isinstance(node, ast.Call)
@@ -62,21 +62,21 @@ def calls(file: str, names: t.Collection[str]) -> t.Iterator[ast.Call]:
 
 
 def function(file: str, name: str) -> ast.FunctionDef:
-    """A function of a file."""
+    """Return a function of a file."""
     tree = ast.parse((PLUGINS / file).read_text(encoding="utf-8"))
     return next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
 
 
 def guard_reasons() -> set[str]:
-    """What the guard may tell as `reason`."""
-    told = {one for call in calls("_node/guard/guard.py", ["_tell"]) for one in patterns(call.args[0])}
+    """Return every `reason` that the guard can report."""
+    reported = {one for call in calls("_node/guard/guard.py", ["_tell"]) for one in patterns(call.args[0])}
     staged = {
         one
         for node in ast.walk(function("_node/guard/guard.py", "_tell_stage"))
         if isinstance(node, ast.Assign)
         for one in patterns(node.value)
     }
-    # The reason of an action that waits becomes the stage.
+    # The reason of a waiting action becomes the stage.
     waits = {
         one
         for call in calls("_node/guard/decide.py", ["Action"])
@@ -90,11 +90,11 @@ def guard_reasons() -> set[str]:
         if isinstance(node, ast.Assign)
         for one in patterns(node.value)
     }
-    return (told | staged | waits | held) - {ANYTHING, ""}
+    return (reported | staged | waits | held) - {ANYTHING, ""}
 
 
 def guard_errors() -> set[str]:
-    """What the guard may tell as `error` by its own judgement."""
+    """Return every `error` that the guard itself can report."""
     faults = {
         one
         for node in ast.walk(function("_node/guard/decide.py", "_fault"))
@@ -108,18 +108,18 @@ def guard_errors() -> set[str]:
         for word in call.args[1:]
         for one in patterns(word)
     }
-    told = {
+    reported = {
         one
         for call in calls("_node/guard/guard.py", ["_tell"])
         for keyword in call.keywords
         if keyword.arg == "error"
         for one in patterns(keyword.value)
     }
-    return (faults | decided | told) - {ANYTHING, ""}
+    return (faults | decided | reported) - {ANYTHING, ""}
 
 
 def soak_states() -> set[str]:
-    """The states that a soak gives by itself."""
+    """Return the states that only a soak sets."""
     return {
         call.args[1].value
         for call in calls("_cluster/stages/soak.py", ["_fail"])
@@ -128,7 +128,7 @@ def soak_states() -> set[str]:
 
 
 def test_every_state_has_a_cause_and_a_remedy() -> None:
-    """Verdicts, soak, way back: all of them, and no other."""
+    """The page lists all states of verdicts, soaks and reverts, and no others."""
     found = rows("Verdicts")
     assert set(verdict.STATES) | soak_states() | {revert.REVERTED, revert.NOT_REVERTED, revert.REASSIGNED} == {
         word for word, cells in found.items() if re.fullmatch("[a-z_]+", word) and len(cells) == 2
@@ -137,15 +137,15 @@ def test_every_state_has_a_cause_and_a_remedy() -> None:
 
 
 def test_every_error_of_a_kubelet_has_a_row() -> None:
-    """The texts that the verdict knows, bare and after a failed sync."""
+    """The texts known to the verdict, alone and after a failed sync."""
     found = rows("Native delivery: status.config.error")
     assert set(verdict.MEANING) <= set(found)
     assert [text for text in found if text.startswith(verdict.SYNC)]
 
 
-@pytest.mark.parametrize("kind, told", [("reason", guard_reasons()), ("error", guard_errors())])
-def test_whatever_the_guard_tells_has_a_row(kind: str, told: set[str]) -> None:
-    """Each text that the source can make is matched by a row of the page."""
+@pytest.mark.parametrize("kind, texts", [("reason", guard_reasons()), ("error", guard_errors())])
+def test_every_report_of_the_guard_has_a_row(kind: str, texts: set[str]) -> None:
+    """Each text that the source can produce matches a row of the page."""
     found = rows("Checkpoint delivery: the status annotation")
-    assert len(told) > 5, f"the texts of {kind} were not found in the source"
-    assert sorted(text for text in told if not any(re.fullmatch(text, row) for row in found)) == []
+    assert len(texts) > 5, f"the texts of {kind} were not found in the source"
+    assert sorted(text for text in texts if not any(re.fullmatch(text, row) for row in found)) == []

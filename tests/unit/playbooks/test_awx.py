@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Survey specs as AWX takes them (awx/api/views and awx/main/models/mixins.py), and as the roles know their variables."""
+"""Survey specs match AWX's rules (awx/api/views and awx/main/models/mixins.py) and the roles' variables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TYPES = {
 
 
 def specs() -> dict[str, list[dict[str, t.Any]]]:
-    """What the roles say of each variable."""
+    """Return the specs of each variable in the roles."""
     found: dict[str, list[dict[str, t.Any]]] = {}
     for path in (ROOT / "roles").glob("*/meta/argument_specs.yml"):
         for entry in yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"].values():
@@ -49,8 +49,8 @@ SPECS = specs()
 
 
 @pytest.mark.parametrize("name", SURVEYS)
-def test_awx_takes_the_survey(name: str) -> None:
-    """What AWX asks of a survey spec as a whole."""
+def test_awx_accepts_the_survey(name: str) -> None:
+    """AWX's rules for a survey spec as a whole."""
     survey = SURVEYS[name]
     assert isinstance(survey["name"], str)
     assert isinstance(survey["description"], str)
@@ -60,8 +60,8 @@ def test_awx_takes_the_survey(name: str) -> None:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_awx_takes_the_question_and_its_default(question: dict[str, t.Any]) -> None:
-    """What AWX asks of a question, and of an answer: a default that breaks the rules is silently left out."""
+def test_awx_accepts_the_question_and_its_default(question: dict[str, t.Any]) -> None:
+    """AWX's rules for a question and an answer; AWX silently drops a default that breaks them."""
     assert {"type", "question_name", "variable", "required"} <= set(question)
     assert isinstance(question["required"], bool)
     default = question["default"]
@@ -72,13 +72,13 @@ def test_awx_takes_the_question_and_its_default(question: dict[str, t.Any]) -> N
         assert default in question["choices"]
     else:
         assert question["min"] <= (default if question["type"] == "integer" else len(default)) <= question["max"]
-    # An empty text is a missing answer.
+    # An empty text counts as a missing answer.
     assert question["required"] == (default != "")
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_each_variable_is_one_of_a_role_with_its_type_choices_and_default(question: dict[str, t.Any]) -> None:
-    """Every role that has the variable takes each answer, and the default of the survey is the role's."""
+    """Every role with this variable accepts each answer, and the survey has the role's default."""
     for option in SPECS[question["variable"]]:
         validator = ArgumentSpecValidator(
             {"answer": {key: option[key] for key in ("type", "choices") if key in option}}
@@ -95,8 +95,8 @@ def test_each_variable_is_one_of_a_role_with_its_type_choices_and_default(questi
         assert str(question["default"]) == (default.lower() if option["type"] == "bool" else default)
 
 
-def test_the_surveys_are_those_of_the_argument_specs() -> None:
-    """Nobody wrote them by hand."""
+def test_the_surveys_are_generated_from_the_argument_specs() -> None:
+    """The files equal the output of the generator."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools/generate_surveys.py"), "--check"],
         check=False,
@@ -107,7 +107,7 @@ def test_the_surveys_are_those_of_the_argument_specs() -> None:
 
 
 def test_each_job_template_has_its_playbook_and_its_survey() -> None:
-    """In the project that is there to be copied, and beside the playbook that makes the templates."""
+    """The playbooks exist in the example project, the surveys beside the playbook that creates the templates."""
     text = (AWX / "configure.yml").read_text(encoding="utf-8")
     rows = re.findall(r"\{name: [^,]+, playbook: ([^,]+), survey: ([^,]+),", text)
     assert {survey for _playbook, survey in rows} == set(SURVEYS)

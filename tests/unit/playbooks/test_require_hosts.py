@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every playbook asks before it begins."""
+"""What every playbook checks before it begins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROLLOUT = {"awx_job_template_name": "Rollout", "awx_workflow_job_name": "Rollout
 
 @pytest.fixture
 def ansible(tmp_path: Path) -> Ansible:
-    """Three hosts in two groups, and no cluster."""
+    """Return Ansible with three hosts in two groups, and no cluster."""
     hosts = tmp_path / "hosts.yml"
     hosts.write_text(
         json.dumps(
@@ -38,13 +38,13 @@ def ansible(tmp_path: Path) -> Ansible:
         ("-e", json.dumps({**ROLLOUT, "awx_workflow_job_name": "Week"})),
     ],
 )
-def test_hosts_are_welcome(ansible: Ansible, arguments: tuple[str, ...]) -> None:
+def test_accepted_hosts(ansible: Ansible, arguments: tuple[str, ...]) -> None:
     run = ansible.playbook("require_hosts", *arguments)
     assert run.code == 0, run.output
 
 
 def test_hosts_that_only_the_inventory_names_are_refused(ansible: Ansible) -> None:
-    """No play would hear of them, and all hosts would be changed."""
+    """The playbook would not see them, and would change all hosts."""
     ansible.variables(all={"kubelet_config_hosts": "workers"})
     run = ansible.playbook("require_hosts")
     assert run.code != 0
