@@ -1,12 +1,13 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write AWX's survey specs in playbooks/awx/surveys from the argument specs of the roles, which say each variable's
-type, choices, default and meaning.
+"""Write AWX's survey specs in playbooks/awx/surveys from the argument specs of the roles.
+
+The argument specs hold each variable's type, choices, default and meaning.
 
 Usage: python tools/generate_surveys.py [--check]
 
-With --check nothing is written; exit status 1 and the names of the files that differ.
+`--check` writes nothing, prints the names of the stale files and exits 1 if there are any.
 """
 
 from __future__ import annotations
@@ -23,28 +24,28 @@ SURVEYS = ROOT / "playbooks/awx/surveys"
 NUMBER_LIMIT = 86400
 TEXT_LIMIT = 1024
 
-# The question, and where its argument spec is: role, entry point.
+# Variable: question, and the role and entry point of its argument spec.
 QUESTIONS = {
     "kubelet_config_hosts": ("Node group", "rollout", "prepare"),
     "kubelet_config_allow_effect": ("Strongest effect allowed", "edit", "main"),
     "kubelet_config_kubeadm": ("kubeadm's ConfigMap", "push", "kubeadm"),
-    "kubelet_config_variant": ("ConfigMap to go back to", "rollout", "rollback"),
+    "kubelet_config_variant": ("ConfigMap to roll back to", "rollout", "rollback"),
     "kubelet_config_serial": ("Batches", "rollout", "prepare"),
     "kubelet_config_max_unavailable": ("Nodes unavailable at once", "rollout", "prepare"),
     "kubelet_config_max_failed": ("Nodes that may fail", "rollout", "batch"),
     "kubelet_config_control_plane": ("Control plane", "rollout", "prepare"),
-    "kubelet_config_unready_first": ("Take nodes that are not Ready", "rollout", "prepare"),
+    "kubelet_config_unready_first": ("Include nodes that are not Ready", "rollout", "prepare"),
     "kubelet_config_soak_seconds": ("Soak, seconds", "rollout", "batch"),
     "kubelet_config_allow_pod_loss": ("Pods a node may lose", "rollout", "batch"),
     "kubelet_config_drain": ("Drain", "rollout", "prepare"),
     "kubelet_config_drain_timeout": ("Drain timeout, seconds", "rollout", "batch"),
     "kubelet_config_drain_emptydir": ("Evict pods with emptyDir volumes", "rollout", "batch"),
-    "kubelet_config_drain_force": ("Evict pods that nobody makes anew", "rollout", "batch"),
+    "kubelet_config_drain_force": ("Evict pods without a controller", "rollout", "batch"),
     "kubelet_config_wait_timeout": ("Batch timeout, seconds", "rollout", "batch"),
     "kubelet_config_pause": ("Stop after the first batch", "rollout", "batch"),
     "kubelet_config_lease_seconds": ("Lease, seconds", "rollout", "prepare"),
     "kubelet_config_drift": ("On drift", "drift", "main"),
-    "kubelet_config_drift_hosts": ("Look at the nodes themselves", "drift", "main"),
+    "kubelet_config_drift_hosts": ("Read files on the nodes", "drift", "main"),
 }
 _PLAN = ["kubelet_config_hosts", "kubelet_config_allow_effect", "kubelet_config_kubeadm"]
 _BATCHES = [
@@ -62,7 +63,7 @@ FILES = {
 
 
 def question(variable: str) -> dict[str, t.Any]:
-    """Return one question of a survey. Surveys know no bool: that is a choice of two words."""
+    """Return one question of a survey. Surveys have no boolean type, so a bool becomes a choice of two words."""
     name, role, entry = QUESTIONS[variable]
     spec = yaml.safe_load((ROOT / "roles" / role / "meta/argument_specs.yml").read_text(encoding="utf-8"))[
         "argument_specs"
@@ -84,7 +85,7 @@ def question(variable: str) -> dict[str, t.Any]:
 
 
 def survey(variables: t.Iterable[str]) -> str:
-    """Return the text of one file."""
+    """Return the JSON text of a survey with these variables."""
     return (
         json.dumps({"name": "", "description": "", "spec": [question(variable) for variable in variables]}, indent=2)
         + "\n"
@@ -92,14 +93,12 @@ def survey(variables: t.Iterable[str]) -> str:
 
 
 def main() -> int:
-    """Write the files, or compare them."""
+    """Write or check the files; return the exit code."""
     texts = {SURVEYS / f"{name}.json": survey(variables) for name, variables in FILES.items()}
     differ = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if sys.argv[1:] == ["--check"]:
         for path in differ:
-            print(
-                f"{path.relative_to(ROOT)} is not what the roles' argument specs say: run python tools/generate_surveys.py and commit the result"
-            )
+            print(f"{path.relative_to(ROOT)} is stale: run `python tools/generate_surveys.py` and commit the result")
         return 1 if differ else 0
     SURVEYS.mkdir(parents=True, exist_ok=True)
     for path in differ:

@@ -116,7 +116,7 @@ def test_refusals(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     nowhere = ansible.playbook("migrate", *N1)
     assert (
         nowhere.code
-        and "Say where to with kubelet_config_delivery, checkpoint or native. Nothing was changed." in nowhere.output
+        and "Set kubelet_config_delivery to checkpoint or native, the delivery to move to. Nothing was changed." in nowhere.output
     )
     lab.kubectl(
         "patch",

@@ -109,7 +109,7 @@ def test_the_surveys_are_generated_from_the_argument_specs() -> None:
 def test_each_job_template_has_its_playbook_and_its_survey() -> None:
     """The playbooks exist in the example project, the surveys beside the playbook that creates the templates."""
     text = (AWX / "configure.yml").read_text(encoding="utf-8")
-    rows = re.findall(r"\{name: [^,]+, playbook: ([^,]+), survey: ([^,]+),", text)
+    rows = re.findall(r"- name: .+\n +playbook: (.+)\n +survey: (.+)\n", text)
     assert {survey for _playbook, survey in rows} == set(SURVEYS)
     for playbook, _survey in rows:
         (play,) = yaml.safe_load((AWX / "project" / playbook).read_text(encoding="utf-8"))
