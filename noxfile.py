@@ -6,8 +6,8 @@
 `make test` runs the short tier, `make test-long` the long one, `.venv/bin/nox -s NAME` one gate; `.venv/bin/nox -l`
 lists all of them.
 
-The lane of a gate states what it needs: `quick` and `slow` nothing, `lab`, `lab_static` and `lab_fleet` a lab of their
-own, which tools/gates brings up. By hand, a gate uses the lab that LIVENODES_LAB_* names (see tests/lab/README.md).
+The lane of a gate states what it needs: `quick` and `slow` nothing, the others a lab of their own, which tools/gates
+brings up. By hand, a gate uses the lab that LIVENODES_LAB_* names (see tests/lab/README.md).
 
 A gate of both tiers runs fewer points of its products in the short tier: it leaves out the tests and parameters that
 are marked `long`. TIER=long includes them, also by hand: `TIER=long .venv/bin/nox -s e2e`.
@@ -54,6 +54,8 @@ LONG = os.environ.get("TIER") == "long"
 FOR_USERS = ["tests/unit", "--ignore", "tests/unit/tools", "--ignore", "tests/unit/lab"]
 # By file: what a file's tests share is made once.
 ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
+# These files of e2e run on another lab: the lanes take equally long.
+ROLLOUT = ["tests/e2e/test_rollout.py", "tests/e2e/test_simulated.py"]
 SHORT_TIER = [] if LONG else ["-m", "not long"]
 
 # Seconds that the whole short tier should take on two cores, the building of the labs included.
@@ -66,6 +68,7 @@ LIMITS = {
     "slow": {"short": 3000},
     "lab": {"short": 3600, "long": 9000},
     "lab_static": {"short": 3600, "long": 9000},
+    "lab_second": {"short": 3600, "long": 9000},
     "lab_fleet": {"short": 3600, "long": 9000},
 }
 GATES: list[Gate] = []
@@ -337,11 +340,17 @@ def awx(session: nox.Session) -> None:
 
 @gate("lab", "short", "long")
 def e2e(session: nox.Session) -> None:
-    """The five stages on real kubelets of the lab."""
-    newest(session).pytest("tests/e2e", *SHORT_TIER)
+    """The five stages on real kubelets of the lab, but for the files of e2e_rollout."""
+    newest(session).pytest("tests/e2e", *(f"--ignore={path}" for path in ROLLOUT), *SHORT_TIER)
 
 
-@gate("lab", "short", "long")
+@gate("lab_second", "short", "long")
+def e2e_rollout(session: nox.Session) -> None:
+    """Rollouts from plan to prune, and the simulated kubelet beside a real one."""
+    newest(session).pytest(*ROLLOUT, *SHORT_TIER)
+
+
+@gate("lab_second", "short", "long")
 def e2e_lowest(session: nox.Session) -> None:
     """The life of a change, and a bad value, with the lowest versions that the collection supports. Long: all of the
     short tier of e2e.
@@ -351,7 +360,7 @@ def e2e_lowest(session: nox.Session) -> None:
     Tools(session, "lowest", LOWEST).pytest(*chosen)
 
 
-@gate("lab", "long")
+@gate("lab_second", "long")
 def e2e_newer_python(session: nox.Session) -> None:
     """The short tier of e2e on Python 3.12 or later, with the newest ansible-core and the newest kubernetes."""
     python = newer_python()

@@ -23,6 +23,7 @@ COMMAND = [sys.executable, "-m", "tools.demo"]
 PROGRAMS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
+@pytest.mark.long
 def test_demo_on_a_lab_that_is_up(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """Every step runs, the output contains the values and the error, and the lab stays up."""
     done = subprocess.run(

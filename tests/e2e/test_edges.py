@@ -66,18 +66,33 @@ def sources(lab: Lab, fleet: tuple[str, ...], session: Session) -> dict[str, dic
     return table
 
 
-def test_every_edge(
-    lab: Lab, fleet: tuple[str, ...], session: Session, sources: dict[str, dict[str, dict[str, str]]]
+SHARE = len(CIRCUIT) // 3
+# Into and out of each kind of source.
+SOME = (
+    ("nil", "good_a", "good_b", "invalid", "nil"),
+    ("nil", "unparsable", "good_a", "missing_configmap", "nil"),
+    ("nil", "missing_key", "good_b", "missing_configmap", "good_a"),
+)
+EVERY = tuple(
+    (CIRCUIT[start][0], *(after for _before, after in CIRCUIT[start : start + SHARE])) for start in range(0, 42, SHARE)
+)
+
+
+@pytest.mark.parametrize(
+    "walks", [pytest.param(SOME, id="some edges"), pytest.param(EVERY, id="every edge", marks=pytest.mark.long)]
+)
+def test_edges(
+    lab: Lab,
+    fleet: tuple[str, ...],
+    session: Session,
+    sources: dict[str, dict[str, dict[str, str]]],
+    walks: tuple[tuple[str, ...], ...],
 ) -> None:
     """Three nodes walk a third of the circuit each, in step; after every step the four views are what the model says."""
-    share = len(CIRCUIT) // len(fleet)
-    walks = {name: CIRCUIT[index * share : (index + 1) * share] for index, name in enumerate(fleet)}
     models = {name: Model() for name in fleet}
     local_pods = {name: look(lab, name).configz["eventBurst"] for name in fleet}
-    # Each walk begins where its share of the circuit does.
-    _step(lab, session, sources, models, {name: walk[0][0] for name, walk in walks.items()}, local_pods)
-    for step in range(share):
-        _step(lab, session, sources, models, {name: walk[step][1] for name, walk in walks.items()}, local_pods)
+    for states in zip(*walks, strict=True):
+        _step(lab, session, sources, models, dict(zip(fleet, states, strict=True)), local_pods)
 
 
 def _step(

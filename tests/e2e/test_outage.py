@@ -58,7 +58,9 @@ class Outage:
         self.lab.wait_ready()
 
 
-@pytest.mark.parametrize("stage", ["Assign the config sources", "Wait until the kubelets"])
+@pytest.mark.parametrize(
+    "stage", [pytest.param("Assign the config sources", marks=pytest.mark.long), "Wait until the kubelets"]
+)
 def test_api_server_away(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, stage: str) -> None:
     """The outage begins when the stage does; afterwards all nodes run what they should."""
     ansible.variables(all={"kubelet_config": {"eventBurst": 33}})
@@ -83,9 +85,10 @@ def test_api_server_away(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, sta
     assert {name: look(lab, name).invocation for name in fleet} == before
 
 
-def test_an_outage_that_outlasts_the_run(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+@pytest.mark.parametrize("timeout", [30, pytest.param(180, marks=pytest.mark.long)])
+def test_an_outage_that_outlasts_the_run(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, timeout: int) -> None:
     """The API server stays away: the run ends by itself and says of every node where it stood; a rerun completes."""
-    ansible.variables(all={"kubelet_config": {"eventBurst": 34}})
+    ansible.variables(all={"kubelet_config": {"eventBurst": 34}, "kubelet_config_wait_timeout": timeout})
     arguments = ("-e", "kubelet_config_hosts=workers_a:workers_b", "-e", "kubelet_config_serial=3")
     with (
         Outage(lab, when="TASK [livenodes.kubelet.verify : Wait until", seconds=None) as outage,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
 from tests.support.views import View, look
@@ -213,14 +215,15 @@ def test_what_would_kill_the_kubelet_is_refused_before_anything_is_written(
     assert configmaps(lab) == []
 
 
+@pytest.mark.parametrize("runs", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_shadowed_field_fails_and_names_the_flag_every_time(
-    lab: Lab, fleet: tuple[str, ...], ansible: Ansible
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, runs: int
 ) -> None:
     """n2 has --max-pods on its command line: the assignment succeeds, the value never becomes live, and the node is
     brought back.
     """
     ansible.variables(workers_b={"kubelet_config": {"maxPods": 50}})
-    for _run in range(2):
+    for _run in range(runs):
         run = ansible.playbook("rollout", *GROUP_B)
         assert run.code != 0
         for text in ("Node n2", "maxPods is 61, not 50", "--max-pods", "/etc/default/kubelet"):

@@ -7,9 +7,10 @@ tested with that role.
 
 from __future__ import annotations
 
-import itertools
+import typing as t
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.support import boundaries
@@ -18,7 +19,12 @@ from tests.support.fleet import Fleet, changed
 
 MIXED, NATIVE = ("n1", "n3"), ("n1", "n2")
 ROLLOUT = Path("rollout")
+GATE = "Gate | May this batch begin"
 ASSIGN = "Assign the config sources of the batch"
+WAIT = "Wait until the kubelets of the batch run what they should"
+LEAVE = "Batch | Leave it in order"
+FINISH = "Finish | Let others roll out"
+Steps = t.Iterable[int | str]
 SETTINGS = {"kubelet_config_serial": "2", "kubelet_config_lease_seconds": "4", "kubelet_config_soak_seconds": "1"}
 
 
@@ -41,20 +47,24 @@ class Controller:
         self.arguments = ("-e", f"kubelet_config_hosts={':'.join(nodes)}")
         ansible.variables(all={**SETTINGS, "kubelet_config": {"kubeAPIQPS": qps}})
 
-    def killed(self, before_step: int) -> list[str]:
+    def killed(self, before_step: int | str) -> list[str]:
         """Killed before a step, counted from 1 without those on the node; return the steps up to that one, or all when
         there are fewer.
         """
         begun: list[str] = []
         others = of_the_node()
 
+        def reached() -> bool:
+            return before_step in (len(begun), begun[-1])
+
         def before(_count: int, name: str) -> bool:
-            if name not in others:
-                begun.append(name)
-            return len(begun) < before_step or name in others
+            if name in others:
+                return True
+            begun.append(name)
+            return not reached()
 
         done = boundaries.steps(self.ansible, ROLLOUT, before, *self.arguments)
-        assert done.code == (-9 if len(begun) == before_step else 0), done.output
+        assert done.code == (-9 if reached() else 0), done.output
         return begun
 
     def completes(self) -> None:
@@ -63,7 +73,14 @@ class Controller:
         assert again.code == 0, again.output
 
 
-def test_killed_before_each_step(fleet: Fleet, ansible: Ansible) -> None:
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [
+        pytest.param((4, GATE, ASSIGN), (WAIT, LEAVE, FINISH), id="some steps"),
+        pytest.param(range(1, 100), range(1, 100), id="each step", marks=pytest.mark.long),
+    ],
+)
+def test_killed_before_a_step(fleet: Fleet, ansible: Ansible, early: Steps, late: Steps) -> None:
     """Running it again completes it, the lease of the dead run keeps nobody out for long, and no kubelet is restarted
     twice for one value.
 
@@ -74,31 +91,35 @@ def test_killed_before_each_step(fleet: Fleet, ansible: Ansible) -> None:
     # Unlike what an earlier test left.
     new = max(glance.qps for glance in started.values()) + 1
     controller = Controller(ansible, MIXED, new)
-    for step in itertools.count(1):
+    for step in early:
         reached = controller.killed(step)
-        assert len(reached) == step, reached
+        assert step in (len(reached), reached[-1]), reached
         if reached[-1] == ASSIGN:
             break
     assert changed(started, fleet.look()) == set()
-    assert len(reached) > 15 and "Gate | May this batch begin" in reached, reached
+    assert len(reached) > 15 and reached[-1] == ASSIGN and GATE in reached, reached
     controller.completes()
     after = fleet.look()
     assert changed(started, after) == set(MIXED) and {after[name].qps for name in MIXED} == {new}
     assert fleet.leases() == []
 
-    for step in itertools.count(len(reached) + 1):
+    first = len(reached) + 1
+    for turn, late_step in enumerate(late):
+        step = late_step if isinstance(late_step, str) else late_step + first - 1
         before = fleet.look()
-        controller = Controller(ansible, NATIVE, new + step)
+        value = new + 1 + turn
+        controller = Controller(ansible, NATIVE, value)
         reached = controller.killed(step)
-        if len(reached) < step:
+        if step not in (len(reached), reached[-1]):
+            assert isinstance(step, int), reached
             break
         between = fleet.look()
         controller.completes()
         after = fleet.look()
         for name in NATIVE:
-            assert after[name].qps == new + step, reached[-1]
+            assert after[name].qps == value, reached[-1]
             assert (before[name].invocation != between[name].invocation) + (
                 between[name].invocation != after[name].invocation
             ) == 1, (reached[-1], name)
         assert changed(before, after) == set(NATIVE), reached[-1]
-    assert {"Batch | Leave it in order", "Finish | Let others roll out"} <= set(reached), reached
+    assert {LEAVE, FINISH} <= set(reached), reached

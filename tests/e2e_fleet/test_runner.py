@@ -100,9 +100,9 @@ def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, control
 @pytest.mark.parametrize(
     ("stop", "at"),
     [
-        pytest.param(signal.SIGTERM, "Plan the configurations", id="canceled while planning"),
+        pytest.param(signal.SIGTERM, "Plan the configurations", id="canceled while planning", marks=pytest.mark.long),
         pytest.param(signal.SIGTERM, "See that the kubelet came back", id="canceled in the switch"),
-        pytest.param(signal.SIGTERM, "Stay with those", id="canceled in the soak"),
+        pytest.param(signal.SIGTERM, "Stay with those", id="canceled in the soak", marks=pytest.mark.long),
         pytest.param(signal.SIGKILL, "See that the kubelet came back", id="its pod died"),
     ],
 )

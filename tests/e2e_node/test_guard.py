@@ -136,7 +136,7 @@ def test_with_kubeadms_pause_between_restarts(bench: Bench) -> None:
     returned(bench, bench.assign(BAD), "ended 2 times", 30)
 
 
-@pytest.mark.parametrize("seconds", [1, 5, 60])
+@pytest.mark.parametrize("seconds", [1, 5, pytest.param(60, marks=pytest.mark.long)])
 def test_a_kubelet_that_dies_later(bench: Bench, seconds: int) -> None:
     harm(bench, f"[ $age -ge {seconds} ] && kill -9 $pid")
     source = bench.assign(GOOD, deadline=300)

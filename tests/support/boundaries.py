@@ -14,11 +14,24 @@ import threading
 import typing as t
 from pathlib import Path
 
+import pytest
+
 from tests.support.ansible import Ansible, Run
 
 PLUGINS = Path(__file__).with_name("callback")
 # Not steps of a node: included roles, and argument checks on the controller.
 NO_STEPS = ("include_role", "Validating arguments against arg spec")
+
+LAST = 1000
+"""A number that no step has: the play reaches the task after the role."""
+
+
+def some_or_each(*some: int) -> pytest.MarkDecorator:
+    """Parametrise a test with the numbers of the steps that it interrupts: some and the last one in the short tier, each
+    one (up to where the test ends the count) in the long tier.
+    """
+    each = pytest.param(range(1, LAST), id="each step", marks=pytest.mark.long)
+    return pytest.mark.parametrize("numbers", [pytest.param((*some, LAST), id="some steps"), each])
 
 
 def steps(

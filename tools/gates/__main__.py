@@ -13,6 +13,8 @@ lab         the lab that LIVENODES_LAB_* names, three nodes whose kubelets have 
 lab_static  the lab that LIVENODES_LAB2_DIR, LIVENODES_LAB2_BRIDGE and LIVENODES_LAB2_SUBNET name: two nodes whose
             kubelets read a file only
 lab_fleet   the lab that LIVENODES_LAB3_DIR, LIVENODES_LAB3_BRIDGE and LIVENODES_LAB3_SUBNET name: seven nodes
+lab_second  the lab that LIVENODES_LAB4_DIR, LIVENODES_LAB4_BRIDGE and LIVENODES_LAB4_SUBNET name: three nodes as in
+            `lab`, brought up after lab_static
 
 A lab is brought up before its first gate. It is taken down after its last gate if this run brought it up. Each gate has
 a time limit; processes that it leaves running are ended with it.

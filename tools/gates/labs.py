@@ -83,6 +83,7 @@ def labs() -> dict[str, Lab]:
     return {
         "lab": Lab("lab", ["--nodes", "3"], {}),
         "lab_static": Lab("static lab", ["--nodes", "2", "--no-dynamic"], _names(2)),
+        "lab_second": Lab("second lab", ["--nodes", "3"], _names(4)),
         "lab_fleet": Lab("fleet lab", ["--nodes", "7", "--no-dynamic"], _names(3)),
     }
 

@@ -95,20 +95,22 @@ WANTED = {
     "e2e": "lab",
     "e2e_node": "lab_static",
     "molecule_lab": "lab_static",
+    "e2e_rollout": "lab_second",
     "benchmarks": "lab alone",
 }
 
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """The folders of two labs, and the list that the gates write."""
-    found = {"lab": tmp_path / "one", "lab_static": tmp_path / "two", "diary": tmp_path / "diary"}
+    """The folders of three labs, and the list that the gates write."""
+    found = {name: tmp_path / name for name in ("lab", "lab_static", "lab_second", "diary")}
     monkeypatch.setattr(labs, "no_lab_here", lambda: "")
     monkeypatch.setattr(labs, "LAB", [sys.executable, "-c", LAB])
     (tmp_path / "nox.py").write_text(NOX, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("LIVENODES_LAB_DIR", str(found["lab"]))
     monkeypatch.setenv("LIVENODES_LAB2_DIR", str(found["lab_static"]))
+    monkeypatch.setenv("LIVENODES_LAB4_DIR", str(found["lab_second"]))
     monkeypatch.setenv("DIARY", str(found["diary"]))
     return found
 
@@ -122,7 +124,7 @@ def test_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypa
         for line in map(str.split, places["diary"].read_text(encoding="utf-8").splitlines())
     }
     assert {name: place for name, (place, _begin, _end) in diary.items()} == {
-        name: str(places["lab_static" if words == "lab_static" else "lab"]) for name, words in WANTED.items()
+        name: str(places.get(words, places["lab"])) for name, words in WANTED.items()
     }
     begin, end = ({name: row[index] for name, row in diary.items()} for index in (1, 2))
     # Not before the first, which fills the environment that they share.
@@ -131,11 +133,13 @@ def test_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypa
     for beside in (("docs", "sanity"), ("e2e", "e2e_node")):
         assert max(begin[name] for name in beside) < min(end[name] for name in beside)
     assert end["e2e_node"] < begin["molecule_lab"]
-    assert begin["benchmarks"] > max(end["e2e"], end["molecule_lab"])
+    assert end["molecule_lab"] < begin["e2e_rollout"]
+    assert begin["benchmarks"] > max(end["e2e"], end["e2e_rollout"])
     names = [one.name for one in work.outcomes if one.verdict == "passed"]
-    assert sorted(names) == sorted([*WANTED, "lab parts", "lab up", "lab down", "static lab up", "static lab down"])
+    ups_and_downs = [f"{lab} {what}" for lab in ("lab", "static lab", "second lab") for what in ("up", "down")]
+    assert sorted(names) == sorted([*WANTED, "lab parts", *ups_and_downs])
     assert names.index("static lab down") < names.index("benchmarks") < names.index("lab down")
-    assert not places["lab"].exists() and not places["lab_static"].exists()
+    assert not any(place.exists() for name, place in places.items() if name != "diary")
 
 
 def test_a_lab_that_was_up_stays_up(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
