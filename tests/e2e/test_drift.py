@@ -50,7 +50,11 @@ def flags(ansible: Ansible, modern: LabNode) -> t.Iterator[str]:  # noqa: F811
 
 
 def test_every_cause_of_a_mixed_fleet(
-    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode, flags: str
+    lab: Lab,
+    fleet: tuple[str, ...],
+    ansible: Ansible,
+    modern: LabNode,
+    flags: str,  # noqa: F811
 ) -> None:
     """Nothing after a rollout; then a flag, an edited checkpoint, an edited ConfigMap, a new declaration and kubeadm's
     ConfigMap, all at once.
