@@ -57,12 +57,12 @@ options:
         description: Name of the ConfigMap.
         type: str
         required: true
+      uid:
         description: The uid of the ConfigMap.
-        description: Its uid.
         type: str
         required: true
+      resource_version:
         description: The resourceVersion of the ConfigMap.
-        description: Its resourceVersion.
         type: str
         required: true
         aliases: [resourceVersion]

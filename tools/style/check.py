@@ -47,7 +47,7 @@ def settings() -> dict[str, object]:
     found = json.loads((HERE / "textlint.json").read_text(encoding="utf-8"))
     found["rules"]["@textlint-rule/pattern"] = {
         "patterns": [
-            {"pattern": f"/{word.pattern}/i", "message": f"“{word.left}”: use {word.right} (see the glossary)"}
+            {"pattern": f"/{word.pattern}/i", "message": f"'{word.left}': use {word.right} (see the glossary)"}
             for word in glossary.words()
         ]
     }

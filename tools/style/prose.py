@@ -156,10 +156,8 @@ def of_yaml(text: str, keys: set[str] | None, first: int = 1) -> t.Iterator[Para
                 continue
             raw = text[node.start_mark.index : node.end_mark.index]
             rows = list(enumerate(raw.splitlines(), first + node.start_mark.line))
-            if node.style in ("|", ">"):
-                rows = rows[1:]
-            else:
-                rows = [(number, row.strip()) for number, row in rows]
+            block = node.style in ("|", ">")
+            rows = rows[1:] if block else [(number, row.strip()) for number, row in rows]
             for found in paragraphs(rows):
                 found.replace(r"^['\"]|['\"]$", "")
                 found.replace(r"''", "'")
