@@ -209,7 +209,7 @@ trial:
     to:
       description: The source on trial.
       type: dict
-    back:
+    revert_to:
       description: The source to revert to; V(null) for the local configuration.
       type: dict
     seconds:

@@ -169,12 +169,12 @@ def test_a_healthz_address_that_does_not_exist(bench: Bench) -> None:
 
 
 def test_nobody_confirmed(bench: Bench) -> None:
-    returned(bench, bench.assign(GOOD, deadline=8), "nobody confirmed", 40)
+    returned(bench, bench.assign(GOOD, deadline=8), "was not confirmed", 40)
 
 
 def test_nobody_even_restarted_the_kubelet(bench: Bench) -> None:
     before = bench.node.invocation_id()
-    returned(bench, bench.assign(GOOD, deadline=5, restart=False), "nobody confirmed", 40)
+    returned(bench, bench.assign(GOOD, deadline=5, restart=False), "was not confirmed", 40)
     assert bench.node.invocation_id() == before
 
 
@@ -208,7 +208,7 @@ def test_a_clock_that_jumps_back_saves_nothing(bench: Bench, clock: t.Callable[[
     clock(-1)
     took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "way back")
     print(f"\nrecovery: a clock that jumped: {took:.1f} s")
-    bench.wait(lambda: "nobody confirmed" in bench.status().get("error", ""), 30, "annotation")
+    bench.wait(lambda: "was not confirmed" in bench.status().get("error", ""), 30, "annotation")
     assert told(bench) < datetime.timedelta(hours=-23)
     assert bench.configz()["maxPods"] != 77
 
@@ -359,12 +359,12 @@ def test_graduation_and_what_it_costs_to_wait_for_it(bench: Bench) -> None:
 def test_a_configuration_that_had_been_good_is_left_alone(bench: Bench) -> None:
     good = graduated(bench)
     harm(bench, "[ $age -ge 2 ] && kill -9 $pid")
-    bench.wait(lambda: "left alone" in bench.status().get("reason", ""), 40, "annotation")
-    assert bench.active().endswith(f"{good['uid']}/1") and "had been good" in bench.status()["error"]
+    bench.wait(lambda: "not changed" in bench.status().get("reason", ""), 40, "annotation")
+    assert bench.active().endswith(f"{good['uid']}/1") and "worked before" in bench.status()["error"]
 
 
 def test_a_kubelet_that_was_broken_before_is_left_alone(bench: Bench) -> None:
     source = bench.assign(BAD, deadline=25, extra={"was_healthy": False})
     bench.wait(lambda: "as before" in bench.status().get("reason", ""), 20, "annotation")
     assert bench.active() != LOCAL
-    returned(bench, source, "nobody confirmed", 60)
+    returned(bench, source, "was not confirmed", 60)

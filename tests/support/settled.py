@@ -116,7 +116,7 @@ def agree(bench: Bench) -> None:
         reported = bench.status()
         parts = ("assigned", "active", "lastKnownGood", "error")
         assert {part: reported.get(part) for part in parts} == {part: own.get(part) for part in parts} and own[
-            "told"
+            "reported"
         ], (
             reported,
             own,

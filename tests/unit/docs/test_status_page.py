@@ -69,10 +69,10 @@ def function(file: str, name: str) -> ast.FunctionDef:
 
 def guard_reasons() -> set[str]:
     """Return every `reason` that the guard can report."""
-    reported = {one for call in calls("_node/guard/guard.py", ["_tell"]) for one in patterns(call.args[0])}
+    reported = {one for call in calls("_node/guard/guard.py", ["_report"]) for one in patterns(call.args[0])}
     staged = {
         one
-        for node in ast.walk(function("_node/guard/guard.py", "_tell_stage"))
+        for node in ast.walk(function("_node/guard/guard.py", "_report_stage"))
         if isinstance(node, ast.Assign)
         for one in patterns(node.value)
     }
@@ -103,14 +103,14 @@ def guard_errors() -> set[str]:
     }
     decided = {
         one
-        for call in calls("_node/guard/decide.py", ["Action", "_back"])
-        if ast.unparse(call.args[0]) in ("GO_BACK", "LEAVE", "terms")
+        for call in calls("_node/guard/decide.py", ["Action", "_revert"])
+        if ast.unparse(call.args[0]) in ("REVERT", "KEEP", "terms")
         for word in call.args[1:]
         for one in patterns(word)
     }
     reported = {
         one
-        for call in calls("_node/guard/guard.py", ["_tell"])
+        for call in calls("_node/guard/guard.py", ["_report"])
         for keyword in call.keywords
         if keyword.arg == "error"
         for one in patterns(keyword.value)

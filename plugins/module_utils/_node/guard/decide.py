@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the guard does next, decided from observed facts alone: no files, no clock, no systemd.
 
-The wall clock is no fact here. Times are seconds of CLOCK_BOOTTIME, which no clock jump changes, and they are compared
-within one boot only: a reboot before the confirmation ends the trial, and one after it starts the time that has to be
-held anew.
+The wall clock is not one of the facts. Times are seconds of CLOCK_BOOTTIME, which no clock jump changes. They are
+compared within one boot only: a reboot before the confirmation ends the trial, a reboot after it restarts the
+hold time.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 WAIT = "wait"
-GO_BACK = "go back"
+REVERT = "revert"
 ASK = "ask"
 GRADUATE = "graduate"
-LEAVE = "leave alone"
+KEEP = "keep"
 
-# One end of a kubelet can have a reason outside it (a runtime that is being restarted); the same end twice within one
-# trial counts as the configuration's.
+# A kubelet can exit once for a reason outside it, such as a container runtime that is being restarted. A second exit
+# within one trial counts as caused by the configuration.
 MOST_FAILURES = 2
-# Restarted containers, device plugins and busy disks make a kubelet's start slow: this long it may be without healthz
-# in one go.
+# Restarted containers, device plugins and busy disks make a kubelet's start slow: its healthz may fail this long
+# without interruption.
 UNHEALTHY_SECONDS = 60.0
 
 
 class Unit(NamedTuple):
-    """The kubelet's unit as `systemctl show` tells: ActiveState, SubState, Result, InvocationID, NRestarts."""
+    """The kubelet's unit as `systemctl show` prints it: ActiveState, SubState, Result, InvocationID, NRestarts."""
 
     active: str = "active"
     sub: str = "running"
@@ -42,9 +42,7 @@ class Unit(NamedTuple):
 
     @property
     def between(self) -> bool:
-        """Whether the kubelet has ended by itself and systemd waits before it starts it again; not yet counted in
-        `restarts`.
-        """
+        """Whether the kubelet has exited and systemd waits before the next start; not yet counted in `restarts`."""
         return self.sub.startswith("auto-restart") or self.sub == "failed-before-auto-restart"
 
     @property
@@ -54,11 +52,11 @@ class Unit(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is seen in one moment.
+    """What is observed at one moment.
 
-    `now` in seconds of CLOCK_BOOTTIME; `healthy` None: healthz was not asked; `node` None: the API server was not asked
-    whether the Node is Ready with a heartbeat of the kubelet that runs, empty: it is (or the kubelet has no API
-    server), else why that is not known.
+    `now`: seconds of CLOCK_BOOTTIME. `healthy`: None if healthz was not asked. `node`: None if the API server was not
+    asked whether the Node is Ready with a heartbeat of the running kubelet; empty if it is, or if the kubelet has no
+    API server; else the reason why this is not verified.
     """
 
     boot: str
@@ -71,10 +69,10 @@ class Facts(NamedTuple):
 class Terms(NamedTuple):
     """What a trial was armed with.
 
-    `boot`, `armed`: boot id and CLOCK_BOOTTIME seconds of arming; `invocation`: InvocationID of the kubelet that ran
-    then; `confirm_seconds`: so long the controller may take to confirm; `hold_seconds`: so long the kubelet has to be
-    healthy without a break; `was_healthy`: whether the kubelet was healthy before; `retreat`: whether what the guard
-    would go back to differs from what is on trial; `confirmed`: the controller has seen its proof.
+    `boot`, `armed`: boot id and CLOCK_BOOTTIME seconds of arming. `invocation`: InvocationID of the kubelet that ran
+    then. `confirm_seconds`: how long the controller may take to confirm. `hold_seconds`: how long the kubelet must be
+    healthy without interruption. `was_healthy`: whether the kubelet was healthy before. `can_revert`: whether the guard
+    would revert to something else than what is on trial. `confirmed`: whether the controller has verified the node.
     """
 
     name: str
@@ -84,16 +82,16 @@ class Terms(NamedTuple):
     confirm_seconds: float
     hold_seconds: float
     was_healthy: bool = True
-    retreat: bool = True
+    can_revert: bool = True
     confirmed: bool = False
     unhealthy_seconds: float = UNHEALTHY_SECONDS
 
 
 class Progress(NamedTuple):
-    """What the guard has to remember between two looks, and across its own end and the node's reboot.
+    """What the guard remembers between two observations, across its own restart and the node's reboot.
 
-    `verdict`: the reason of a way back that was decided and is not yet walked to its end; `told`: the stage of the
-    trial the cluster was last told of.
+    `verdict`: the reason of a revert that was decided and is not finished; `reported`: the stage of the trial that was
+    last reported to the cluster.
     """
 
     name: str = ""
@@ -105,21 +103,21 @@ class Progress(NamedTuple):
     unhealthy_since: float | None = None
     was_healthy: bool = False
     verdict: str = ""
-    told: str = ""
+    reported: str = ""
 
 
 class Action(NamedTuple):
-    """What to do and, for people, why."""
+    """What to do, and the reason as operators read it."""
 
     what: str
     reason: str = ""
 
 
 def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
-    """Return what is remembered after one more look."""
+    """Return what is remembered after one more observation."""
     if progress.name != terms.name:
-        # The first look at this trial. A kubelet that was not restarted since brings its former restarts along: they
-        # are not the trial's.
+        # The first observation of this trial. If the kubelet was not restarted since, the restarts counted so far
+        # happened before the trial.
         untouched = facts.unit.invocation == terms.invocation and facts.boot == terms.boot
         progress = Progress(
             name=terms.name,
@@ -132,7 +130,7 @@ def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
             boot=facts.boot, invocation="", restarts=0, healthy_since=None, unhealthy_since=None
         )
     if progress.restarts > facts.unit.restarts:
-        # systemd counts from 0 again after somebody's start or restart, which is no failure.
+        # systemd counts from 0 again after a manual start or restart, which is not a failure.
         progress = progress._replace(restarts=0)
     failed = facts.unit.restarts - progress.restarts
     if facts.unit.invocation != progress.invocation or failed:
@@ -154,22 +152,22 @@ def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
 def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
     """Return the action for a trial, after `observe`.
 
-    WAIT: look again. GO_BACK: run what was good. ASK: look again with `Facts.node`. GRADUATE: the trial is passed.
-    LEAVE: the trial is over, nothing is changed, the reason is reported.
+    WAIT: observe again. REVERT: run the last good configuration. ASK: observe again with `Facts.node`. GRADUATE: the
+    trial is passed. KEEP: the trial is over, the configuration is not changed, the reason is reported.
     """
     if progress.verdict:
-        return Action(GO_BACK, progress.verdict)
+        return Action(REVERT, progress.verdict)
     if facts.boot != terms.boot and not terms.confirmed:
-        return _back(terms, "the node was rebooted before anybody confirmed the configuration")
+        return _revert(terms, "the node was rebooted before the configuration was confirmed")
     reason = _fault(terms, progress, facts)
-    if reason and not terms.retreat:
-        return Action(LEAVE, f"{reason}, with a configuration that had been good: the cause lies elsewhere")
+    if reason and not terms.can_revert:
+        return Action(KEEP, f"{reason}, although this configuration worked before: the cause lies elsewhere")
     if reason and (terms.was_healthy or progress.was_healthy):
-        return Action(GO_BACK, reason)
+        return Action(REVERT, reason)
     if not terms.confirmed and facts.now - terms.armed >= terms.confirm_seconds:
-        return _back(
+        return _revert(
             terms,
-            f"nobody confirmed the configuration within {terms.confirm_seconds:.0f} s"
+            f"the configuration was not confirmed within {terms.confirm_seconds:.0f} s"
             + (f", and {reason}" if reason else ""),
         )
     if reason:
@@ -179,16 +177,12 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
         and progress.healthy_since is not None
         and facts.now - progress.healthy_since >= terms.hold_seconds
     ):
-        held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without a break"
+        held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
         if facts.node is None:
             return Action(ASK, held)
-        # An API server that is away, or a runtime that is, says nothing against the configuration: it is a reason to
-        # wait, none to go back.
-        return (
-            Action(WAIT, f"{held}; waits for the proof of its Node: {facts.node}")
-            if facts.node
-            else Action(GRADUATE, held)
-        )
+        # An unreachable API server or a stopped container runtime is no evidence against the configuration: the guard
+        # waits and does not revert.
+        return Action(WAIT, f"{held}; waiting for its Node: {facts.node}") if facts.node else Action(GRADUATE, held)
     return Action(WAIT)
 
 
@@ -197,17 +191,17 @@ def _on_trial(terms: Terms, facts: Facts) -> bool:
     return facts.unit.invocation != terms.invocation or facts.boot != terms.boot
 
 
-def _back(terms: Terms, reason: str) -> Action:
-    return Action(GO_BACK if terms.retreat else LEAVE, reason)
+def _revert(terms: Terms, reason: str) -> Action:
+    return Action(REVERT if terms.can_revert else KEEP, reason)
 
 
 def _fault(terms: Terms, progress: Progress, facts: Facts) -> str:
-    """Say what is wrong with the kubelet by now, empty when nothing is or it is too early to say."""
+    """Return what is wrong with the kubelet, empty if nothing is or it is too early to judge."""
     if facts.unit.given_up:
         return f"systemd has given up starting the kubelet ({facts.unit.result})"
     failures = progress.failures + (1 if facts.unit.between else 0)
     if failures >= MOST_FAILURES:
         return f"the kubelet ended {failures} times"
     if progress.unhealthy_since is not None and facts.now - progress.unhealthy_since >= terms.unhealthy_seconds:
-        return f"the kubelet runs, and its healthz has failed for {terms.unhealthy_seconds:.0f} s"
+        return f"the kubelet runs, but its healthz has failed for {terms.unhealthy_seconds:.0f} s"
     return ""

@@ -1,13 +1,13 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard: watches a trial on the node and goes back by itself. Run by systemd, needs neither Ansible nor ssh nor the
-API server.
+"""The guard: watches a trial on the node and reverts it when it fails. systemd runs it; it needs neither Ansible nor
+SSH nor the API server.
 
-Two ways in: `prestart` before every start of the kubelet (a step of its unit), `tick` from a service that runs only
-while there is something to wait for. Both look, decide (decide.py) and act under the store's lock. Every act can be
-repeated: what was decided is written down before the first step is taken, and struck out after the last, so that a
-guard that is killed anywhere, or a node that is rebooted, goes on where it stopped.
+It has two entry points: `prestart` runs before every start of the kubelet, as a step of its unit; `tick` is called by a
+service that runs only while there is something to wait for. Both observe, decide (decide.py) and act under the store's
+lock. Every action can be repeated: the decision is written to disk before the first step and removed after the last.
+A guard that is killed at any point, or a node that is rebooted, therefore continues where it stopped.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from ..store.trial import Moment, Trial
 from ..system import command, health
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from . import decide, observe, status_annotation
+from . import decide, observe, outdated_good, status_annotation
 from .decide import Action, Facts, Progress, Terms, Unit
 from .guard_files import Records
 
 LOCK_SECONDS = 5.0
 FAST_SECONDS = 1.0
-# A kubelet that ends is met by the prestart step at its next start, so that a guard who has seen it healthy for a while
-# may look less often.
+# The prestart step notices a kubelet that ended at its next start, so the service may look less often once the kubelet
+# has been healthy for a while.
 CALM_AFTER_SECONDS = 60.0
 CALM_SECONDS = 10.0
-# Status of a kubelet that fails with a configuration that had been good: not ours to mend, but to be said.
+# Stage of a kubelet that fails with a configuration that worked before: the guard reports it and changes nothing.
 CRASHED = "crashed"
 PRESTART = Unit(active="activating", sub="start-pre")
 
 
 class Settings(NamedTuple):
-    """What the guard was installed for: the kubelet's unit, and for when no kubelet runs, or has no configuration, how
-    it was then.
+    """What the guard was installed for.
 
-    `argv`: the kubelet's command line; `config`: the config file that the unit names without our drop-in; `key`: the
-    name of the file it is pointed at.
+    `unit`: the kubelet's unit. The others are for a node whose kubelet does not run or has no configuration. `argv`:
+    the kubelet's command line at installation; `config`: the config file that the unit names without our drop-in;
+    `key`: the name of the file that the kubelet reads under `active`.
     """
 
     unit: str = "kubelet.service"
@@ -55,9 +55,10 @@ class Settings(NamedTuple):
 
 
 class Guard:
-    """One node's guard. `run` runs commands, `now` tells the time, `ask` asks healthz, `refuse` forgets a
-    last-known-good that is none any more, `prove` asks the API server for the Node: it returns why that is no proof of
-    the kubelet that runs, empty when it is.
+    """One node's guard.
+
+    `run` runs commands, `now` returns the time, `ask` asks healthz. `verify` asks the API server for the Node: it
+    returns why the Node does not verify the running kubelet, empty when it does.
     """
 
     def __init__(
@@ -67,57 +68,50 @@ class Guard:
         run: command.Run = command.execute,
         now: Callable[[], Moment] = Moment.now,
         ask: Callable[[int, str], str] = health.healthz,
-        refuse: Callable[[Store, Settings, command.Run], None] | None = None,
-        prove: Callable[[], str] | None = None,
+        verify: Callable[[], str] | None = None,
     ) -> None:
         self.store = store
         self.settings = settings
         self.run = run
         self.now = now
         self.ask = ask
-        self.refuse = refuse or refuse_outdated
-        self.prove = prove or self._prove
+        self.verify = verify or self._verify
         self.seen: observe.Kubelet | None = None
         self.records = Records(store.config_dir, store.fs)
 
-    # -- the two ways in
-    # -------------------------------------------------------------------------------------------------
+    # The two entry points
 
     def prestart(self) -> bool:
-        """Count this start, and run what was good if it is one too many; return whether the watching service has
-        something to do.
-        """
+        """Count this start of the kubelet, and revert if it is one too many; return whether the service must run."""
         seen = observe.kubelet(self.settings.unit, self.run)
         unit = seen.unit._replace(active=PRESTART.active, sub=PRESTART.sub) if seen else PRESTART
         with locked(self.store.config_dir, self.settings.lock_seconds):
             trial = self._trial()
             if trial is None or trial.failed:
-                # Whoever decided to go back did not get to starting the kubelet: this start is it.
-                if (
-                    trial
-                    and not self.records.progress().verdict
-                    and self.records.progress().name == terms_of(trial).name
-                ):
-                    # It was not the guard that took the configuration back.
+                # A revert may have been decided without a start of the kubelet after it: this is that start.
+                progress = self.records.progress()
+                if trial and not progress.verdict and progress.name == terms_of(trial).name:
+                    # The controller reverted the configuration, not the guard.
                     self._remember(Progress(verdict=trial.failed))
-                    self._tell_back(trial.failed)
+                    self._report_revert(trial.failed)
                 self._finish(trial)
-                self._keep(self._mend)
+                self._attempt(self._mend)
                 return self._crashing(unit) or self.records.report() is not None
             self._judge(trial, Facts(*self._when(), unit=unit), starting=True)
         return True
 
     def tick(self) -> float | None:
-        """Look once and act; return the seconds until it is worth to look again, None when there is nothing to wait for."""
+        """Observe once and act; return the seconds until the next observation, None when nothing is left to do."""
         wait, asks = self._look(None)
         if asks:
-            # Without the lock: an API server may take its time to answer, and the kubelet's prestart step has none.
-            wait = self._look(self.prove())[0]
+            # Without the lock: an API server may answer late, and the kubelet's prestart step cannot wait.
+            wait = self._look(self.verify())[0]
         return wait
 
     def _look(self, node: str | None) -> tuple[float | None, bool]:
-        """Look and act, with what is known of the Node; return as `tick` does, and whether to look again with an answer
-        of the API server.
+        """Observe and act, with what is known of the Node (see `Facts.node`).
+
+        Returns what `tick` returns, and whether to observe again with an answer of the API server.
         """
         self.seen = observe.kubelet(self.settings.unit, self.run, self.seen)
         if self.seen is None:
@@ -127,7 +121,7 @@ class Guard:
         wait = FAST_SECONDS
         with locked(self.store.config_dir, self.settings.lock_seconds):
             if observe.kubelet(self.settings.unit, self.run, self.seen) != self.seen:
-                # While the lock was not to be had the kubelet was started anew: what was seen is of the one before.
+                # The kubelet was restarted while another process held the lock: the observation is outdated.
                 return FAST_SECONDS, False
             facts = Facts(*self._when(), unit=unit, healthy=healthy, node=node)
             trial = self._trial()
@@ -136,13 +130,13 @@ class Guard:
                 action = self._judge(trial, facts, starting=False)
                 if action == decide.ASK:
                     return CALM_SECONDS, True
-                restart = action == decide.GO_BACK
+                restart = action == decide.REVERT
                 since = self.records.progress().healthy_since
                 if node or (since is not None and facts.now - since > CALM_AFTER_SECONDS):
                     wait = CALM_SECONDS
             elif progress.verdict:
-                restart = self._walk_back(progress.verdict, facts)
-            elif progress.told == CRASHED:
+                restart = self._revert(progress.verdict, facts)
+            elif progress.reported == CRASHED:
                 self._watch_recovery(progress, facts)
                 return CALM_SECONDS, False
             else:
@@ -152,25 +146,22 @@ class Guard:
             self._restart()
         return wait, False
 
-    def tellable(self) -> bool:
-        """Whether there is something to tell that can be told now: since when the kubelet runs only while it does, and
-        is not about to be restarted.
+    def reportable(self) -> bool:
+        """Whether there is something to report now. The kubelet's start is reported only while the kubelet runs and is
+        not about to be restarted.
         """
         report = self.records.report()
         if report is None or not report.annotated or report.message:
             return report is not None
         return bool(self.seen and self.seen.since() and not self.records.progress().verdict)
 
-    def _prove(self) -> str:
-        done = self.run([sys.executable, "-I", os.path.join(self.store.config_dir, "guard"), "prove"])
-        return (
-            ""
-            if done.returncode == 0
-            else (done.stderr.strip().splitlines() or [f"it could not be asked for (exit {done.returncode})"])[-1]
-        )
+    def _verify(self) -> str:
+        done = self.run([sys.executable, "-I", os.path.join(self.store.config_dir, "guard"), "verify"])
+        if done.returncode == 0:
+            return ""
+        return (done.stderr.strip().splitlines() or [f"the API server was not asked (exit {done.returncode})"])[-1]
 
-    # -- looking
-    # ---------------------------------------------------------------------------------------------------------
+    # Observing
 
     def _when(self) -> tuple[str, float]:
         moment = self.now()
@@ -178,11 +169,11 @@ class Guard:
 
     def _healthy(self, pid: int) -> bool:
         place = observe.target(observe.argv(pid) or list(self.settings.argv))
-        # A kubelet without healthz can be judged by its running alone.
+        # A kubelet without healthz counts as healthy while it runs.
         return place.port == 0 or not self.ask(place.port, place.address)
 
     def _trial(self) -> Trial | None:
-        """Return the trial; of one that cannot be read nobody can tell what it allowed, and what it tried is taken back."""
+        """Return the trial. The terms of an unreadable trial are unknown, so the configuration on trial is reverted."""
         try:
             return self.store.trial()
         except StoreError as error:
@@ -190,150 +181,153 @@ class Guard:
                 self._remember(Progress(verdict=str(error)))
             return None
 
-    # -- judging
-    # ---------------------------------------------------------------------------------------------------------
+    # Judging
 
     def _judge(self, trial: Trial, facts: Facts, starting: bool) -> str:
-        """Look, decide, act; return what is left to do without the lock: GO_BACK, to restart the kubelet; ASK, for its
-        Node; else WAIT.
+        """Observe, decide and act; return what is left to do without the lock.
+
+        REVERT: restart the kubelet. ASK: ask for its Node. WAIT: nothing.
         """
         terms = terms_of(trial)
         progress = decide.observe(terms, self.records.progress(), facts)
         if starting and trial.state_files and self._running() == self.store.target(trial.to):
-            self._keep(lambda: statefiles.clear(trial.state_files))
+            self._attempt(lambda: statefiles.clear(trial.state_files))
         action = decide.decide(terms, progress, facts)
-        if action.what == decide.GO_BACK and not progress.verdict and _or_none(self.store.assigned) != trial.to:
-            # Armed, and whoever armed it was cut off before the switch: there is nothing to go back from.
-            self.store.disarm()
-            self._remember(Progress())
-            return decide.WAIT
-        if action.what == decide.GO_BACK and not progress.verdict and self._running() != self.store.target(trial.to):
-            # It went back already, and only the note of that could not be written: one restart was enough.
-            self._keep(lambda: self._note_back(action.reason))
-            return decide.WAIT
-        if action.what == decide.GO_BACK:
-            self._remember(progress._replace(verdict=action.reason))
-            restart = self._walk_back(action.reason, facts)
-            if starting or (facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id):
-                # This very start runs what was good; or the kubelet never stopped running it.
-                self._finish(trial if starting else None)
-                return decide.WAIT
-            return decide.GO_BACK if restart else decide.WAIT
+        if action.what == decide.REVERT:
+            return self._judge_failed(trial, progress, facts, action.reason, starting)
         if action.what == decide.ASK:
             self._remember(progress)
             return decide.ASK
         if action.what == decide.GRADUATE:
             self.store.graduate(trial.to, trial.kubelet_version)
-            self._tell("passed its trial")
+            self._report("passed its trial")
             progress = Progress()
-        elif action.what == decide.LEAVE:
-            self._tell("left alone", error=action.reason)
+        elif action.what == decide.KEEP:
+            self._report("not changed", error=action.reason)
             self.store.disarm()
             progress = Progress()
         else:
-            progress = self._tell_stage(terms, progress, facts, action)
+            progress = self._report_stage(terms, progress, facts, action)
         self._remember(progress)
         return decide.WAIT
 
-    def _tell_stage(self, terms: Terms, progress: Progress, facts: Facts, action: Action) -> Progress:
-        """Tell the cluster once of each stage of a trial: begun (as a kubelet told of its restart), confirmed, in trouble."""
-        stage = action.reason or (annotation.CONFIRMED if terms.confirmed else annotation.ON_TRIAL)
-        if stage == progress.told or (facts.unit.invocation == terms.invocation and facts.boot == terms.boot):
-            return progress
-        self._tell(stage, event="" if progress.told else status_annotation.restarting(self._active()))
-        return progress._replace(told=stage)
+    def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
+        """Act on a trial that failed; return what `_judge` returns."""
+        if not progress.verdict and _or_none(self.store.assigned) != trial.to:
+            # The module armed the trial and was stopped before the switch: there is nothing to revert.
+            self.store.disarm()
+            self._remember(Progress())
+            return decide.WAIT
+        if not progress.verdict and self._running() != self.store.target(trial.to):
+            # It is reverted already, and only the note of that could not be written: one restart was enough.
+            self._attempt(lambda: self._note_revert(reason))
+            return decide.WAIT
+        self._remember(progress._replace(verdict=reason))
+        restart = self._revert(reason, facts)
+        if starting or (facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id):
+            # This start runs the former configuration; or the kubelet never stopped running it.
+            self._finish(trial if starting else None)
+            return decide.WAIT
+        return decide.REVERT if restart else decide.WAIT
 
-    def _walk_back(self, reason: str, facts: Facts) -> bool:
-        """Point `active` to what was good; return whether the kubelet is to be restarted. Taken twice, the second time
-        changes nothing.
+    def _report_stage(self, terms: Terms, progress: Progress, facts: Facts, action: Action) -> Progress:
+        """Report each stage of a trial once: begun (with the Event of a kubelet's restart), confirmed, in trouble."""
+        stage = action.reason or (annotation.CONFIRMED if terms.confirmed else annotation.ON_TRIAL)
+        if stage == progress.reported or (facts.unit.invocation == terms.invocation and facts.boot == terms.boot):
+            return progress
+        self._report(stage, event="" if progress.reported else status_annotation.restarting(self._active()))
+        return progress._replace(reported=stage)
+
+    def _revert(self, reason: str, facts: Facts) -> bool:
+        """Point `active` to the last good configuration; return whether the kubelet must be restarted.
+
+        A second call changes nothing.
         """
         try:
-            self.refuse(self.store, self.settings, self.run)
-            if self.store.roll_back(reason).target is None:
+            outdated_good.forget_outdated(self.store, self.settings.argv, self.run)
+            if self.store.revert(reason).target is None:
                 self.store.renew_local(self.settings.config, self.settings.key)
         except StoreError as error:
-            # Of a full disk: the note of it could not be written, the way back is taken all the same.
+            # On a full disk the note cannot be written; `active` is reverted all the same.
             sys.stderr.write(f"{error}\n")
-        self._tell_back(reason)
+        self._report_revert(reason)
         if facts.unit.active == "inactive":
-            # Somebody stopped it, and will start it when they see fit.
+            # An operator stopped the kubelet and decides when it starts again.
             self._finish()
             return False
         return True
 
-    def _note_back(self, reason: str) -> None:
-        """Write down a way back that has been taken, and only then tell of it: until that can be written it is tried at
-        every look.
-        """
-        self.store.roll_back(reason)
-        self._tell_back(reason)
+    def _note_revert(self, reason: str) -> None:
+        """Record a finished revert, then report it. Until the record can be written, each observation tries again."""
+        self.store.revert(reason)
+        self._report_revert(reason)
         self._remember(Progress())
 
-    def _tell_back(self, reason: str) -> None:
+    def _report_revert(self, reason: str) -> None:
         active = self._active()
-        self._tell(
-            "went back to " + ("last-known-good" if active else "the local configuration"),
+        self._report(
+            "reverted to " + ("last-known-good" if active else "the local configuration"),
             error=reason,
             event=f"{status_annotation.restarting(active)}: {reason}",
         )
 
     def _restart(self) -> None:
-        # A unit that hit its start limit refuses to start until it is forgotten.
+        # A unit that hit its start limit refuses to start until this state is reset.
         self.run(["systemctl", "reset-failed", self.settings.unit])
         if self.run(["systemctl", "restart", self.settings.unit]).returncode == 0:
-            # The prestart step has done it, if the kubelet's unit still has that.
+            # The prestart step has finished it, if the kubelet's unit still has that step.
             with locked(self.store.config_dir, self.settings.lock_seconds):
                 self._finish()
 
     def _remember(self, progress: Progress) -> None:
-        self._keep(lambda: self.records.remember(progress))
+        self._attempt(lambda: self.records.remember(progress))
 
     def _finish(self, trial: Trial | None = None) -> None:
-        """Strike out a way back that is at its end; with the trial: before a start, when the state files can be put back."""
+        """Remove the note of a finished revert. With the trial, before a start, the state files are restored too."""
         if self.records.progress().verdict:
             if trial and trial.armed.boot_id == self._when()[0]:
-                # After a reboot the kubelet makes them anew for the pods that it starts anew.
-                self._keep(lambda: statefiles.restore(trial.state_files))
+                # After a reboot the kubelet creates new ones for the pods that it starts.
+                self._attempt(lambda: statefiles.restore(trial.state_files))
             self._remember(Progress())
 
-    def _keep(self, act: Callable[[], Any]) -> None:
+    def _attempt(self, act: Callable[[], Any]) -> None:
         try:
             act()
         except (StoreError, OSError) as error:
-            # A full disk must not keep the node from going back.
+            # A full disk must not prevent a revert.
             sys.stderr.write(f"{error}\n")
 
     def _mend(self) -> None:
-        """See to it that the kubelet has a configuration to start with, whatever happened to the one it ran."""
+        """Make sure that the kubelet has a configuration to start with, also when the active one was damaged."""
         target, found = self._running(), self.store.resolve()
         if found.target is None:
-            # Never a dead kubelet: the file that it would read without us is on the node still.
+            # The kubelet must always start: the file that it would read without us is still on the node.
             self.store.renew_local(self.settings.config, self.settings.key)
-            self._tell(
-                f"went back to {self.settings.config}",
+            self._report(
+                f"reverted to {self.settings.config}",
                 error="; ".join(found.reasons),
                 event=status_annotation.restarting(None),
             )
         elif not self.store.usable() and self.store.settle().target != target:
-            self._tell(
-                "went back to what is whole",
+            self._report(
+                "reverted to an intact configuration",
                 error=self.store.error(),
                 event=status_annotation.restarting(self._active()),
             )
 
-    # -- a kubelet that fails without a trial
-    # ----------------------------------------------------------------------------
+    # A kubelet that fails without a trial
 
     def _crashing(self, unit: Unit) -> bool:
-        """Say once of a kubelet that keeps failing with a configuration that had been good that it is left alone."""
+        """Report once that a kubelet keeps failing with a configuration that worked before; return whether it does."""
         progress = self.records.progress()
-        if unit.restarts < decide.MOST_FAILURES or progress.told == CRASHED:
-            return progress.told == CRASHED
-        self._tell(
-            "left alone",
-            error=f"the kubelet ended {unit.restarts} times, with a configuration that had been good: the cause lies elsewhere",
+        if unit.restarts < decide.MOST_FAILURES or progress.reported == CRASHED:
+            return progress.reported == CRASHED
+        self._report(
+            "not changed",
+            error=f"the kubelet ended {unit.restarts} times, "
+            "although this configuration worked before: the cause lies elsewhere",
         )
-        self._remember(Progress(told=CRASHED))
+        self._remember(Progress(reported=CRASHED))
         return True
 
     def _watch_recovery(self, progress: Progress, facts: Facts) -> None:
@@ -344,28 +338,20 @@ class Guard:
         )
         since = (facts.now if since is None else since) if facts.healthy else None
         if since is not None and facts.now - since >= CALM_AFTER_SECONDS:
-            self._tell("recovered", error=self.store.error())
+            self._report("recovered", error=self.store.error())
             progress = Progress()
         else:
             progress = progress._replace(invocation=facts.unit.invocation, boot=facts.boot, healthy_since=since)
         self._remember(progress)
 
-    # -- telling
-    # ---------------------------------------------------------------------------------------------------------
+    # Reporting
 
-    def _tell(self, reason: str, error: str = "", event: str = "") -> None:
+    def _report(self, reason: str, error: str = "", event: str = "") -> None:
         wall = time.time()
         status = status_annotation.status(
             _or_none(self.store.assigned), self._active(), _or_none(self.store.last_known_good), error, reason, wall
         )
-        before = self.records.report()
-        told = status_annotation.Report(status, event, bool(error), wall, status_annotation.suffix(wall))
-        if before and before.message and event in ("", before.message):
-            # The Event that could not be told yet is told with the newer status, and once.
-            told = told._replace(
-                message=before.message, warning=before.warning, time=before.time, name_suffix=before.name_suffix
-            )
-        self._keep(lambda: self.records.tell(told))
+        self._attempt(lambda: self.records.queue(status, event, bool(error), wall))
 
     def _active(self) -> Any:
         return _or_none(self.store.active_source)
@@ -376,7 +362,7 @@ class Guard:
 
 
 def terms_of(trial: Trial) -> Terms:
-    """Return a trial as the decision takes it."""
+    """Return a trial's terms, the input of `decide`."""
     extra = trial.extra
     return Terms(
         name=f"{trial.armed.boot_id}/{trial.armed.monotonic}",
@@ -386,27 +372,10 @@ def terms_of(trial: Trial) -> Terms:
         confirm_seconds=float(extra.get("confirm_seconds", trial.deadline_seconds)),
         hold_seconds=trial.deadline_seconds,
         was_healthy=bool(extra.get("was_healthy", True)),
-        retreat=trial.back != trial.to,
+        can_revert=trial.revert_to != trial.to,
         confirmed=trial.confirmed,
         unhealthy_seconds=float(extra.get("unhealthy_seconds", decide.UNHEALTHY_SECONDS)),
     )
-
-
-def refuse_outdated(store: Store, settings: Settings, run: command.Run) -> None:
-    """Forget a last-known-good that another kubelet version proved and the present kubelet refuses, so that the way
-    back leads past it.
-    """
-    good = _or_none(store.last_known_good)
-    proved = store.graduated_with()
-    if not good or not proved or not settings.argv:
-        return
-    from ..system import binary
-
-    if binary.version(settings.argv[0], run) in (None, proved):
-        return
-    text = _or_none(lambda: store.data(good)[good["kubeletConfigKey"]].decode())  # pylint: disable=unnecessary-lambda  # the reading is to be caught too
-    if text and binary.check(text, settings.argv, run=run).verdict == "invalid":
-        store.forget_good()
 
 
 def _or_none(read: Callable[[], Any]) -> Any:

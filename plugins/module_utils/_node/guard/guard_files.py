@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's own two files beside the trial: what it remembers of it, and what it has yet to tell the cluster."""
+"""The guard's own two files beside the trial: what it remembers of the trial, and what it must still report."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from typing import Any, Mapping
 from ..system import files
 from ..system.lock import locked
 from .decide import Progress
-from .status_annotation import Report
+from .status_annotation import Report, suffix
 
 
 class Records:
-    """`store/progress` and `store/report` below a config folder. Reading never raises: what cannot be read is not there."""
+    """`store/progress` and `store/report` below a config folder. Reading never raises: an unreadable file counts as
+    absent.
+    """
 
     def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
         self.config_dir = config_dir
@@ -32,37 +34,50 @@ class Records:
             return Progress()
 
     def remember(self, progress: Progress) -> None:
-        """Write it unless it stands there already; to remember nothing works on a full disk too. Raises files.FileError."""
+        """Write the progress unless the file holds it already. An empty Progress removes the file, also on a full disk.
+
+        Raises files.FileError.
+        """
         if progress == Progress():
             files.remove(self.progress_path, self.fs)
         elif progress != self.progress():
             self._save(self.progress_path, progress._asdict())
 
     def report(self) -> Report | None:
-        """Return what is to be told, None if all has been."""
+        """Return the pending report, None if everything was sent."""
         try:
             return Report(**self._load(self.report_path))
         except TypeError:
             return None
 
-    def tell(self, report: Report) -> None:
-        """Put a report in the place of any older one: the cluster needs to know how things are, not how they were.
-        Raises files.FileError.
-        """
+    def write_report(self, report: Report) -> None:
+        """Replace the pending report: the cluster needs the current state only. Raises files.FileError."""
         self._save(self.report_path, report._asdict())
 
-    def progressed(self, before: Report, after: Report | None) -> Report:
-        """Put what is left to tell (None: nothing) in the place of a report, unless another one took that meanwhile;
-        return what is there now or was last.
+    def queue(self, status: Mapping[str, Any], event: str, warning: bool, seconds: float) -> None:
+        """Make a status and an Event (empty: none) the pending report, as of `seconds` since the epoch.
 
-        Raises files.FileError, LockError.
+        An Event that was not sent yet is kept and sent once, with the newer status. Raises files.FileError.
+        """
+        before = self.report()
+        report = Report(status, event, warning, seconds, suffix(seconds))
+        if before and before.message and event in ("", before.message):
+            report = report._replace(
+                message=before.message, warning=before.warning, time=before.time, name_suffix=before.name_suffix
+            )
+        self.write_report(report)
+
+    def sent(self, before: Report, after: Report | None) -> Report:
+        """Replace a report by what is left of it to send (None: nothing), unless a newer one is pending.
+
+        Returns what is left, or `before`. Raises files.FileError, LockError.
         """
         with locked(self.config_dir):
             now = self.report()
             if now == before and after is None:
                 files.remove(self.report_path, self.fs)
             elif now == before and after is not None:
-                self.tell(after)
+                self.write_report(after)
         return after or before
 
     def _load(self, path: str) -> dict[str, Any]:

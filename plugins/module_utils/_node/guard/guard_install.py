@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Putting the guard on a node: its program as a folder of plain files, its service, and the step in the kubelet's unit;
-and taking it away.
+"""Installs the guard on a node: its program as a folder of plain files, its service, the step in the kubelet's unit.
+It also removes them.
 
-The program is this very code: the modules that are loaded here are written there, so that both always agree.
+The program consists of the modules that are loaded here, so that both always agree.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from importlib import util
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 from ..system import files
 from ..unit.unit import Unit
@@ -32,7 +32,7 @@ sys.exit(main(os.path.dirname(os.path.abspath(__file__)), sys.argv[1:]))
 
 
 class Change(NamedTuple):
-    """One file that differs from what it is to be; None: not there."""
+    """A file whose content differs from the wanted one; None: absent."""
 
     path: str
     before: bytes | None
@@ -41,8 +41,8 @@ class Change(NamedTuple):
 
 def program() -> dict[str, bytes]:
     """Return the guard's files by their path below its folder."""
-    # They travel with the guard, which loads them only when they are needed; so does the module, whose restart of the
-    # kubelet is waited for.
+    # The guard loads these on demand, so its program must contain them. The module loads them here only, because a
+    # restart of the kubelet waits for it.
     from ..system import binary, kubeconfig  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
     from . import status_reporter  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
 
@@ -59,23 +59,22 @@ def program() -> dict[str, bytes]:
 
 
 def python() -> str:
-    """Return the interpreter for the guard: this one, by the name that survives an upgrade of the system if it has that."""
+    """Return the interpreter for the guard: this one, under a name that survives a system upgrade if there is one."""
     stable = "/usr/bin/python3"
     return stable if os.path.realpath(stable) == os.path.realpath(sys.executable) else sys.executable
 
 
 def prestart(config_dir: str) -> str:
-    """Return the line for the kubelet's drop-in. Its failure never keeps the kubelet from starting, and the kubelet's
-    own sandbox does not bind it.
+    """Return the line for the kubelet's drop-in.
+
+    Its failure never keeps the kubelet from starting (`-`), and the sandbox of the kubelet's unit does not apply (`+`).
     """
     return f"ExecStartPre=-+{python()} -I {config_dir}/guard prestart"
 
 
 def service(config_dir: str) -> str:
-    """Return the text of the guard's service. It ends by itself when there is nothing to watch, and comes back when it
-    is killed.
-    """
-    return f"""# Written by livenodes.kubelet. Watches a configuration on trial; ends by itself.
+    """Return the text of the guard's service. It ends when nothing is left to watch, and restarts when killed."""
+    return f"""# Written by livenodes.kubelet. Watches a configuration on trial, then ends.
 [Unit]
 Description=Guard of the kubelet's configuration
 ConditionPathExists=|{config_dir}/store/trial
@@ -109,14 +108,15 @@ def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, 
 
 
 def changes(config_dir: str, settings: dict[str, Any]) -> list[Change]:
-    """Return which files of the guard are to be written. Raises files.FileError."""
+    """Return which files of the guard must be written. Raises files.FileError."""
     found = [Change(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
     return [change for change in found if change.before != change.after]
 
 
 def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[Change]:
-    """Install the guard; return what changed. The kubelet's drop-in is left to `Unit.install`, with the line of
-    `prestart`. Raises files.FileError.
+    """Install the guard; return what changed. Raises files.FileError.
+
+    `Unit.install` writes the kubelet's drop-in, with the line of `prestart`.
     """
     done = changes(config_dir, settings)
     modes = wanted(config_dir, settings)
@@ -131,7 +131,7 @@ def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[Chang
 
 
 def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:
-    """Take the guard away; return whether there was anything. Its service is stopped first. Raises files.FileError."""
+    """Stop the guard's service and remove its files; return whether there were any. Raises files.FileError."""
     folder = os.path.join(config_dir, "guard")
     there = [path for path in (SERVICE_PATH, WANTED_BY, folder) if os.path.lexists(path)]
     if there and not check:
@@ -141,11 +141,3 @@ def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:
         files.remove_folder(folder)
         unit.run(["systemctl", "daemon-reload"])
     return bool(there)
-
-
-def watching(run: Callable[..., Any]) -> bool:
-    """Whether the guard's service runs."""
-    return (
-        str(run(["systemctl", "show", "--property=ActiveState", "--value", guard_main.SERVICE]).stdout).strip()
-        == "active"
-    )

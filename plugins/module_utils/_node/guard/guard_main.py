@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's program: `prestart`, `watch`, `tick`, `tell`, `prove`, `status`. See guard.py."""
+"""The guard's program: `prestart`, `watch`, `tick`, `report`, `verify`, `status`. See guard.py."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ LONGEST_PAUSE = 60.0
 
 
 def main(folder: str, words: list[str]) -> int:
-    """Run one of the program's commands; `folder` is the guard's own, which lies in the config folder and holds
-    `settings.json`.
+    """Run one of the program's commands; return its exit status.
+
+    `folder` is the guard's own folder. It is in the config folder and holds `settings.json`.
     """
     with open(os.path.join(folder, "settings.json"), encoding="utf-8") as stream:
         known = json.load(stream)
@@ -39,18 +40,18 @@ def main(folder: str, words: list[str]) -> int:
     if what == "tick":
         sys.stdout.write(f"{guard.tick()}\n")
         return 0
-    if what == "tell":
-        return tell(guard)
-    if what == "prove":
-        return prove(guard)
+    if what == "report":
+        return report(guard)
+    if what == "verify":
+        return verify(guard)
     if what == "status":
         return status(guard)
-    sys.stderr.write(f"usage: {folder} prestart | watch | tick | tell | prove | status\n")
+    sys.stderr.write(f"usage: {folder} prestart | watch | tick | report | verify | status\n")
     return 2
 
 
 def prestart(guard: Guard) -> int:
-    """Before a start of the kubelet. Never keeps it from starting, whatever is wrong with the guard."""
+    """Run before a start of the kubelet. An error of the guard never keeps the kubelet from starting."""
     try:
         if guard.prestart():
             command.execute(["systemctl", "start", "--no-block", SERVICE])
@@ -60,8 +61,8 @@ def prestart(guard: Guard) -> int:
 
 
 def watch(guard: Guard, folder: str) -> int:
-    """Watch a trial to its end, and tell the cluster. Returns when there is nothing left to do."""
-    pause, next_telling = 5.0, 0.0
+    """Watch a trial to its end and report to the cluster. Returns when there is nothing left to do."""
+    pause, next_report = 5.0, 0.0
     while True:
         try:
             wait = guard.tick()
@@ -69,15 +70,11 @@ def watch(guard: Guard, folder: str) -> int:
             sys.stderr.write(f"{error}\n")
             wait = LONGEST_PAUSE / 6
         if guard.records.report() is not None:
-            if guard.tellable() and time.monotonic() >= next_telling:
-                told = (
-                    subprocess.run(
-                        [sys.executable, "-I", folder, "tell"], check=False, stdin=subprocess.DEVNULL
-                    ).returncode
-                    == 0
-                )
-                pause = 5.0 if told else min(pause * 1.5, LONGEST_PAUSE)
-                next_telling = time.monotonic() + (FAST_SECONDS if told else pause)
+            if guard.reportable() and time.monotonic() >= next_report:
+                done = subprocess.run([sys.executable, "-I", folder, "report"], check=False, stdin=subprocess.DEVNULL)
+                sent = done.returncode == 0
+                pause = 5.0 if sent else min(pause * 1.5, LONGEST_PAUSE)
+                next_report = time.monotonic() + (FAST_SECONDS if sent else pause)
                 continue
             wait = pause if wait is None else min(wait, pause)
         if wait is None:
@@ -85,46 +82,48 @@ def watch(guard: Guard, folder: str) -> int:
         time.sleep(wait)
 
 
-def tell(guard: Guard) -> int:
-    """Tell the API server what is yet to be told, as the kubelet."""
-    from . import status_reporter as telling
+def report(guard: Guard) -> int:
+    """Send the pending report to the API server, with the kubelet's credentials."""
+    from . import status_reporter
 
     words, _started = _kubelet(guard)
 
     def since() -> float | None:
-        # A kubelet that is about to be restarted is not the one to tell of.
+        # The start of a kubelet that is about to be restarted is not reported.
         return None if guard.records.progress().verdict else _kubelet(guard)[1]
 
-    failure = telling.tell(
-        guard.records, lambda: telling.api_of(words), since, health.flag(words, "hostname-override") or ""
+    failure = status_reporter.report(
+        guard.records, lambda: status_reporter.api_of(words), since, health.flag(words, "hostname-override") or ""
     )
     if failure:
-        sys.stderr.write(f"not told yet: {failure}\n")
+        sys.stderr.write(f"the status is not reported yet, the guard will try again: {failure}\n")
     return 1 if failure else 0
 
 
-def prove(guard: Guard) -> int:
-    """Ask the API server, as the kubelet, whether the Node is a proof of the kubelet that runs; the last line of
-    standard error says why not.
+def verify(guard: Guard) -> int:
+    """Ask the API server whether the Node is Ready with a heartbeat of the running kubelet.
+
+    If not, the last line of standard error is the reason.
     """
-    from . import status_reporter as telling
+    from . import status_reporter
 
     words, started = _kubelet(guard)
-    wrong = telling.unproven(lambda: telling.api_of(words), health.flag(words, "hostname-override") or "", started)
+    override = health.flag(words, "hostname-override") or ""
+    wrong = status_reporter.unverified(lambda: status_reporter.api_of(words), override, started)
     if wrong:
         sys.stderr.write(" ".join(wrong.split()) + "\n")
     return 1 if wrong else 0
 
 
 def _kubelet(guard: Guard) -> tuple[list[str], float | None]:
-    """Return the command line of the kubelet, and when the one that runs was started (seconds since the epoch)."""
+    """Return the kubelet's command line, and when the running kubelet was started (seconds since the epoch)."""
     seen = observe.kubelet(guard.settings.unit)
     words = observe.argv(seen.pid) if seen and seen.pid else []
     return words or list(guard.settings.argv), seen.since() if seen else None
 
 
 def status(guard: Guard) -> int:
-    """Print the node's config status as JSON, in the shape of the annotation, and what the guard remembers of a trial."""
+    """Print the node's config status as JSON, in the shape of the annotation, and the progress of a trial."""
     pending = guard.records.report()
     progress = guard.records.progress()
     shown = status_annotation.status(
@@ -140,7 +139,7 @@ def status(guard: Guard) -> int:
         shown["started"] = status_annotation.stamp(started)
     sys.stdout.write(
         json.dumps(
-            {**shown, "told": pending is None, "progress": progress._asdict() if progress != Progress() else None},
+            {**shown, "reported": pending is None, "progress": progress._asdict() if progress != Progress() else None},
             indent=2,
         )
         + "\n"

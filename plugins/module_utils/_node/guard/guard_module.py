@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module `kubelet_guard` does: the guard and the drop-in there or gone, the kubelet restarted with proof."""
+"""What the module `kubelet_guard` does: install or remove guard and drop-in, restart the kubelet and verify it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ PAUSE = 0.1
 
 
 def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any]:
-    """Install the guard and the drop-in; also tell which kubelet runs and whether it is healthy. Raises UnitError for a
-    unit that is refused, StoreError.
+    """Install the guard and the drop-in; also return which kubelet runs and whether it is healthy.
+
+    Raises UnitError for a unit that is refused, StoreError.
     """
     settings = {"unit": unit.name, "argv": unit.argv(), "config": unit.form().config, "key": key}
     path, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
     text = unit.dropin(path, extra)
     diff = [_diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
-    # The command line is written down for the time when no kubelet runs; only what the guard needs of it makes it
-    # another one.
-    known = _known(config_dir)
-    if {**known, "argv": ()} == {**settings, "argv": ()} and _needed(known.get("argv", [])) == _needed(
+    # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
+    known = _installed_settings(config_dir)
+    if {**known, "argv": ()} == {**settings, "argv": ()} and _guard_flags(known.get("argv", [])) == _guard_flags(
         settings["argv"]
     ):
         settings = known
@@ -47,7 +47,7 @@ def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any
         "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address)),
     }
     if not check:
-        _give_active(config_dir)
+        _ensure_active(config_dir)
         unit.install(path, extra)
     diff += [
         _diff(change.path, _text(change.before), _text(change.after))
@@ -57,26 +57,27 @@ def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any
     return {"changed": bool(changes or diff), "diff": diff, **seen}
 
 
-def _give_active(config_dir: str) -> None:
-    """From the drop-in on the kubelet reads what `active` leads to: that has to be there before, should the node be
-    rebooted in between.
+def _ensure_active(config_dir: str) -> None:
+    """Make `active` lead to a whole configuration. With the drop-in the kubelet reads that, also after a reboot in
+    between.
     """
     store = Store(config_dir)
     with locked(config_dir):
         if store.local() is None:
             raise StoreError(
-                f"{config_dir}: the local configuration is not remembered yet, so that the kubelet would have none: stage a checkpoint first"
+                f"{config_dir}: the local configuration is not saved yet, so the kubelet would have none: "
+                "stage a checkpoint first"
             )
         if not store.usable():
             store.settle()
 
 
 def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
-    """Take the drop-in and the guard away. Raises UnitError, files.FileError."""
+    """Remove the drop-in and the guard. Raises UnitError, files.FileError."""
     dropin = unit.installed()
     if dropin is not None and not check:
         unit.remove()
-    known = _known(config_dir)
+    known = _installed_settings(config_dir)
     gone = guard_install.absent(config_dir, unit, check)
     warnings = _withdraw(known.get("argv", [])) if gone and not check else []
     return {
@@ -87,7 +88,7 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
 
 
 def _withdraw(argv: Sequence[str]) -> list[str]:
-    """Take the status annotation off the Node; return why it could not be done."""
+    """Remove the status annotation from the Node; return warnings if that failed."""
     from ..system import kubeconfig
     from . import status_reporter
 
@@ -103,15 +104,15 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
     except status_reporter.NoCluster:
         return []
     except kubeconfig.ApiError as error:
-        return [f"the annotation {annotation.STATUS} of the Node stays, the API server did not take it away: {error}"]
+        return [f"the annotation {annotation.STATUS} stays on the Node, the API server did not remove it: {error}"]
     return []
 
 
 def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = ()) -> dict[str, Any]:
-    """Restart the kubelet; it has to stay, and healthz to answer, where the configuration that it was started with
-    says. Raises UnitError, files.FileError.
+    """Restart the kubelet and wait until it stays up and its healthz answers, within `seconds`.
 
-    `state_files` are removed in between: a kubelet that runs would write them again.
+    The healthz endpoint is that of the configuration it was started with. `state_files` are removed while it is
+    stopped: a running kubelet would write them again. Raises UnitError, files.FileError.
     """
     if check:
         return {"changed": True}
@@ -130,13 +131,14 @@ def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str
             return {"changed": True, "invocation_id": invocation, "seconds": round(time.monotonic() - begun, 3)}
         if time.monotonic() - begun > seconds:
             raise UnitError(
-                f"{unit.name}: the kubelet runs, and healthz on {place.address}:{place.port} did not answer {HEALTHY_TIMES} times in a row within "
-                f"{seconds:g} s. The guard takes the configuration back unless it gets well. See `journalctl -u {unit.name}`."
+                f"{unit.name}: the kubelet runs, but healthz on {place.address}:{place.port} did not answer "
+                f"{HEALTHY_TIMES} times in a row within {seconds:g} s. The guard reverts the configuration unless the "
+                f"kubelet becomes healthy. See `journalctl -u {unit.name}`."
             )
         time.sleep(PAUSE)
 
 
-def _known(config_dir: str) -> dict[str, Any]:
+def _installed_settings(config_dir: str) -> dict[str, Any]:
     try:
         found = json.loads((files.read(os.path.join(config_dir, "guard", "settings.json")) or b"{}").decode())
     except (ValueError, files.FileError):
@@ -144,7 +146,7 @@ def _known(config_dir: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _needed(argv: Sequence[str]) -> list[str | None]:
+def _guard_flags(argv: Sequence[str]) -> list[str | None]:
     return [
         argv[0] if argv else None,
         *(

@@ -1,10 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the guard can see of the kubelet: its unit, and the healthz that its configuration names.
+"""What the guard observes of the kubelet: its unit, and the healthz endpoint that its configuration names.
 
-Kept apart from unit.py, which reads and understands unit files: the guard lives as long as a trial does and must stay
-small.
+Separate from unit.py, which parses unit files: the guard runs as long as a trial and must stay small.
 """
 
 from __future__ import annotations
@@ -21,8 +20,10 @@ _PROPERTIES = "ActiveState,SubState,Result,InvocationID,NRestarts,MainPID,ExecMa
 
 
 class Kubelet(NamedTuple):
-    """The kubelet's unit and process: `pid` 0: none; `started` in seconds of CLOCK_MONOTONIC; `birth`: tells the
-    process from a later one of its pid.
+    """The kubelet's unit and process.
+
+    `pid`: 0 for none. `started`: seconds of CLOCK_MONOTONIC. `birth`: distinguishes the process from a later one with
+    the same pid.
     """
 
     unit: Unit
@@ -31,8 +32,9 @@ class Kubelet(NamedTuple):
     birth: str = ""
 
     def since(self) -> float | None:
-        """Return when the process that runs was started, in seconds since the epoch by the clock as it is now; None
-        when none runs.
+        """Return when the running process was started, in seconds since the epoch by the current wall clock.
+
+        None when no process runs.
         """
         return (
             time.time() - (time.clock_gettime(time.CLOCK_MONOTONIC) - self.started)
@@ -42,8 +44,9 @@ class Kubelet(NamedTuple):
 
 
 def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | None = None) -> Kubelet | None:
-    """Return what is seen of the kubelet, or None when systemd does not answer. systemd is not asked while the process
-    seen `before` runs on.
+    """Return what is observed of the kubelet, or None when systemd does not answer.
+
+    systemd is not asked while the process of the observation `before` still runs.
     """
     if before and before.birth and before.birth == _birth(before.pid):
         return before
@@ -66,7 +69,7 @@ def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | Non
 
 
 def _birth(pid: int) -> str:
-    """Return when a process began, in the kernel's own count; empty when it has gone or is ending."""
+    """Return when a process began, in clock ticks of the kernel; empty when it has ended or is ending."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
             fields = stream.read().rpartition(")")[2].split()
@@ -76,7 +79,7 @@ def _birth(pid: int) -> str:
 
 
 def argv(pid: int) -> list[str]:
-    """Return a process's command line, empty when it has gone."""
+    """Return a process's command line, empty when it has ended."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as stream:
             return [word.decode("utf-8", "replace") for word in stream.read().split(b"\0")[:-1]]
@@ -85,10 +88,10 @@ def argv(pid: int) -> list[str]:
 
 
 def target(words: Sequence[str]) -> Endpoint:
-    """Return where the kubelet with this command line answers healthz: by its flags, else the configuration file it was
-    given, else the defaults.
+    """Return where a kubelet with this command line serves healthz.
 
-    The file is the one it runs with, so that a port that a new configuration moved is looked for where it is now.
+    Its flags win over the file that --config names, and that over the defaults. The file is the one the kubelet runs
+    with, so that a port changed by a new configuration is found.
     """
     path = flag(words, "config")
     config: Mapping[str, Any] = {}
@@ -108,6 +111,6 @@ def _fields(text: str) -> Mapping[str, Any]:
     try:
         loaded = blockyaml.load(text)
     except blockyaml.Unreadable:
-        # YAML of another style: a line of the outermost level still says it.
+        # YAML of another style: a line at the outermost level still shows both fields.
         return dict(re.findall(r"""(?m)^(healthzPort|healthzBindAddress)\s*:\s*["']?([0-9A-Fa-f.:]+)""", text))
     return loaded if isinstance(loaded, dict) else {}

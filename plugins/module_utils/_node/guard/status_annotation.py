@@ -1,12 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the node tells the cluster: the status annotation of its Node, and an Event.
+"""What the node reports to the cluster: the status annotation of its Node, and an Event.
 
-The annotation has the shape of `Node.status.config` (assigned, active, lastKnownGood, error) and three fields more:
-`reason`, `time`, and `started`, when the kubelet that runs was started: a heartbeat of its Node since then is this
-kubelet's. The Event is the one a kubelet with dynamic configuration raised (pkg/kubelet/kubeletconfig/configsync.go):
-reason, source, involved object and message alike.
+The annotation has the shape of `Node.status.config` (assigned, active, lastKnownGood, error) and three more fields:
+`reason`, `time`, and `started`, the start of the running kubelet: a heartbeat of its Node since then comes from this
+kubelet. Reason, source, involved object and message of the Event are those of a kubelet with dynamic configuration
+(pkg/kubelet/kubeletconfig/configsync.go).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ MERGE_PATCH = "application/merge-patch+json"
 
 
 class Report(NamedTuple):
-    """One thing to tell, kept on disk until the API server has taken both parts.
+    """A status and an Event, kept on disk until the API server has accepted both.
 
-    `status`: the annotation's object, as told if `annotated`: without `started` as long as no kubelet runs. `message`,
-    `warning`: the Event's; an empty message: none, or told already. `name_suffix`: makes the Event's name one's own, so
-    that telling it twice makes one Event. `time` in seconds since the epoch.
+    `status`: the annotation's object, as it was sent if `annotated`; it has no `started` while no kubelet runs.
+    `message`, `warning`: those of the Event; an empty message: there is none, or it was sent. `name_suffix` makes the
+    Event's name unique, so that sending it twice creates one Event. `time`: seconds since the epoch.
     """
 
     status: Mapping[str, Any]
@@ -42,8 +42,8 @@ def status(
     reason: str,
     now: float,
 ) -> dict[str, Any]:
-    """Return the annotation's object. A source is `{namespace, name, uid, resourceVersion, kubeletConfigKey}`, None is
-    the local configuration.
+    """Return the annotation's object. A source is `{namespace, name, uid, resourceVersion, kubeletConfigKey}`; None
+    means the local configuration.
     """
     result: dict[str, Any] = {}
     for part, source in (("assigned", assigned), ("active", active), ("lastKnownGood", good)):
@@ -55,22 +55,23 @@ def status(
 
 
 def stamp(seconds: float) -> str:
-    """Return a time as Kubernetes writes it."""
+    """Return a time (seconds since the epoch) in the format of the Kubernetes API."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def restarting(source: Mapping[str, Any] | None) -> str:
-    """Return the kubelet's own words for a restart with a source."""
+    """Return the kubelet's own message for a restart with a source (None: the local configuration)."""
     if not source:
         return "Kubelet restarting to use local config"
     return (
-        f"Kubelet restarting to use /api/v1/namespaces/{source['namespace']}/configmaps/{source['name']}, UID: {source['uid']}, "
-        f"ResourceVersion: {source['resourceVersion']}, KubeletConfigKey: {source['kubeletConfigKey']}"
+        f"Kubelet restarting to use /api/v1/namespaces/{source['namespace']}/configmaps/{source['name']}, "
+        f"UID: {source['uid']}, ResourceVersion: {source['resourceVersion']}, "
+        f"KubeletConfigKey: {source['kubeletConfigKey']}"
     )
 
 
 def event(node: str, report: Report) -> dict[str, Any]:
-    """Return the Event. A kubelet may create Events in namespace default, where those of Nodes belong."""
+    """Return the Event. It is in namespace default, where Events of Nodes belong and a kubelet may create them."""
     when = stamp(report.time)
     return {
         "apiVersion": "v1",
@@ -88,5 +89,5 @@ def event(node: str, report: Report) -> dict[str, Any]:
 
 
 def suffix(now: float) -> str:
-    """Return the end of an Event's name as the kubelet makes it: nanoseconds in hexadecimal."""
+    """Return the end of an Event's name, in the kubelet's format: nanoseconds in hexadecimal."""
     return f"{int(now * 1e9):x}"

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kubelet would read from the node's disk now, and whether that was changed since it was started or since it
-was staged.
-"""
+"""What the kubelet would read from the node's disk now, and whether that changed since its start or its staging."""
 
 from __future__ import annotations
 
@@ -25,14 +23,13 @@ def look(
     root: str = "/",
     run: command.Run = command.execute,
 ) -> dict[str, Any]:
-    """Return the config file that a kubelet with this command line reads, with its content, its checkpoint and its age;
-    secrets are masked.
+    """Return the config file that a kubelet with this command line reads: content (secrets masked), checkpoint and age.
 
-    With --dynamic-config-dir that is the assigned checkpoint in there, as long as one is assigned.
+    With --dynamic-config-dir this is the assigned checkpoint in that folder, while one is assigned.
     """
     folder = health.flag(argv, "dynamic-config-dir")
     dynamic = _dynamic(folder, root) if folder else ""
-    # A kubelet writes the file of what is assigned also for its local config, long after its start.
+    # A kubelet also writes the file `assigned` for its local config, long after its start.
     ways = [f"{folder}/store/meta/assigned", dynamic] if dynamic else [unit_override.config_of(list(argv))]
     path = os.path.realpath(_at(root, ways[-1])) if ways[-1] else ""
     shown = "/" + os.path.relpath(path, os.path.realpath(root)) if path else None
@@ -54,8 +51,9 @@ def _at(root: str, path: str) -> str:
 
 
 def _dynamic(folder: str, root: str) -> str:
-    """Return the path of the checkpoint that is assigned in a --dynamic-config-dir; empty for the local config, or
-    where that cannot be told.
+    """Return the path of the checkpoint that is assigned in a --dynamic-config-dir.
+
+    Empty for the local config, or when it cannot be determined.
     """
     try:
         with open(_at(root, f"{folder}/store/meta/assigned"), "rb") as stream:
@@ -70,7 +68,7 @@ def _dynamic(folder: str, root: str) -> str:
 
 
 def _read(path: str) -> tuple[Mapping[str, Any] | None, str | None]:
-    """Return the content of a file, secrets masked, or why it cannot be read without guessing."""
+    """Return the content of a file, secrets masked, or why it cannot be read."""
     try:
         with open(path, encoding="utf-8") as stream:
             return difftext.masked(config_summary.load(stream.read())), None
@@ -79,8 +77,9 @@ def _read(path: str) -> tuple[Mapping[str, Any] | None, str | None]:
 
 
 def _checkpoint(path: str) -> dict[str, Any] | None:
-    """Return the checkpoint a file belongs to, None when it belongs to none. The kubelet itself keeps no digests: there
-    nobody can say it is damaged.
+    """Return the checkpoint a file belongs to, None when it belongs to none.
+
+    Checkpoints of the kubelet itself have no digests, so damage to them cannot be detected.
     """
     parts = path.split("/")
     if parts[-5:-3] != ["store", "checkpoints"]:
@@ -95,10 +94,9 @@ def _checkpoint(path: str) -> dict[str, Any] | None:
 
 
 def _changed(ways: Sequence[str], root: str) -> float | None:
-    """Return when any of the files, or the links and folders on the way to them that a switch replaces, was last
-    changed, in seconds since the epoch.
+    """Return when the files, or the links in their paths, last changed, in seconds since the epoch.
 
-    By the time that nobody sets: a copy may bring the other one with it.
+    A switch replaces links. This is the change time (ctime): a copy may set the modification time to an older one.
     """
     moments = []
     for way in ways:

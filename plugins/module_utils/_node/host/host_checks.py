@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of this host a kubelet's configuration has to agree with."""
+"""The settings of the host that a kubelet's configuration must match."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class Runtime(NamedTuple):
     """The container runtime the kubelet uses."""
 
     name: str | None
-    """`containerd`, `cri-o`, `docker`; None for one we do not know."""
+    """`containerd`, `cri-o`, `docker`; None for an unknown one."""
     endpoint: str | None
-    """Its socket, as the kubelet was told; None for the kubelet's own choice."""
+    """Its socket, as configured for the kubelet; None for the kubelet's default."""
     cgroup_driver: str | None
-    """`systemd` or `cgroupfs`; None when it cannot be told."""
+    """`systemd` or `cgroupfs`; None when it cannot be determined."""
     source: str | None
-    """Who says so."""
+    """The command or file that names the driver."""
 
 
 def facts(
     config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: command.Run = command.execute
 ) -> dict[str, Any]:
-    """Return the host's side for a kubelet with this config and command line. What cannot be found out is None, never a
-    guess.
+    """Return the host's settings for a kubelet with this config and command line. What cannot be determined is None,
+    never a guess.
     """
     path = flag(argv, "resolv-conf")
     path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF)) if path is None else path
     return {
         "container_runtime": dict(runtime(config, argv, root, run)._asdict()),
-        # An empty resolvConf tells the kubelet to use none.
+        # With an empty resolvConf the kubelet uses no file.
         "resolv_conf": {"path": path, "exists": os.path.isfile(_at(root, path)) if path else None},
         "systemd_resolved": run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"]).returncode == 0,
         "hostname": os.uname().nodename,
@@ -131,7 +131,7 @@ def _docker(dummy: str, run: command.Run) -> tuple[str | None, str]:
 
 
 def state_files(folder: str, root: str = "/") -> dict[str, dict[str, Any] | None]:
-    """Return path and policy of the CPU and memory managers' state files (None: not there; policy None: unreadable)."""
+    """Return path and policy of the CPU and memory managers' state files (None: absent; policy None: unreadable)."""
     result: dict[str, dict[str, Any] | None] = {}
     for manager, (name, _field, _default) in _STATE_FILES.items():
         path = os.path.join(folder, name)
@@ -149,7 +149,7 @@ def _policy(text: str) -> str | None:
 
 
 def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping[str, Any]) -> list[Problem]:
-    """Return where a config, under this command line, does not fit the host's `facts`."""
+    """Return where a config, with this command line, does not fit the host's `facts`."""
     result = []
     driver = flag(argv, "cgroup-driver") or config.get("cgroupDriver") or CGROUPFS
     theirs = found["container_runtime"]["cgroup_driver"]
@@ -158,7 +158,7 @@ def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping
             Problem(
                 WARNING,
                 "cgroupDriver",
-                f"the kubelet would use {driver}, the container runtime uses {theirs} "
+                f"the kubelet would use {driver}, but the container runtime uses {theirs} "
                 f"({found['container_runtime']['source']})",
                 f"Set cgroupDriver: {theirs}.",
                 "cgroup-driver",
@@ -180,7 +180,7 @@ def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping
             Problem(
                 WARNING,
                 "resolvConf",
-                "systemd-resolved runs here, and its stub address in /etc/resolv.conf means nothing inside a pod",
+                "systemd-resolved runs here, and pods cannot reach its stub address in /etc/resolv.conf",
                 "Set resolvConf: /run/systemd/resolve/resolv.conf.",
                 "systemd-resolved",
             )
@@ -193,8 +193,8 @@ def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping
                 Problem(
                     WARNING,
                     field,
-                    f"{state['path']} is for the policy {state['policy']}; a kubelet with {wanted} refuses to start with it",
-                    "Change the policy with the node drained and the state file removed.",
+                    f"{state['path']} is for the policy {state['policy']}, and a kubelet with {wanted} refuses it",
+                    "Drain the node and remove the state file when you change the policy.",
                     "manager-state",
                 )
             )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that has to be known of a node before its configuration is touched, in one go."""
+"""Everything that must be known of a node before its configuration changes, in one call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..unit import unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import disk_config, host_checks
 
-# Flags whose drop-ins or dynamic configs are laid over, or in the place of, the --config file.
+# Flags whose drop-ins are merged over the --config file, or whose dynamic configs replace it.
 _CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
 
 
@@ -28,12 +28,12 @@ def look(
     local: bool = False,
     with_disk: bool = False,
 ) -> dict[str, Any]:
-    """Return what the unit runs (`kubelet`), what the host needs (`host`), for a staged config `text` the binary's
-    verdict (`check`), and `problems`.
+    """Return what the unit runs (`kubelet`), what the host needs (`host`), and `problems`; for a staged config `text`
+    also the binary's verdict (`check`).
 
-    The problems are those of `text`, else of the config that the kubelet runs; `local`: of the one that the unit names
-    without our drop-in. `with_disk` adds what the kubelet would read from the disk now (`disk`). A unit that is not
-    understood is shown as `refused`, with what can be told of it all the same. Raises UnitError without systemd.
+    The problems are those of `text`, else of the config that the kubelet runs; with `local` of the config that the unit
+    names without our drop-in. `with_disk` adds what the kubelet would read from the disk now (`disk`). A unit that is
+    not understood is returned as `refused`, with everything that is known of it. Raises UnitError without systemd.
     """
     unit = Unit(name, root, run)
     shape = unit.form()
@@ -80,8 +80,9 @@ def look(
 def _ask(
     text: str | None, argv: Sequence[str], program: str, run: command.Run
 ) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the binary's verdict on a config (None: there is none to ask about) and its version, asked for side by
-    side: each takes a kubelet's start.
+    """Return the binary's verdict on a config (None: no config) and its version.
+
+    Both are asked in parallel: each takes a kubelet's start.
     """
     with ThreadPoolExecutor(1) as beside:
         asked = beside.submit(lambda: binary.version(program, run) if program else None)
@@ -108,8 +109,8 @@ def _shadowed(unit: Unit, argv: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def config_dir_files(folder: str | None, root: str = "/") -> list[str]:
-    """Return the drop-ins the kubelet lays over its config, in its order: files ending in .conf, in folders below too
-    (KEP-3983).
+    """Return the drop-ins that the kubelet merges over its config, in its order: files ending in .conf, subfolders
+    included (KEP-3983).
     """
     found = []
     if folder:
@@ -141,8 +142,9 @@ def masked(argv: Sequence[str]) -> list[str]:
 
 
 def _program(argv: Sequence[str], unit: Unit) -> str:
-    """Return the binary's path: a process may have been given another name as its first word. Empty for a unit that is
-    not understood.
+    """Return the binary's path, empty for a unit that is not understood.
+
+    The first word of a process may be another name than its path.
     """
     if argv and argv[0].startswith("/"):
         return argv[0]

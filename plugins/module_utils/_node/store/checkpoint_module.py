@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module kubelet_checkpoint does: one state of the store, under its lock, or a look at what that would change."""
+"""What the module kubelet_checkpoint does: reach one state of the store, under its lock, or predict the changes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ..system.command import execute
 from ..system.lock import locked
 from ..system.store_error import StoreError
 from . import statefiles
-from .active_choice import quietly, resolve
+from .active_choice import resolve
 from .store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
+from .store_reader import quietly
 
 GUARD = "/etc/systemd/system/livenodes-kubelet-guard.service"
 
@@ -26,19 +27,19 @@ Result = t.Dict[str, t.Any]
 
 
 def apply(options: Options, pretend: bool, store: Store | None = None) -> Result:
-    """Bring the store into `options["state"]`, or only say what that would change.
+    """Bring the store into `options["state"]`, or only predict (`pretend`) what that would change.
 
     Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config,
     checkpoint, removed, diff, warnings. Raises StoreError.
     """
-    # ansible-core before 2.19 makes a mapping of a template's result that reads like JSON.
+    # ansible-core before 2.19 turns a template's result that looks like JSON into a mapping.
     texts = {
         key: text if isinstance(text, str) else json.dumps(text, indent=2, sort_keys=True) + "\n"
         for key, text in (options["data"] or {}).items()
     }
     options = {**options, "data": texts or options["data"]}
     store = store or Store(options["config_dir"])
-    # A node without a store is reset already, and not even a lock is to be left on it.
+    # A node without a store is reset already, and not even a lock file may be left on it.
     pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):
         before = _Before(quietly(store.running), _text(store))
@@ -53,7 +54,7 @@ class _Before(t.NamedTuple):
 
 
 class _Run:
-    """One call of the module. `source` is the config source asked for, `target` what `active` will point to."""
+    """One call of the module. `source` is the requested config source."""
 
     def __init__(self, store: Store, options: Options, pretend: bool) -> None:
         self.store, self.options, self.pretend = store, options, pretend
@@ -105,17 +106,17 @@ class _Run:
         source = self.source or assigned
         if source is None or assigned != source:
             raise StoreError(
-                f"{self.store.config_dir}: {describe(source) if source else 'nothing'} is to be confirmed, but "
-                f"{describe(assigned) if assigned else 'the local config'} is assigned: assign it first"
+                f"{self.store.config_dir}: {describe(source) if source else 'the local config'} cannot be confirmed, "
+                f"because {describe(assigned) if assigned else 'the local config'} is assigned: assign a source first"
             )
         if armed is None or armed.to != source:
             if self.store.last_known_good() == source:
                 return
             raise StoreError(
-                f"{self.store.config_dir}: there is no trial of {describe(source)} to confirm: assign it anew"
+                f"{self.store.config_dir}: {describe(source)} cannot be confirmed, it has no trial: assign it again"
             )
         if armed.failed:
-            raise StoreError(f"{describe(source)} cannot be confirmed, it was taken back: {armed.failed}")
+            raise StoreError(f"{describe(source)} cannot be confirmed, it was reverted: {armed.failed}")
         if not armed.confirmed:
             passed = armed.but(confirmed=True)
             self._change(lambda: self.store.record(passed))
@@ -129,22 +130,22 @@ class _Run:
         if self.options["unconfirmed_only"] and (armed is None or armed.confirmed):
             return
         if assigned is None or (armed is None and assigned == good) or (armed is not None and armed.failed):
-            # Nothing is there to be taken back; but `active` may not be what it should be.
+            # There is nothing to revert, but `active` may point to something else than it should.
             found = store.resolve()
             if os.path.lexists(store.active) and found.target not in (None, quietly(store.running)):
                 self._change(store.settle)
                 self.predicted = {"active": found.source}
             return
-        taken = (armed or Trial(assigned, good, Moment.now())).but(failed=reason)
-        found = resolve(store, taken)
-        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(taken)}
+        failed = (armed or Trial(assigned, good, Moment.now())).but(failed=reason)
+        found = resolve(store, failed)
+        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(failed)}
         try:
-            self._change(lambda: store.roll_back(reason))
+            self._change(lambda: store.revert(reason))
         except StoreError as error:
             if found.target != quietly(store.running):
                 raise
-            # Of a full disk: the way back was taken all the same, and whoever asked for it has to restart the kubelet.
-            self.warnings.append(f"the way back is taken, but the note of it is not written: {error}")
+            # On a full disk `active` is reverted all the same, and the caller must restart the kubelet.
+            self.warnings.append(f"the configuration is reverted, but the reason could not be recorded: {error}")
             self.unwritten = True
 
     def reset(self) -> None:
@@ -165,7 +166,7 @@ class _Run:
         else:
             self._collect()
 
-    # How
+    # Helpers
 
     def _change(self, act: t.Callable[[], object]) -> None:
         self.changed = True
@@ -174,17 +175,17 @@ class _Run:
 
     def _source(self) -> Source:
         if self.source is None:
-            raise StoreError(f"state {self.options['state']} needs a source")
+            raise StoreError(f"state={self.options['state']} needs the option source: set it")
         return self.source
 
     def _remember(self, source: Source) -> None:
-        """Keep what is there before us; the first time only."""
+        """Save the files that are there before us; the first time only."""
         config = self.options["local_config"]
         if quietly(self.store.local) is not None or config is None:
             if self.options["state"] == "assigned" and self.store.local() is None:
                 raise StoreError(
-                    f"{self.store.config_dir}: the local configuration is not remembered yet, so that there would be no way back to it: "
-                    "give local_config, the path of the config file the kubelet runs with now"
+                    f"{self.store.config_dir}: the local configuration is not saved yet, so no revert to it would be "
+                    "possible: set local_config to the path of the config file that the kubelet runs with now"
                 )
             return
         found = {path: take(path) for path in {config, *(self.options["local_files"] or [])}}
@@ -193,16 +194,16 @@ class _Run:
 
     def _trial(self, source: Source) -> Trial:
         good = quietly(self.store.last_known_good)
-        back = good
+        revert_to = good
         if good == source:
-            # Back to what had been good: should it not be so any more, what runs now is the better choice, if that is
-            # something else.
-            back = self.store.resolve().source or good
+            # The last-known-good itself is on trial: should it fail now, what runs now is the better choice, if that is
+            # another source.
+            revert_to = self.store.resolve().source or good
         options = self.options
         extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
         return Trial(
             source,
-            back,
+            revert_to,
             Moment.now(),
             options["trial_seconds"],
             invocation=options["invocation"],
@@ -212,16 +213,18 @@ class _Run:
         )
 
     def _wake_guard(self) -> None:
-        """The guard runs before what it guards. Raises StoreError when it is installed and does not."""
+        """Start the guard before the switch. Raises StoreError when it is installed and does not start."""
         if os.path.exists(GUARD):
             done = execute(["systemctl", "start", os.path.basename(GUARD)])
             if done.returncode:
                 raise StoreError(
-                    f"the guard does not start, so nothing was switched: {done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`."
+                    f"the guard does not start, so nothing was switched: {done.stderr.strip()}. "
+                    f"See `journalctl -u {os.path.basename(GUARD)}`."
                 )
         else:
             self.warnings.append(
-                "no guard is installed: nothing takes this configuration back by itself. The role checkpoint installs one."
+                "no guard is installed, so nothing reverts this configuration if it fails: "
+                "install one with the role checkpoint"
             )
 
     def _collect(self) -> None:
@@ -243,7 +246,7 @@ class _Run:
             "trial": _shown(armed) if armed is not None else None,
         }
         result.update(self.predicted if self.pretend or self.unwritten else {})
-        # Removing the store changes no kubelet's configuration: none looks there any more.
+        # Removing the store changes no kubelet's configuration: no kubelet reads it any more.
         target, text = (None, before.text) if self.gone else (quietly(store.running), _text(store))
         if self.pretend and not self.gone and "active" in self.predicted:
             target = store.target(result["active"])
@@ -254,7 +257,7 @@ class _Run:
         same = bool(self.options["invocation"]) and armed is not None and armed.invocation == self.options["invocation"]
         result.update(
             changed=self.changed,
-            # The same InvocationID as before the switch: whoever switched was stopped before the restart.
+            # The same InvocationID as before the switch: the run that switched was stopped before the restart.
             restart_needed=target not in (None, before.target) or (pending and same),
             config=os.path.join(store.active, key),
             checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
@@ -275,10 +278,10 @@ class _Run:
 
 
 def _shown(armed: Trial) -> Result:
-    """Return what users see of a trial."""
+    """Return a trial as the module returns it."""
     return {
         "to": armed.to,
-        "back": armed.back,
+        "revert_to": armed.revert_to,
         "seconds": armed.deadline_seconds,
         "confirmed": armed.confirmed,
         "failed": armed.failed,
@@ -295,7 +298,7 @@ def _broken(read: t.Callable[[], object]) -> bool:
 
 
 def _text(store: Store) -> bytes | None:
-    """Return the configuration `active` leads to."""
+    """Return the text of the configuration that `active` leads to, None when there is none."""
     target, known = quietly(store.running), quietly(store.local)
     if target is None or known is None:
         return None
@@ -306,8 +309,8 @@ def _text(store: Store) -> bytes | None:
 
 
 def _diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]:
-    """Return Ansible's diff, secrets masked. Text that cannot be read as a configuration is not shown: nobody knows
-    what is secret in it.
+    """Return Ansible's diff, secrets masked. A text that is not a readable configuration is not shown: it may hold
+    secrets.
     """
     sides = []
     for text in (before, after):

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The checkpoints of a store: ``<folder>/<uid>/<resourceVersion>/<key>``, as the kubelets of 1.11 to 1.23 keep them.
 
-Beside each folder stands ``<resourceVersion>.sha256`` in the format of sha256sum, made durable before the folder
-appears: a checkpoint without it, or one that does not match it, is damaged. (`cd <resourceVersion> && sha256sum -c
-../<resourceVersion>.sha256`)
+Each folder has a file ``<resourceVersion>.sha256`` beside it, in the format of sha256sum, made durable before the
+folder appears. A checkpoint without this file, or one that does not match it, is damaged. (`cd <resourceVersion> &&
+sha256sum -c ../<resourceVersion>.sha256`)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUMS = ".sha256"
 
 
 class CheckpointError(StoreError):
-    """A checkpoint is missing, damaged or of no use; the text names it, the cause and the remedy."""
+    """A checkpoint is missing, damaged or unusable; the text names it, the cause and the remedy."""
 
 
 class Checkpoints:
@@ -38,7 +38,7 @@ class Checkpoints:
         return os.path.join(self.folder, whole["uid"], whole["resourceVersion"])
 
     def is_saved(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> bool:
-        """Tell whether there is nothing to do for `save`. Raises as `save` does."""
+        """Return whether `save` has nothing to do. Raises as `save` does."""
         content = _checked(source, data)
         path = self.path(source)
         if not self._exists(path):
@@ -49,17 +49,17 @@ class Checkpoints:
             return False
         if not same:
             raise CheckpointError(
-                f"{path} holds other content than {describe(source)}, which cannot be (was the cluster's etcd restored?): "
-                "push the configuration under a new name"
+                f"{path} holds other content than {describe(source)}, although both have one uid and "
+                "resourceVersion (was the cluster's etcd restored?): push the configuration under a new name"
             )
         return True
 
     def save(self, source: t.Mapping[str, str], data: t.Mapping[str, str]) -> str:
-        """Keep all data of a ConfigMap; return the folder. One that is there and whole is left alone, a damaged one is
-        repaired in place.
+        """Save all data of a ConfigMap; return the folder. A whole folder is not changed, a damaged one is repaired in
+        place.
 
-        Raises SourceError for unfit keys, CheckpointError when the folder is whole with other content (uid and
-        resourceVersion of a ConfigMap stand for one content for ever), FileError.
+        Raises SourceError for invalid keys, CheckpointError when the folder is whole with other content (uid and
+        resourceVersion of a ConfigMap identify one content), FileError.
         """
         path = self.path(source)
         if self.is_saved(source, data):
@@ -74,10 +74,7 @@ class Checkpoints:
         return path
 
     def verify(self, source: t.Mapping[str, str]) -> str:
-        """Return the digest (hex SHA-256) of a checkpoint that is whole and has its kubeletConfigKey.
-
-        Raises StoreError when it is not.
-        """
+        """Return the digest (hex SHA-256) of a whole checkpoint that has its kubeletConfigKey. Raises StoreError."""
         whole = meta.checked(source)
         path = self.path(whole)
         if not self._exists(path):
@@ -94,15 +91,16 @@ class Checkpoints:
         return [line.split("  ", 1)[1] for line in self._verified(path).decode().splitlines()]
 
     def load(self, source: t.Mapping[str, str]) -> dict[str, bytes]:
-        """Return a checkpoint's files without looking at its digest, so also one that a kubelet wrote. Raises StoreError."""
+        """Return a checkpoint's files without checking its digest: a kubelet writes none. Raises StoreError."""
         path = self.path(source)
         if not self._exists(path):
             raise CheckpointError(f"{path} does not exist")
         return self._content(path)
 
     def collect(self, keep: t.Collection[str]) -> list[str]:
-        """Remove every checkpoint whose folder is not among `keep`, and what interrupted work left; return the folders
-        removed. Raises FileError.
+        """Remove every checkpoint whose folder is not in `keep`, and temporary files of interrupted work.
+
+        Returns the removed folders. Raises FileError.
         """
         removed = []
         for uid in self._names(self.folder):
@@ -118,7 +116,7 @@ class Checkpoints:
                 elif path not in keep:
                     files.remove_folder(path, self.fs)
                     removed.append(path)
-            # Sums last: while a folder stands, its digest does.
+            # Digests last: while a folder exists, its digest does.
             left = self._names(place)
             for name in left:
                 if name.endswith(SUMS) and name[: -len(SUMS)] not in left:
@@ -136,7 +134,7 @@ class Checkpoints:
             raise files.FileError.of(path, "list", error) from error
 
     def _exists(self, path: str) -> bool:
-        """Whether there is a folder; every folder on the way to it has to be ours and no link."""
+        """Whether there is a folder. Every folder of its path in the store must be ours, and not a link."""
         return all(
             files.check_folder(place, self.fs)
             for place in (os.path.dirname(self.folder), self.folder, os.path.dirname(path), path)
@@ -151,23 +149,23 @@ class Checkpoints:
         return found
 
     def _verified(self, path: str) -> bytes:
-        """Return the sums of a folder that matches them. Raises CheckpointError, FileError."""
+        """Return the digests of a folder that matches them. Raises CheckpointError, FileError."""
         recorded = files.read(path + SUMS, self.fs)
         actual = _sums(self._content(path))
         if recorded is None:
             raise CheckpointError(
-                f"{path} has no digest beside it ({os.path.basename(path)}{SUMS}), so that nothing says it is whole: stage it again"
+                f"{path} has no digest beside it ({os.path.basename(path)}{SUMS}), so it may be incomplete: "
+                "stage it again"
             )
         if recorded != actual:
             raise CheckpointError(
-                f"{path} does not match its digest ({os.path.basename(path)}{SUMS}): it was changed or damaged; stage it again"
+                f"{path} does not match its digest ({os.path.basename(path)}{SUMS}), it was changed or damaged: "
+                "stage it again"
             )
         return recorded
 
     def _repair(self, path: str, content: t.Mapping[str, bytes]) -> None:
-        """Put a damaged folder right file by file: a kubelet may be running on it, so it must not go away, not even for
-        a moment.
-        """
+        """Repair a damaged folder file by file. A kubelet may be running on it, so it must not vanish at any moment."""
         parent = os.path.dirname(path)
         for name in self._names(path):
             if name not in content:
@@ -177,20 +175,23 @@ class Checkpoints:
 
 
 def describe(source: t.Mapping[str, str]) -> str:
-    """Return a source as people say it."""
+    """Return the name of a source for messages."""
     return f"ConfigMap {source['namespace']}/{source['name']} at resourceVersion {source['resourceVersion']}"
 
 
 def _checked(source: t.Mapping[str, str], data: t.Mapping[str, str]) -> dict[str, bytes]:
-    """Return the files a checkpoint will have. Raises SourceError when they could not be."""
+    """Return the files a checkpoint will have. Raises SourceError for invalid names or content."""
     key = meta.checked(source)["kubeletConfigKey"]
     content = {meta.check_key(name): text.encode() for name, text in data.items()}
     if key not in content:
         raise meta.SourceError(
-            f"{describe(source)} has no key {key!r}, only {', '.join(sorted(content)) or 'none'}: name one of them as kubeletConfigKey"
+            f"{describe(source)} has no key {key!r}, only {', '.join(sorted(content)) or 'none'}: "
+            "name one of them as kubeletConfigKey"
         )
     if not content[key].strip():
-        raise meta.SourceError(f"{describe(source)}: key {key!r} is empty, and no kubelet starts with that")
+        raise meta.SourceError(
+            f"{describe(source)}: key {key!r} is empty, and no kubelet starts with an empty file: push a configuration"
+        )
     return content
 
 

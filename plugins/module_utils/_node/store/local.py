@@ -1,11 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was there before us, byte for byte: what "local" means from now on, and what `reset` leaves behind.
+"""The local configuration: the node's own files, saved byte for byte before the first switch; `reset` returns to it.
 
-``store/local/manifest`` lists the files with owner and mode, ``store/local/files/<n>`` holds their bytes, and
-``store/local/config/<key>`` is the kubelet's former config file under the name the kubelet is told to look for, so that
-going back to it is one rename of `active` as well.
+``store/local/manifest`` lists the files with owner and mode, ``store/local/files/<n>`` holds their bytes.
+``store/local/config/<key>`` is the kubelet's former config file under the name that the kubelet reads, so that a revert
+to it is one rename of `active`, as to any checkpoint.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from ..system.store_error import StoreError
 from . import meta
 
 DEFAULT_KEY = "kubelet"
-# These six are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go), which another place for
-# the file would change.
+# These six are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go): in another folder they
+# would name other files.
 _RELATIVE = re.compile(
-    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir)["']?[ \t]*:[ \t]*["']?([^/\s"'#{\[,}~][^\s"',}]*)"""
+    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir)["']?"""
+    rb"""[ \t]*:[ \t]*["']?([^/\s"'#{\[,}~][^\s"',}]*)"""
 )
 
 
 class LocalError(StoreError):
-    """The local configuration is not remembered, damaged, or cannot be kept here."""
+    """The local configuration is not saved, is damaged, or cannot be saved here."""
 
 
 class File(t.NamedTuple):
-    """A file as it was: bytes (None: there was none), mode, owner."""
+    """A file as it was: bytes (None: it did not exist), mode, owner."""
 
     data: bytes | None
     mode: int = 0o644
@@ -42,8 +43,8 @@ class File(t.NamedTuple):
 
 
 class Local(t.NamedTuple):
-    """All that is remembered. `config` is the path of the kubelet's own config file, one of `files`; `key` its name
-    under `active`.
+    """The saved local configuration. `config` is the path of the kubelet's own config file, one of `files`; `key` is
+    its name under `active`.
     """
 
     config: str
@@ -60,10 +61,10 @@ class LocalStore:
         self.fs = fs
 
     def remember(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> bool:
-        """Keep files as they are now, once: what is remembered is never replaced. Return whether it was new (or, to
-        `pretend`, would be).
+        """Save files as they are now, once: saved files are never replaced. Return whether this was new.
 
-        Raises LocalError when there is no config file to go back to or it has relative paths, FileError.
+        With `pretend` nothing is saved. Raises LocalError when there is no config file or it has relative paths, and
+        FileError.
         """
         if self.exists():
             return False
@@ -96,19 +97,17 @@ class LocalStore:
         return True
 
     def renew(self, content: t.Mapping[str, File], config: str, key: str) -> None:
-        """Remember other files in the place of what is damaged. Raises as `remember`, with nothing changed when the
-        files are unfit.
-        """
+        """Replace a damaged copy by these files. Raises as `remember`; invalid files change nothing."""
         _fit(content, config, key)
         files.remove_any(self.folder, self.fs)
         self.remember(content, config, key)
 
     def exists(self) -> bool:
-        """Whether anything is remembered. Raises FileError."""
+        """Return whether anything is saved. Raises FileError."""
         return files.check_folder(os.path.dirname(self.folder), self.fs) and files.check_folder(self.folder, self.fs)
 
     def read(self) -> Local | None:
-        """Return what is remembered, None when nothing is. Raises LocalError when it is damaged, FileError."""
+        """Return what is saved, None when nothing is. Raises LocalError when it is damaged, FileError."""
         if not self.exists():
             return None
         try:
@@ -122,7 +121,8 @@ class LocalStore:
                 )
                 if _sha(data) != entry["sha256"]:
                     raise LocalError(
-                        f"{self.folder}/files/{index} ({entry['path']}) does not match its digest: it was changed or damaged"
+                        f"{self.folder}/files/{index} ({entry['path']}) does not match its digest: "
+                        "it was changed or damaged"
                     )
                 found[entry["path"]] = File(data, entry["mode"], entry["uid"], entry["gid"])
             return Local(manifest["config"], meta.check_key(manifest["key"]), found)
@@ -130,7 +130,7 @@ class LocalStore:
             raise LocalError(f"{self.folder}/manifest is damaged ({type(error).__name__}: {error})") from error
 
     def verify(self) -> Local:
-        """Return what is remembered when the local config can be run. Raises LocalError, FileError when it cannot."""
+        """Return what is saved when the local config can be run. Raises LocalError, FileError when it cannot."""
         known = self._known()
         path = os.path.join(self.config, known.key)
         if not files.check_folder(self.config, self.fs) or files.read(path, self.fs) != known.files[known.config].data:
@@ -138,9 +138,7 @@ class LocalStore:
         return known
 
     def offer(self) -> Local:
-        """See to it that the local config can be run: a copy that was damaged is written anew from what is remembered.
-        Raises as `verify`.
-        """
+        """Make sure that the local config can be run: restore a damaged copy. Raises as `verify`."""
         try:
             return self.verify()
         except StoreError:
@@ -153,7 +151,8 @@ class LocalStore:
         known = self.read()
         if known is None:
             raise LocalError(
-                f"{self.folder}: the local configuration is not remembered yet, so there would be no way back to it: remember it first"
+                f"{self.folder}: the local configuration is not saved yet, so no revert to it would be possible: "
+                "save it first"
             )
         if known.config not in known.files:
             raise LocalError(f"{self.folder}/manifest lacks the kubelet's config file {known.config}")
@@ -161,24 +160,25 @@ class LocalStore:
 
 
 def _fit(content: t.Mapping[str, File], config: str, key: str) -> bytes:
-    """Return the config file's bytes. Raises LocalError unless they can be run from here."""
+    """Return the config file's bytes. Raises LocalError unless they can be run from the store."""
     data = content[config].data if config in content else None
     if data is None or not data.strip():
         raise LocalError(
-            f"{config}: there is no kubelet config file to come back to. The kubelet has to run with a config file of its own first"
+            f"{config}: there is no kubelet config file to revert to. "
+            "Let the kubelet run with a config file of its own first"
         )
     found = _RELATIVE.search(data)
     if found and found.group(2) not in (b"null", b"|", b">"):
         raise LocalError(
-            f"{config}: {found.group(1).decode()} is the relative path {found.group(2).decode('utf-8', 'replace')!r}, which means another "
-            "file when the config lies elsewhere: make it absolute first"
+            f"{config}: {found.group(1).decode()} is the relative path {found.group(2).decode('utf-8', 'replace')!r}, "
+            "which names another file when the config is in another folder: make it absolute first"
         )
     meta.check_key(key)
     return data
 
 
 def take(path: str) -> File:
-    """Return a file as it is on this node, following links (config files are linked now and then). Raises FileError."""
+    """Return a file as it is on this node, following links (a config file may be one). Raises FileError."""
     try:
         with open(path, "rb") as file:
             found = os.fstat(file.fileno())

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The two files that say which config source a kubelet was told to use, and which one it falls back to.
+"""The two files that name the config source a kubelet should use, and the one it falls back to.
 
 The bytes are those of the kubelets of 1.11 to 1.23 (pkg/kubelet/kubeletconfig/checkpoint/download.go: a
-SerializedNodeConfigSource as YAML, an empty file for the local config). Nodes have no YAML library, so this reads the
-shape such a kubelet writes, or JSON, and refuses the rest.
+SerializedNodeConfigSource as YAML, an empty file for the local config). Nodes have no YAML library, so this reads only
+the form that such a kubelet writes, or JSON, and refuses everything else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import typing as t
 from ..system.store_error import StoreError
 
 Source = t.Dict[str, str]
-"""A config source: namespace, name, uid, resourceVersion, kubeletConfigKey; two are the same when all five are
+"""A config source: namespace, name, uid, resourceVersion, kubeletConfigKey; two sources are equal when all five are
 (kubelet, checkpoint/download.go).
 """
 
@@ -26,8 +26,8 @@ API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "SerializedNodeConfigSource"
 
 # What a ConfigMap can have (apimachinery validation: IsConfigMapKey, IsDNS1123Subdomain, IsDNS1123Label). uid and
-# resourceVersion become names of folders here; both are opaque, but never a path, and a dot is kept free for what we
-# put beside.
+# resourceVersion become names of folders here; both are opaque, but never a path. They may not hold a dot, which is
+# reserved for the files beside these folders.
 _FORMS = {
     "kubeletConfigKey": re.compile(r"[-._a-zA-Z0-9]{1,253}"),
     "name": re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-.a-z0-9]*[a-z0-9])?"),
@@ -36,11 +36,12 @@ _FORMS = {
     "uid": re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]{0,127}"),
 }
 _LINE = re.compile(r"( *)([A-Za-z][A-Za-z0-9_.-]*):(?: (.*))?")
-# Plain scalars that YAML 1.1 takes for something else than a string, so that Go's encoder quotes them (gopkg.in/yaml.v2
-# encode.go, resolve.go).
+# Plain scalars that YAML 1.1 does not read as a string, so that Go's encoder quotes them (gopkg.in/yaml.v2 encode.go,
+# resolve.go).
 _WORDS = {"", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "<<", "-", "---", "..."}
 _NUMBER = re.compile(
-    r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|[0-9][0-9_]*|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|\.(inf|Inf|INF))|\.(nan|NaN|NAN)"
+    r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|[0-9][0-9_]*|(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?"
+    r"|\.(inf|Inf|INF))|\.(nan|NaN|NAN)"
 )
 _TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
 
@@ -50,32 +51,33 @@ class SourceError(StoreError, ValueError):
 
 
 def checked(source: t.Mapping[str, t.Any]) -> Source:
-    """Return a source reduced to its five parts. Raises SourceError when one is missing or could not be that of a
-    ConfigMap.
-    """
+    """Return a source reduced to its five parts. Raises SourceError when one is missing or invalid."""
     result: Source = {}
     for part in PARTS:
         value = source.get(part)
         if not isinstance(value, str) or not value:
             raise SourceError(
-                f"the config source has no {part} (all of {', '.join(PARTS)} are needed): take it from the ConfigMap that was pushed"
+                f"the config source has no {part} (all of {', '.join(PARTS)} are needed): "
+                "copy it from the ConfigMap that was pushed"
             )
         if not _FORMS[part].fullmatch(value) or value in (".", ".."):
             raise SourceError(
-                f"{part} {value!r} of the config source is not one a ConfigMap can have: it must not hold path parts or special characters"
+                f"{part} {value!r} of the config source is not possible for a ConfigMap: "
+                "it must not hold path parts or special characters"
             )
         result[part] = value
     return result
 
 
 def check_key(key: str) -> str:
-    """Return a key of a ConfigMap that is to become a file name. Raises SourceError (rules: kubelet, fsstore.go and
-    files.go; apimachinery).
+    """Return a key of a ConfigMap that can be a file name. Raises SourceError for any other.
+
+    The rules are those of the kubelet (fsstore.go, files.go) and of apimachinery.
     """
     if not _FORMS["kubeletConfigKey"].fullmatch(key) or key in (".", "..") or key.startswith(("..", "tmp_")):
         raise SourceError(
             f"key {key!r} cannot become a file: only base names of letters, digits, '-', '_' and '.' are allowed, "
-            "at most 253 of them, not beginning with '..' or 'tmp_'. Rename the key in the ConfigMap"
+            "at most 253 characters, not beginning with '..' or 'tmp_'. Rename the key in the ConfigMap"
         )
     return key
 
@@ -91,9 +93,7 @@ def encode(source: t.Mapping[str, str] | None) -> bytes:
 
 
 def decode(data: bytes) -> Source | None:
-    """Return the source a file holds, None for the local config. Raises SourceError saying what is wrong with the
-    content.
-    """
+    """Return the source a file holds, None for the local config. Raises SourceError that states what is wrong."""
     if not data:
         return None
     try:
@@ -102,7 +102,7 @@ def decode(data: bytes) -> Source | None:
         raise SourceError(f"is not UTF-8 text ({error.reason} at byte {error.start})") from None
     value = _json(text) if text.lstrip().startswith("{") else _yaml(text)
     if value.get("kind") != KIND or value.get("apiVersion") != API_VERSION:
-        raise SourceError(f"holds no {KIND} of {API_VERSION}")
+        raise SourceError(f"does not hold a {KIND} of {API_VERSION}")
     source = value.get("source")
     config_map = source.get("configMap") if isinstance(source, dict) else None
     if not isinstance(config_map, dict):
@@ -121,12 +121,12 @@ def _json(text: str) -> dict[str, t.Any]:
     except ValueError as error:
         raise SourceError(f"is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise SourceError("holds no mapping")
+        raise SourceError("does not hold a mapping")
     return value
 
 
 def _yaml(text: str) -> dict[str, t.Any]:
-    """Read nested mappings of scalars, one a line: all there is in what a kubelet writes."""
+    """Read nested mappings of scalars, one per line: a kubelet writes nothing else."""
     result: dict[str, t.Any] = {}
     open_maps: list[tuple[int, dict[str, t.Any]]] = [(0, result)]
     pending: dict[str, t.Any] | None = None
@@ -135,7 +135,7 @@ def _yaml(text: str) -> dict[str, t.Any]:
             continue
         found = _LINE.fullmatch(line)
         if found is None:
-            raise SourceError(f"line {number} is not one a kubelet writes")
+            raise SourceError(f"line {number} does not have the form that a kubelet writes")
         indent, key, value = len(found.group(1)), found.group(2), (found.group(3) or "").strip()
         if pending is not None and indent > open_maps[-1][0]:
             open_maps.append((indent, pending))
@@ -152,13 +152,13 @@ def _yaml(text: str) -> dict[str, t.Any]:
 
 
 def _value(text: str, number: int) -> t.Any:
-    """Return a scalar: a string, or None for a plain one that YAML takes for another type, as the kubelet refuses it
-    for a string field.
+    """Return a scalar: a string, or None for a plain one that YAML reads as another type. The kubelet refuses that in
+    a string field.
     """
     if text[0] in "\"'":
         if len(text) < 2 or text[-1] != text[0] or text[0] in text[1:-1] or "\\" in text:
-            raise SourceError(f"line {number} has a quoted value that is not one a kubelet writes")
+            raise SourceError(f"line {number} has a quoted value of a form that no kubelet writes")
         return text[1:-1]
     if not re.fullmatch(r"[-._/a-zA-Z0-9]+", text):
-        raise SourceError(f"line {number} has a value that is not one a kubelet writes")
+        raise SourceError(f"line {number} has a value of a form that no kubelet writes")
     return None if _scalar(text) != text else text

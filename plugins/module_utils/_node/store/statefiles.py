@@ -4,8 +4,8 @@
 """The state files of the kubelet's CPU and memory managers, which are part of a switch that changes a manager's policy.
 
 A kubelet dies at its start when `cpu_manager_state` was written under another policy
-(pkg/kubelet/cm/cpumanager/state/state_checkpoint.go). So they are put away before the first start on trial, and put
-back before the first start after the way back: while no kubelet runs that would write them again.
+(pkg/kubelet/cm/cpumanager/state/state_checkpoint.go). So they are saved and removed before the first start on trial,
+and restored before the first start after a revert: while no kubelet runs that would write them again.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from ..system import files
 
 
 def take(paths: Iterable[str]) -> list[dict[str, Any]]:
-    """Return state files as a trial keeps them: path and content (base64), None for one that is not there. Raises
-    files.FileError.
-    """
+    """Return state files as a trial stores them: path and content (base64; None: absent). Raises files.FileError."""
     result = []
     for path in paths:
         data = files.read(path)
@@ -28,9 +26,9 @@ def take(paths: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def clear(kept: Sequence[Mapping[str, Any]]) -> None:
-    """Remove those that are still as they were, for a kubelet that starts with another policy. Raises files.FileError.
+    """Remove the unchanged state files, for a kubelet that starts with another policy. Raises files.FileError.
 
-    What that kubelet has written in their place since stays: it is for its own policy.
+    A file that this kubelet has written since stays: it is for its own policy.
     """
     for now, entry in zip(take(entry["path"] for entry in kept), kept):
         if now == entry:
@@ -38,7 +36,7 @@ def clear(kept: Sequence[Mapping[str, Any]]) -> None:
 
 
 def restore(kept: Iterable[Mapping[str, Any]]) -> None:
-    """Put them back as they were. Raises files.FileError."""
+    """Restore the state files. Raises files.FileError."""
     for entry in kept:
         if entry["data"] is None:
             files.remove(entry["path"])

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asking the node's own kubelet binary whether it would take a configuration, without letting it start.
+"""Asks the node's own kubelet binary whether it accepts a configuration, without starting a node agent.
 
-A kubelet decodes and validates its configuration before it looks for its kubeconfig (cmd/kubelet/app/server.go). Given
-a kubeconfig that does not exist it therefore ends within a tenth of a second, and its last words say how far it came.
+A kubelet decodes and validates its configuration before it opens its kubeconfig (cmd/kubelet/app/server.go). With a
+kubeconfig that does not exist it therefore ends within a tenth of a second, and its last message shows how far it came.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from . import command, config_summary
 VALID, INVALID, NOT_CHECKED = "valid", "invalid", "not checked"
 
 LIMIT = 5
-"""Seconds after which a kubelet that does not end by itself is killed."""
+"""Seconds after which a kubelet that does not end is killed."""
 
-# Flags with a value that must not reach the kubelet under test: where it keeps things, whom it asks, what it locks, how
-# much it says.
+# Flags with a value that must not reach the kubelet under test: its folders, its servers, its locks, its logging.
 _REPLACED = {
     "config",
     "kubeconfig",
@@ -46,9 +45,9 @@ _REPLACED = {
 }
 _SWITCHES = {"exit-on-lock-contention", "logtostderr", "alsologtostderr", "one-output", "runonce"}
 
-# Nothing the kubelet does can leave this: no network, everything read-only but the scratch folder, no sockets in /run,
-# no capability but to read, an end in time. The shell before it proves that the walls stand, since systemd goes on
-# without those that a kernel cannot give.
+# The kubelet has no effect outside this sandbox: no network, everything read-only but the scratch folder, no sockets in
+# /run, no capability but reading, a time limit. The shell in front of it checks that the sandbox is in force, because
+# systemd continues without a protection that the kernel does not support.
 _WALLS = (
     "PrivateNetwork=yes",
     "ProtectSystem=strict",
@@ -65,13 +64,16 @@ _WALLS = (
     "KillSignal=SIGKILL",
     "CollectMode=inactive-or-failed",
 )
-_PROVEN = "livenodes.kubelet: the sandbox stands"
-_GATE = f'[ "$(readlink /proc/self/ns/net)" != "$1" ] && ! [ -w /usr ] && ! [ -w /var/lib ] && echo "{_PROVEN}" && shift && exec "$@"'
+_IN_FORCE = "livenodes.kubelet: the sandbox is in force"
+_GATE = (
+    '[ "$(readlink /proc/self/ns/net)" != "$1" ] && ! [ -w /usr ] && ! [ -w /var/lib ] '
+    f'&& echo "{_IN_FORCE}" && shift && exec "$@"'
+)
 
 _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ [^\]]+\] (.*)$")
 _STRUCTURED = re.compile(r'^E\d{4} [\d:.]+ +\d+ [^\]]+\] ("(?:\\.|[^"\\])*") err=("(?:\\.|[^"\\])*")')
-# The words for a config that was read and is refused; 1.20 says the reason alone, later ones what they were doing as
-# well.
+# The messages for a config that was read and is refused. 1.20 prints the reason alone, later versions also the failed
+# step.
 _REFUSALS = re.compile(
     "|".join(
         (
@@ -95,12 +97,12 @@ _UNKNOWN = re.compile(r'unknown field:? \\*"?([^\s",\\]+)')
 
 
 class Verdict(NamedTuple):
-    """What the kubelet binary says of a configuration."""
+    """The kubelet binary's answer to a configuration."""
 
     verdict: str
-    """`valid`, `invalid`, or `not checked`: it could not be asked or its answer is not known."""
+    """`valid`, `invalid`, or `not checked`: it could not be asked, or its answer is unknown."""
     messages: list[str]
-    """Its reasons, or ours for not having checked."""
+    """Its reasons, or why it was not checked."""
     unknown_fields: list[str]
     """Fields it does not know and ignores, as it names them."""
 
@@ -113,12 +115,12 @@ def check(
     run: command.Run = command.execute,
     scratch: str = "/run",
 ) -> Verdict:
-    """Ask the binary (that of `argv` unless given) about a config text, with the flags of the unit's command line
-    `argv`; never raises.
+    """Ask the binary (by default that of `argv`) whether a config text is valid, with the flags of the unit's command
+    line `argv`; never raises.
 
-    `minor` tells the kubelet's version (20 for 1.20), asked after the check: some name only the first field they do not
-    know, and our table knows the others. It runs in a sandbox of systemd's with a folder below `scratch` as its only
-    place to write; without sandbox it is not asked at all.
+    `minor` returns the kubelet's version (20 for 1.20) and is called after the check: some versions name only the first
+    unknown field, and our table adds the others. The binary runs in a systemd sandbox and can write only to a folder
+    below `scratch`; without a sandbox it does not run at all.
     """
     program = binary or (argv[0] if argv else "")
     if not os.path.isfile(program):
@@ -126,7 +128,7 @@ def check(
     try:
         place = tempfile.mkdtemp(prefix="livenodes-check-", dir=scratch)
     except OSError as error:
-        return _not_checked(f"no scratch folder can be made: {error}")
+        return _not_checked(f"no scratch folder can be created: {error}")
     try:
         missing = _furnish(place, text)
         words = [
@@ -153,14 +155,15 @@ def check(
                 *words,
             ]
         )
-        if _PROVEN not in done.stdout:
+        if _IN_FORCE not in done.stdout:
             return _not_checked(
-                f"systemd gives no sandbox without network and with read-only folders here: {(done.stderr.strip() or 'no reason given')[:300]}"
+                "systemd provides no sandbox without network and with read-only folders here: "
+                + (done.stderr.strip() or "no reason given")[:300]
             )
-        said = verdict(f"{done.stdout.replace(_PROVEN, '')}\n{done.stderr}", missing, done.returncode)
-        return said._replace(
-            messages=config_summary.without_secrets(said.messages, text),
-            unknown_fields=config_summary.complete(said.unknown_fields, text, minor()),
+        answer = verdict(f"{done.stdout.replace(_IN_FORCE, '')}\n{done.stderr}", missing, done.returncode)
+        return answer._replace(
+            messages=config_summary.without_secrets(answer.messages, text),
+            unknown_fields=config_summary.complete(answer.unknown_fields, text, minor()),
         )
     except OSError as error:
         return _not_checked(str(error))
@@ -177,20 +180,20 @@ def _host_network() -> str:
 
 
 def _furnish(place: str, text: str) -> str:
-    """Lay out the scratch folder; return the path of the kubeconfig that is not there."""
+    """Fill the scratch folder; return the path of a kubeconfig that does not exist."""
     with open(os.path.join(place, "kubelet"), "w", encoding="utf-8", errors="surrogateescape") as stream:
         stream.write(text)
     os.mkdir(os.path.join(place, "pki"))
     for name in ("kubelet.crt", "kubelet.key"):
-        # A kubelet that finds these does not spend a quarter of a second on making a key; it reads them only later than
-        # it gets.
+        # With these files the kubelet does not spend a quarter of a second on creating a key. It ends before it would
+        # read them.
         with open(os.path.join(place, "pki", name), "w", encoding="utf-8"):
             pass
     return os.path.join(place, "no-kubeconfig")
 
 
 def harmless(flags: Sequence[str]) -> list[str]:
-    """Return the flags that may have a say in whether a config is valid."""
+    """Return the flags that may affect whether a config is valid."""
     kept = []
     at = 0
     while at < len(flags):
@@ -206,31 +209,33 @@ def harmless(flags: Sequence[str]) -> list[str]:
 
 
 def version(binary: str, run: command.Run = command.execute) -> str | None:
-    """Return the version that `--version` of the binary gives, such as `v1.20.2`; None when it gives none."""
+    """Return the version that the binary's `--version` prints, such as `v1.20.2`; None when it prints none."""
     done = run([binary, "--version"])
     match = re.match(r"Kubernetes (v\d+\.\d+\.\S+)", done.stdout)
     return match.group(1) if match and not done.returncode else None
 
 
 def verdict(output: str, missing: str, code: int) -> Verdict:
-    """Return what a kubelet's output means. `missing` is the kubeconfig it was sent to look for, `code` its exit status."""
-    said = _sayings(output)
-    unknown = sorted(set(_UNKNOWN.findall("\n".join(text for text in said if _LENIENT in text))))
-    last = [text for text in said if _LENIENT not in text]
+    """Return what a kubelet's output means. `missing` is the kubeconfig that does not exist, `code` its exit status."""
+    messages = _messages(output)
+    unknown = sorted(set(_UNKNOWN.findall("\n".join(text for text in messages if _LENIENT in text))))
+    last = [text for text in messages if _LENIENT not in text]
     if any(f"kubeconfig: stat {missing}: no such file or directory" in text for text in last) and code:
         return Verdict(
             VALID,
-            [] if unknown or len(last) == len(said) else ["the kubelet ignores fields that it does not name"],
+            []
+            if unknown or len(last) == len(messages)
+            else ["the kubelet ignores unknown fields and does not name them"],
             unknown,
         )
     refusals = [text for text in last if _REFUSALS.search(text) and not _UNREADABLE.search(text)]
     if refusals and code:
         return Verdict(INVALID, _reasons(refusals[-1]), unknown)
     if not output.strip():
-        return _not_checked(f"the kubelet said nothing, and was ended if it had not ended after {LIMIT} s")
+        return _not_checked(f"the kubelet printed nothing; it is killed if it has not ended after {LIMIT} s")
     lines = [text for text in (last or output.strip().splitlines()[-1:]) if text]
     return _not_checked(
-        f"the kubelet's answer is not known (exit status {code}): {lines[-1][:300] if lines else 'nothing'}"
+        f"the kubelet's answer is unknown (exit status {code}): {lines[-1][:300] if lines else 'nothing'}"
     )
 
 
@@ -238,8 +243,8 @@ def _not_checked(reason: str) -> Verdict:
     return Verdict(NOT_CHECKED, [reason], [])
 
 
-def _sayings(output: str) -> list[str]:
-    """Return the errors and warnings in a kubelet's output, in the words of any version: klog text, structured text,
+def _messages(output: str) -> list[str]:
+    """Return the errors and warnings in a kubelet's output, in the format of any version: klog text, structured text,
     JSON.
     """
     found: list[str] = []
@@ -247,7 +252,7 @@ def _sayings(output: str) -> list[str]:
     for at, line in enumerate(lines):
         fatal, structured = _FATAL.match(line), _STRUCTURED.match(line)
         if fatal:
-            # Go messages have newlines; the goroutine dump ends them.
+            # Go messages may have several lines; the goroutine dump follows them.
             rest = lines[at + 1 :]
             end = next((index for index, text in enumerate(rest) if text.startswith("goroutine ")), 0)
             found.append("\n".join([fatal.group(1), *rest[:end]]).strip())
@@ -261,7 +266,7 @@ def _sayings(output: str) -> list[str]:
 
 
 def _text(quoted: str) -> str:
-    """Return what a Go-quoted string holds; Go's quoting is JSON's but for a few escapes."""
+    """Return what a Go-quoted string holds; Go's quoting is that of JSON, except for a few escapes."""
     try:
         return str(json.loads(quoted))
     except ValueError:
@@ -277,7 +282,7 @@ def _json(line: str) -> str:
 
 
 def _reasons(text: str) -> list[str]:
-    """Return the single reasons of a refusal: Go shows several as `[a, b]`."""
+    """Return the reasons of a refusal one by one: Go prints several as `[a, b]`."""
     text = re.sub(r"^command failed: ", "", text)
     listed = re.search(r"(?:^|error: )\[(invalid configuration: .*)\](?:, path: .*)?$", text, re.DOTALL)
     return re.split(r", (?=invalid configuration: )", listed.group(1)) if listed else [text]

@@ -4,7 +4,7 @@
 """The YAML that Kubernetes' own tools write (kubeconfigs, config.yaml), read without PyYAML, which nodes do not have.
 
 Block maps and lists, plain and quoted scalars on one line, `{}` and `[]`, comments; JSON too. Everything else is
-refused by line, never guessed.
+refused with its line number, never guessed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _KEY = re.compile(
 )
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _WORDS = {"": None, "null": None, "~": None, "true": True, "false": False}
-# Words that YAML 1.1 and 1.2 read differently, or that are no single-line scalar: see what stands for itself only.
+# Words that YAML 1.1 and 1.2 read differently: they are refused.
 _UNCLEAR = re.compile(r"[-+.]?[0-9].*|[yYnN]|(?i:yes|no|on|off|null|true|false|[-+]?\.(?:inf|nan))")
-# A number that is part of a longer word (an address, a duration, a version) is text to every reader.
+# A longer word that begins with a number (an address, a duration, a version) is text in both.
 _TEXT = re.compile(
     r"[0-9]+(\.[0-9]+){2,}.*|[0-9][0-9.]*(ns|us|ms|[smhKMGTi%]|[KMGT]i)([0-9.]+(ms|[smh]))*|[0-9a-fA-F.:]+/[0-9]+"
 )
 
 
 class Unreadable(ValueError):
-    """The text is not of the plain kind this reader knows; names the line."""
+    """The text is not the plain YAML that this reader supports; the message names the line."""
 
 
 def load(text: str) -> Any:
@@ -58,7 +58,7 @@ class _Reader:
 
     def end(self) -> None:
         if self.at < len(self.lines):
-            raise self._wrong("its indentation fits nothing above it")
+            raise self._wrong("its indentation matches no line above it")
 
     def block(self, least: int) -> Any:
         """Read the map or list that starts at the next line, indented by `least` columns or more."""
@@ -82,7 +82,7 @@ class _Reader:
             key = self._scalar(match.group(1))
             name = key if isinstance(key, str) else match.group(1)
             if name in result:
-                raise self._wrong(f"the key {name} stands twice")
+                raise self._wrong(f"the key {name} is there twice")
             rest = _without_comment(match.group(2) or "")
             if rest:
                 result[name] = self._scalar(rest)
@@ -93,7 +93,7 @@ class _Reader:
         return result
 
     def _below(self, indent: int) -> Any:
-        """Read what belongs to the key above: deeper lines, or a list at the key's own column."""
+        """Read the value of the key above: deeper lines, or a list at the key's own column."""
         if self.at == len(self.lines):
             return None
         _number, deep, body = self.lines[self.at]
@@ -114,7 +114,7 @@ class _Reader:
                 self.at += 1
                 result.append(self._below(indent))
             elif _KEY.match(rest) or rest.startswith("- "):
-                # The item's own map starts on the dash's line: it is read as if the dash were a space.
+                # The item's own map starts on the line of the dash: the dash is read as a space.
                 inner = indent + len(body) - len(rest)
                 self.lines[self.at] = (number, inner, rest)
                 result.append(self.block(inner))
@@ -130,17 +130,17 @@ class _Reader:
             try:
                 return json.loads(word)
             except ValueError:
-                raise self._wrong("a string in double quotes that is not plain") from None
+                raise self._wrong("a double-quoted string with an unsupported escape") from None
         if word[:1] == "'":
             if not re.fullmatch("'(?:[^']|'')*'", word):
-                raise self._wrong("a string in single quotes that does not end on its line")
+                raise self._wrong("a single-quoted string that does not end on its line")
             return word[1:-1].replace("''", "'")
         if word in _WORDS:
             return _WORDS[word]
         if _INTEGER.fullmatch(word):
             return int(word)
         if word[0] in "&*!|>%@`{}[],#?" or ": " in word or (_UNCLEAR.fullmatch(word) and not _TEXT.fullmatch(word)):
-            raise self._wrong(f"`{word.split()[0]}` is more than plain YAML")
+            raise self._wrong(f"`{word.split()[0]}` is not plain YAML")
         return word
 
     def _wrong(self, cause: str) -> Unreadable:
@@ -148,6 +148,6 @@ class _Reader:
 
 
 def _without_comment(text: str) -> str:
-    """Take a trailing comment off a value; a quoted value may hold the mark."""
+    """Return a value without its trailing comment; a quoted value may hold a `#`."""
     match = re.match(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(#.*)?$""", text)
     return match.group(1) if match else re.split(r"(?:^|\s+)#", text)[0].strip()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Running a command on the node."""
+"""Runs a command on the node."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LIMIT = 60
 
 
 def execute(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a command and return it with its output as text; it never raises.
+    """Run a command and return it with its output as text; never raises.
 
-    The return code is 127 for a program that is not there, and 124 after `LIMIT` seconds, as in a shell.
+    The return code is 127 for a program that does not exist, and 124 after `LIMIT` seconds, as in a shell.
     """
     try:
         return subprocess.run(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a config text holds, as far as it can be read on a node, for messages about it."""
+"""What a config text holds, for messages about it, as far as a node without a YAML library can read it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that survive a power cut: nothing is ever seen half written, and what was reported as done stays done.
+"""Files that survive a power cut: no file is ever seen half written, and a finished change stays.
 
 All disk access goes through one small class, `OS`, so that a test can stop it after any call or make any call fail.
 """
@@ -17,21 +17,21 @@ import typing as t
 from .store_error import StoreError
 
 TEMPORARY = "tmp_"
-"""Prefix of what is not finished yet, as the kubelet names its own (pkg/kubelet/kubeletconfig/util/files)."""
+"""Prefix of unfinished files, the same as the kubelet's (pkg/kubelet/kubeletconfig/util/files)."""
 
 _REMEDIES = {
     errno.ENOSPC: "free some space or inodes there, then run again",
     errno.EDQUOT: "raise the quota or free some space there, then run again",
-    errno.EROFS: "the file system is read-only: look for disk errors (dmesg), remount it writable, then run again",
-    errno.EACCES: "run as root; with SELinux or AppArmor look for a denial",
-    errno.EPERM: "run as root; look for an immutable attribute (lsattr)",
-    errno.EIO: "the disk fails: look at dmesg",
-    errno.ELOOP: "a symbolic link stands where a file of ours belongs: remove it",
+    errno.EROFS: "the file system is read-only: check for disk errors (dmesg), remount it writable, then run again",
+    errno.EACCES: "run as root; with SELinux or AppArmor check for a denial",
+    errno.EPERM: "run as root; check for an immutable attribute (lsattr)",
+    errno.EIO: "the disk fails: see dmesg",
+    errno.ELOOP: "a symbolic link is in the place of a file of ours: remove it",
 }
 
 
 class FileError(StoreError):
-    """A file could not be read, written or trusted. `path` names it; the text also has the cause and the remedy."""
+    """A file could not be read, written or trusted. `path` names it; the text states the cause and the remedy too."""
 
     def __init__(self, path: str, cause: str, remedy: str = "", number: int = 0) -> None:
         super().__init__(f"{path}: {cause}" + (f"; {remedy}" if remedy else ""))
@@ -41,25 +41,25 @@ class FileError(StoreError):
 
     @classmethod
     def of(cls, path: str, doing: str, error: OSError) -> FileError:
-        """From an OSError met while `doing` something with a path."""
+        """Return the error for an OSError that happened while `doing` something with a path."""
         return cls(
             path, f"cannot {doing}: {error.strerror or error}", _REMEDIES.get(error.errno or 0, ""), error.errno or 0
         )
 
 
 class OS:
-    """The system calls the store is made of. Those of the first group change the disk."""
+    """The system calls of the store. Those up to `rmdir` change the disk."""
 
     def mkdir(self, path: str, mode: int) -> None:
-        """Make one folder."""
+        """Create one folder."""
         os.mkdir(path, mode)
 
     def create(self, path: str, mode: int) -> int:
-        """Make a file that must not exist, for writing."""
+        """Create a file that must not exist, for writing; return its handle."""
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
 
     def write(self, handle: int, data: bytes) -> int:
-        """Write some of the data; return how much."""
+        """Write some of the data; return the number of bytes."""
         return os.write(handle, data)
 
     def sync(self, handle: int) -> None:
@@ -75,11 +75,11 @@ class OS:
             os.close(handle)
 
     def rename(self, path: str, target: str) -> None:
-        """Rename a file, link or folder; a file or link that was there is replaced."""
+        """Rename a file, link or folder; an existing file or link is replaced."""
         os.rename(path, target)
 
     def symlink(self, target: str, path: str) -> None:
-        """Make a symbolic link."""
+        """Create a symbolic link."""
         os.symlink(target, path)
 
     def unlink(self, path: str) -> None:
@@ -96,7 +96,7 @@ class OS:
 
     def load(self, path: str) -> bytes:
         """Return a regular file's content; a symbolic link is an error (ELOOP)."""
-        # O_NONBLOCK: a FIFO in the file's place must not hang us.
+        # O_NONBLOCK: a FIFO in the file's place must not block.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -104,7 +104,7 @@ class OS:
             return file.read()
 
     def lstat(self, path: str) -> os.stat_result:
-        """Return what stands at the path itself."""
+        """Return the status of the path itself, links not followed."""
         return os.lstat(path)
 
     def listdir(self, path: str) -> list[str]:
@@ -116,20 +116,19 @@ class OS:
         return os.readlink(path)
 
     def user(self) -> int:
-        """Return who we are; what belongs to others than this user and root is not trusted."""
+        """Return our user id; files of other users than this one and root are not trusted."""
         return os.geteuid()
 
     def token(self) -> str:
-        """Return something to make a temporary name unique: leftovers of a power cut keep theirs."""
+        """Return a token for a unique temporary name, different from those that a power cut left behind."""
         return os.urandom(6).hex()
 
 
 def write(path: str, data: bytes, mode: int = 0o600, fs: OS | None = None, scratch: str | None = None) -> None:
-    """Replace or make a file: at any moment it holds its old bytes or all of the new ones, and on return the new ones
-    for good.
+    """Replace or create a file: it always holds all old or all new bytes; on return the new ones are durable.
 
-    `scratch` is the folder for the temporary file, on the same file system, if not the file's own.
-    Raises FileError; the old file then stands as it was and nothing else is left.
+    `scratch` is the folder for the temporary file, on the same file system; by default the file's own folder. Raises
+    FileError; the old file is then unchanged and no temporary file is left.
     """
     fs = fs or OS()
     temporary = os.path.join(scratch or os.path.dirname(path), f"{TEMPORARY}{os.path.basename(path)}.{fs.token()}")
@@ -147,9 +146,9 @@ def write(path: str, data: bytes, mode: int = 0o600, fs: OS | None = None, scrat
 def write_folder(
     path: str, content: t.Mapping[str, tuple[bytes, int]], fs: OS | None = None, mode: int = 0o700
 ) -> None:
-    """Make a folder with files (name, possibly in subfolders: bytes and mode): it is there whole or not at all.
+    """Create a folder with files (name, possibly in subfolders: bytes and mode): it exists whole or not at all.
 
-    Raises FileError; then nothing of it is left. The folder must not exist, its parent must.
+    The folder must not exist, its parent must. Raises FileError; then nothing of it is left.
     """
     fs = fs or OS()
     parent = os.path.dirname(path)
@@ -163,7 +162,7 @@ def write_folder(
             _fill(os.path.join(temporary, name), content[name][0], content[name][1], fs)
         for name in subfolders:
             fs.sync_folder(os.path.join(temporary, name))
-        # The names in it first: a folder that was renamed durably while its entries were not would be an empty one.
+        # Its entries first: a folder that is renamed durably before its entries are durable could turn out empty.
         fs.sync_folder(temporary)
         fs.rename(temporary, path)
     except OSError as error:
@@ -173,9 +172,9 @@ def write_folder(
 
 
 def swap_link(path: str, target: str, fs: OS | None = None) -> None:
-    """Make a symbolic link point elsewhere, by one rename: it always points to the old or to the new target.
+    """Change the target of a symbolic link by one rename: it always points to the old or to the new target.
 
-    Raises FileError; the link then is as it was.
+    Raises FileError; the link is then unchanged.
     """
     fs = fs or OS()
     temporary = os.path.join(os.path.dirname(path), f"{TEMPORARY}{os.path.basename(path)}.{fs.token()}")
@@ -189,7 +188,7 @@ def swap_link(path: str, target: str, fs: OS | None = None) -> None:
 
 
 def make_folder(path: str, fs: OS | None = None, mode: int = 0o700) -> None:
-    """Make a folder and its parents durably; one that exists stays as it is. Raises FileError."""
+    """Create a folder and its parents durably; an existing folder is not changed. Raises FileError."""
     fs = fs or OS()
     if _is_there(path, fs):
         return
@@ -198,12 +197,12 @@ def make_folder(path: str, fs: OS | None = None, mode: int = 0o700) -> None:
     try:
         fs.mkdir(path, mode)
     except OSError as error:
-        raise FileError.of(path, "make the folder", error) from error
+        raise FileError.of(path, "create the folder", error) from error
     sync_folder(parent, fs)
 
 
 def remove(path: str, fs: OS | None = None) -> bool:
-    """Remove a file or link durably; return whether it was there. Raises FileError."""
+    """Remove a file or link durably; return whether it existed. Raises FileError."""
     fs = fs or OS()
     try:
         fs.unlink(path)
@@ -216,7 +215,7 @@ def remove(path: str, fs: OS | None = None) -> bool:
 
 
 def remove_folder(path: str, fs: OS | None = None) -> None:
-    """Remove a folder and all in it: first it gets a temporary name, so that it is never seen with a part of its files.
+    """Remove a folder and its content. It is renamed first, so that it is never seen with a part of its files.
 
     Links are removed, never followed. Raises FileError.
     """
@@ -236,13 +235,13 @@ def remove_folder(path: str, fs: OS | None = None) -> None:
 
 
 def remove_any(path: str, fs: OS) -> None:
-    """Remove whatever stands at a path, links not followed. Raises FileError."""
+    """Remove a file, link or folder, links not followed. Raises FileError."""
     try:
         folder = stat.S_ISDIR(fs.lstat(path).st_mode)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise FileError.of(path, "look at", error) from error
+        raise FileError.of(path, "examine", error) from error
     if folder:
         remove_folder(path, fs)
     else:
@@ -260,7 +259,7 @@ def sync_folder(path: str, fs: OS) -> None:
 def read(path: str, fs: OS | None = None) -> bytes | None:
     """Return a file's bytes, None when there is none.
 
-    Raises FileError when it cannot be read, is a link, no regular file, or belongs to somebody we do not trust.
+    Raises FileError when it is unreadable, a link, not a regular file, or of an untrusted owner.
     """
     fs = fs or OS()
     try:
@@ -273,45 +272,45 @@ def read(path: str, fs: OS | None = None) -> bytes | None:
 
 
 def check_folder(path: str, fs: OS) -> bool:
-    """Tell whether there is a folder that we may trust.
+    """Return whether there is a trusted folder.
 
-    Raises FileError when something else stands there: a link (it could lead out of the store), or a folder others may
-    write to.
+    Raises FileError for anything else at this path: a link (it could lead out of the store), or a folder that others
+    may write to.
     """
     try:
         found = fs.lstat(path)
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise FileError.of(path, "look at", error) from error
+        raise FileError.of(path, "examine", error) from error
     if not stat.S_ISDIR(found.st_mode):
-        raise FileError(path, "is a symbolic link or a file where a folder of ours belongs", "move it away")
+        raise FileError(path, "is a symbolic link or a file in the place of a folder of ours", "move it away")
     check_owner(path, fs)
     return True
 
 
 def sha256(data: bytes) -> str:
     """Return the digest in hexadecimal."""
-    # It comes with OpenSSL, a quarter of the guard's memory: a guard that only waits does without.
+    # It loads OpenSSL, a quarter of the guard's memory: a guard that only waits does not need it.
     import hashlib  # pylint: disable=import-outside-toplevel
 
     return hashlib.sha256(data).hexdigest()
 
 
 def check_owner(path: str, fs: OS) -> None:
-    """Raise FileError when somebody else than root and we could have written this; OSError when it cannot be told."""
+    """Raise FileError when users other than root and us could have written this; OSError when it cannot be examined."""
     found = fs.lstat(path)
     if found.st_uid not in (0, fs.user()):
         raise FileError(
             path,
             f"belongs to user {found.st_uid}, not to root",
-            "find out who put it there, then remove it or chown it to root",
+            "find out why, then remove it or chown it to root",
         )
     if not stat.S_ISLNK(found.st_mode) and found.st_mode & 0o022:
         raise FileError(
             path,
             f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})",
-            "chmod go-w it after checking its content",
+            "check its content, then chmod go-w it",
         )
 
 
@@ -322,7 +321,7 @@ def _is_there(path: str, fs: OS) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise FileError.of(path, "look at", error) from error
+        raise FileError.of(path, "examine", error) from error
 
 
 def _fill(path: str, data: bytes, mode: int, fs: OS) -> None:
@@ -337,7 +336,7 @@ def _fill(path: str, data: bytes, mode: int, fs: OS) -> None:
 
 
 def _discard(path: str, fs: OS) -> None:
-    """Best effort: the cause that brought us here is the one to report."""
+    """Remove a temporary file, best effort: the error that led here is the one to report."""
     with contextlib.suppress(OSError):
         fs.unlink(path)
 

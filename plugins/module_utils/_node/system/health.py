@@ -1,34 +1,33 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the kubelet on this node answers that it is well (its /healthz, no credentials needed)."""
+"""Whether the kubelet on this node reports that it is healthy (its /healthz, which needs no credentials)."""
 
 from __future__ import annotations
 
 import re
 import socket
-import time
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 DEFAULT_PORT = 10248
 DEFAULT_ADDRESS = "127.0.0.1"
 MOST_BYTES = 4096
-# A server that listens everywhere is asked where it can be reached for certain.
+# A server that listens on all addresses is asked on the loopback address.
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": DEFAULT_ADDRESS}
 
 
 class Endpoint(NamedTuple):
-    """Where a kubelet serves /healthz. Port 0: nowhere, the server is switched off."""
+    """Where a kubelet serves /healthz. Port 0: the server is switched off."""
 
     address: str
     port: int
 
 
 def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
-    """Return where a kubelet with this config and command line answers: flags win, defaults are 127.0.0.1 and 10248
-    (Kubernetes 1.20 defaults.go).
+    """Return where a kubelet with this config and command line answers. Flags win over the config.
 
-    Raises ValueError for a port that is no number.
+    The defaults are 127.0.0.1 and 10248 (Kubernetes 1.20 defaults.go). Raises ValueError for a port that is not a
+    number.
     """
     address = flag(argv, "healthz-bind-address") or str(config.get("healthzBindAddress") or DEFAULT_ADDRESS)
     given = flag(argv, "healthz-port")
@@ -37,7 +36,7 @@ def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
 
 
 def flag(argv: Sequence[str], name: str) -> str | None:
-    """Return the last value a command line gives for a flag that takes one, None when it gives none."""
+    """Return the last value of a flag in a command line, None when the flag is absent."""
     found = None
     for at, word in enumerate(argv):
         if word == "--":
@@ -49,9 +48,8 @@ def flag(argv: Sequence[str], name: str) -> str | None:
 
 
 def healthz(port: int = DEFAULT_PORT, address: str = DEFAULT_ADDRESS, seconds: float = 2.0) -> str:
-    """Ask once; return an empty string when the kubelet is well, else what is wrong. Never raises."""
-    # Plain HTTP/1.0 over a socket: an HTTP library would double the memory of the guard, which lives as long as a trial
-    # does.
+    """Ask once; return an empty string when the kubelet is healthy, else the cause. Never raises."""
+    # Plain HTTP/1.0 over a socket: an HTTP library would double the memory of the guard, which runs as long as a trial.
     try:
         with socket.create_connection((_ANYWHERE.get(address, address), port), seconds) as connection:
             connection.settimeout(seconds)
@@ -67,33 +65,7 @@ def healthz(port: int = DEFAULT_PORT, address: str = DEFAULT_ADDRESS, seconds: f
     head, _blank, body = answer.partition(b"\r\n\r\n")
     status = re.match(rb"HTTP/1\.[01] (\d{3})", head)
     if status is None:
-        return f"no HTTP from http://{address}:{port}/healthz"
+        return f"no HTTP answer from http://{address}:{port}/healthz"
     if status.group(1) == b"200":
         return ""
-    return f"healthz says {status.group(1).decode()}: {body[:300].decode('utf-8', 'replace').strip()}"
-
-
-def wait_healthy(
-    where: Endpoint,
-    times: int = 3,
-    seconds: float = 60.0,
-    pause: float = 0.25,
-    ask: Callable[..., str] = healthz,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], Any] = time.sleep,
-) -> str:
-    """Ask until the kubelet is well `times` in a row; return an empty string, or what was wrong last when `seconds` are
-    over.
-    """
-    deadline = clock() + seconds
-    row = 0
-    wrong = ""
-    while True:
-        answer = ask(where.port, where.address)
-        row = 0 if answer else row + 1
-        wrong = answer or wrong
-        if row >= times:
-            return ""
-        if clock() >= deadline:
-            return wrong or f"well {row} of {times} times in a row, then {seconds:g} s were over"
-        sleep(pause)
+    return f"healthz answers {status.group(1).decode()}: {body[:300].decode('utf-8', 'replace').strip()}"

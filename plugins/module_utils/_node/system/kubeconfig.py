@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubelet's own way to the API server: address and credentials of its kubeconfig, with the standard library."""
+"""Calls the API server with the address and credentials of the kubelet's kubeconfig; standard library only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ApiError(Exception):
-    """The API server did not do what was asked; `status` is its HTTP status, 0 when there was no answer."""
+    """A request to the API server failed; `status` is the HTTP status, 0 when there was no answer."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -28,9 +28,7 @@ class ApiError(Exception):
 
 
 class Kubeconfig:
-    """The current context of a kubeconfig. Raises ApiError when the file holds none that a program without plugins can
-    use.
-    """
+    """The current context of a kubeconfig. Raises ApiError when the file has none that works without a plugin."""
 
     def __init__(self, path: str, timeout: float = 10) -> None:
         self.path = path
@@ -46,7 +44,7 @@ class Kubeconfig:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ApiError(f"{path}: {type(error).__name__}: {error}") from error
         if "exec" in self.user or "auth-provider" in self.user:
-            raise ApiError(f"{path}: its credentials come from a plugin")
+            raise ApiError(f"{path}: its credentials come from a plugin, which the guard cannot run")
 
     def _path(self, path: str) -> str:
         return os.path.join(os.path.dirname(self.path), path)
@@ -64,7 +62,7 @@ class Kubeconfig:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if self.user.get("client-certificate-data"):
-            # The ssl module takes a client certificate from a file only.
+            # The ssl module reads a client certificate only from a file.
             with tempfile.NamedTemporaryFile("wb", suffix=".pem") as pair:
                 for part in ("client-certificate-data", "client-key-data"):
                     pair.write(base64.b64decode(self.user[part]) + b"\n")
@@ -77,11 +75,11 @@ class Kubeconfig:
     def call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json"
     ) -> Any:
-        """Return the decoded answer of one request. Raises ApiError. The files are read anew: the kubelet rotates its
-        certificate.
+        """Return the decoded answer of one request. Raises ApiError.
+
+        The certificate files are read for each request, because the kubelet rotates them.
         """
-        # A tenth of a second, which each call of the module that installs the guard, and seldom asks anything, would
-        # take for nothing.
+        # This import takes a tenth of a second, and the module that installs the guard rarely sends a request.
         import http.client  # pylint: disable=import-outside-toplevel
 
         parts = urlsplit(self.server)
@@ -111,8 +109,10 @@ class Kubeconfig:
         return json.loads(text) if text else None
 
     def node_name(self, override: str = "") -> str:
-        """Return the name of this node's Node: that of the client certificate (`system:node:<name>`), else `override`,
-        else the host's name in lower case.
+        """Return the name of this node's Node.
+
+        It is the name in the client certificate (`system:node:<name>`), else `override`, else the host's name, in lower
+        case.
         """
         try:
             if self.user.get("client-certificate"):
@@ -137,8 +137,7 @@ def _subject(path: str) -> str:
 
     with open(path, encoding="ascii", errors="replace") as stream:
         der = ssl.PEM_cert_to_DER_cert(_first_certificate(stream.read()))
-    # The last commonName of the names in front of the key is the subject's: issuer, validity and subject come in this
-    # order.
+    # Issuer, validity and subject come in this order, so the last commonName before the key is that of the subject.
     marks = [at for at in range(len(der) - 5) if der[at : at + 5] == b"\x06\x03\x55\x04\x03"]
     names = [der[at + 7 : at + 7 + der[at + 6]].decode("utf-8", "replace") for at in marks]
     return names[-1] if len(names) == 1 else next((name for name in names if name.startswith("system:node:")), "")
@@ -147,5 +146,5 @@ def _subject(path: str) -> str:
 def _first_certificate(text: str) -> str:
     begin, end = text.find("-----BEGIN CERTIFICATE-----"), text.find("-----END CERTIFICATE-----")
     if begin < 0 or end < 0:
-        raise ValueError("no certificate")
+        raise ValueError("it holds no certificate")
     return text[begin : end + len("-----END CERTIFICATE-----")]

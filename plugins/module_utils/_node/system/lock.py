@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One at a time: the module and the guard never change a store together."""
+"""The lock of a store: the module and the guard never change it at the same time."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ POLL_SECONDS = 0.1
 
 
 class LockError(StoreError):
-    """Another process holds the store and did not let go in time; the text names it."""
+    """Another process held the store's lock for too long; the text names it."""
 
 
 @contextlib.contextmanager
 def locked(config_dir: str, seconds: float = 30) -> t.Iterator[None]:
-    """Hold the store's lock, waiting for it up to `seconds`; the kernel frees it when its holder dies, however that
-    happens.
+    """Hold the store's lock, after waiting for it up to `seconds`. The kernel releases it when its holder dies.
 
-    Raises LockError naming the holder, FileError when the lock's file cannot be made.
+    Raises LockError that names the holder, FileError when the lock's file cannot be created.
     """
     path = os.path.join(config_dir, "lock")
     deadline = time.monotonic() + seconds
     while True:
-        # Inside the loop: a holder before us may have removed the whole store.
+        # Inside the loop: the previous holder may have removed the whole store.
         files.make_folder(config_dir)
         handle, holder = _open(path), ""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # A holder that removed the whole store took the file with it: this lock is then on a name nobody else sees.
+            # If the previous holder removed the whole store, this lock is on a deleted file that no process can see.
             if _is_at(handle, path):
                 break
             os.close(handle)
@@ -49,7 +48,7 @@ def locked(config_dir: str, seconds: float = 30) -> t.Iterator[None]:
                 raise files.FileError.of(path, "lock", error) from error
         if time.monotonic() >= deadline:
             raise LockError(
-                f"{config_dir} is in use by process {holder or 'unknown'}{_name(holder)}, and was for {seconds:g} s: "
+                f"{config_dir} has been in use by process {holder or 'unknown'}{_name(holder)} for {seconds:g} s: "
                 "wait for it to finish, or end it, then run again"
             )
         time.sleep(POLL_SECONDS)
@@ -61,7 +60,7 @@ def locked(config_dir: str, seconds: float = 30) -> t.Iterator[None]:
 
 
 def _sign(handle: int) -> None:
-    """Leave our pid for whoever waits. Only for people: a full disk must not stop the way back."""
+    """Write our pid, for the messages of waiting processes only: a full disk must not prevent a revert."""
     with contextlib.suppress(OSError):
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
@@ -82,7 +81,7 @@ def _is_at(handle: int, path: str) -> bool:
 
 
 def _name(pid: str) -> str:
-    """Return the command of a process, for people; empty when it cannot be told."""
+    """Return the command of a process for messages; empty when it is unknown."""
     try:
         with open(f"/proc/{int(pid)}/cmdline", "rb") as file:
             words = " ".join(file.read().replace(b"\0", b" ").decode("utf-8", "replace").split())

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line that systemd makes of a service's unit files, each word with the file and the line it comes from."""
+"""The command line that systemd builds from a service's unit files; each word has the file and line it comes from."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Word(NamedTuple):
     file: str
     line: int
     token: int
-    """Which word of ExecStart it comes from, counted from 0."""
+    """The word of ExecStart that it comes from, counted from 0."""
     variable: str
-    """The variable whose value it is a part of; empty for a word that ExecStart holds itself."""
+    """The variable that holds the word; empty for a word that ExecStart holds itself."""
 
 
 class Variable(NamedTuple):
@@ -38,15 +38,15 @@ class Variable(NamedTuple):
     file: str
     line: int
     in_unit: bool
-    """Set by Environment= in a unit file, which a later drop-in can set anew; else by an environment file, which always
-    wins over that.
+    """Set by Environment= in a unit file, which a later drop-in can override; else by an environment file, which always
+    wins.
     """
 
 
 class CommandLine:
     """ExecStart of a service, from the texts of its unit files, first to last.
 
-    Raises ValueError with the reason for texts whose meaning is not clear.
+    Raises ValueError with the reason when the texts are ambiguous.
     """
 
     def __init__(self, files: Iterable[tuple[str, str]], root: str = "/") -> None:
@@ -109,7 +109,7 @@ class CommandLine:
             elif bare:
                 variable = self.environment.get(bare.group(1))
                 if variable is not None:
-                    # A word of a value that spans lines is shown at the line where the variable begins.
+                    # A word of a multi-line value is reported at the line where the variable begins.
                     result += [
                         Word(part.text, variable.file, variable.line, index, bare.group(1))
                         for part in unitfile.split(variable.value, escapes=False)
@@ -128,7 +128,7 @@ class CommandLine:
 
 
 def _since_reset(found: list[Setting], key: str) -> list[Setting]:
-    """Return the assignments of a list setting that are in force: an empty one undoes all before it."""
+    """Return the effective assignments of a list setting: an empty one resets the list."""
     result: list[Setting] = []
     for setting in found:
         if setting.key == key:

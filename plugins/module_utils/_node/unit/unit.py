@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubelet's systemd unit: what it really runs, our drop-in for it, and restarts that are proven."""
+"""The kubelet's systemd unit: what it really runs, our drop-in for it, and verified restarts."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ PROPERTIES = (
 DROPIN = "zzz-livenodes-kubelet.conf"
 """Drop-ins are read in the order of their names, whatever folder they are in, and the last one wins."""
 
-# Who runs a kubelet without a unit of its own, by the units they bring.
+# Distributions that run a kubelet without a unit of its own, by the prefix of their units.
 _OTHERS = {"k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "snap.": "a snap", "microk8s": "MicroK8s"}
 
 
 class UnitError(Exception):
-    """The unit is not there, is not understood, or did not do what it was told. The text names the cause and the remedy."""
+    """The unit is absent, is not understood, or did not do as requested. The text names the cause and the remedy."""
 
 
 class Command(NamedTuple):
-    """A command line and who says so."""
+    """A command line and its source."""
 
     argv: list[str]
     source: str
-    """`process`: the kubelet that runs; `systemd`: what systemd would start now; `files`: the unit's files read by us,
-    since systemd could not tell.
+    """`process`: the running kubelet; `systemd`: what systemd would start now; `files`: our reading of the unit's
+    files, used when systemd gives no answer.
     """
 
 
 class Unit:
-    """A kubelet's unit. `root` is where its files are looked for, `run` runs a command."""
+    """A kubelet's unit. `root` is the folder that its file paths are relative to, `run` runs a command."""
 
     def __init__(self, name: str = "kubelet.service", root: str = "/", run: Run = execute) -> None:
         self.name = name if "." in name else f"{name}.service"
@@ -67,18 +67,18 @@ class Unit:
         self.run = run
         self._known: dict[str, str] = {}
 
-    # -- reading
-    # ---------------------------------------------------------------------------------------------------------
+    # Reading
 
     def show(self, fresh: bool = False) -> dict[str, str]:
-        """Return the unit's properties as `systemctl show` prints them; asked once unless `fresh`. Several values are
-        joined by newlines.
+        """Return the unit's properties as `systemctl show` prints them, read once unless `fresh`.
+
+        Several values of one property are joined by newlines. Raises UnitError.
         """
         if fresh or not self._known:
             done = self.run(["systemctl", "show", f"--property={','.join(PROPERTIES)}", self.name])
             if done.returncode:
                 raise UnitError(
-                    f"systemctl show {self.name} failed: {_last(done)}. The kubelet has to be run by systemd."
+                    f"systemctl show {self.name} failed: {_last(done)}. The kubelet must be run by systemd."
                 )
             found: dict[str, str] = {}
             for line in done.stdout.splitlines():
@@ -94,7 +94,7 @@ class Unit:
     def command_line(self, ours: bool = True) -> CommandLine:
         """Return the command line of the unit's files, with or without our drop-in.
 
-        Raises UnitError when the files do not say what systemd has loaded.
+        Raises UnitError when the files differ from what systemd has loaded.
         """
         shown = self.show()
         if shown.get("LoadState") != "loaded":
@@ -122,7 +122,7 @@ class Unit:
 
     def _reload_hint(self) -> str:
         if self.show().get("NeedDaemonReload") == "yes":
-            return " Its files have changed since systemd read them: look at the change, then run `systemctl daemon-reload`."
+            return " Its files changed after systemd read them: check the change, then run `systemctl daemon-reload`."
         return " Write the unit without specifiers and special forms."
 
     def _not_loaded(self, state: str) -> str:
@@ -132,16 +132,19 @@ class Unit:
             ).stdout.split()
             for start, owner in _OTHERS.items():
                 if any(unit.startswith(start) for unit in listed):
-                    return f"{self.name}: there is no such unit; the kubelet of this node is run by {owner}, which is not supported."
-            return f"{self.name}: there is no such unit. The kubelet has to be run by systemd as {self.name}."
-        return f"{self.name}: systemd says {state or 'nothing'} of it. Mend or unmask the unit first."
+                    return (
+                        f"{self.name}: there is no such unit. The kubelet of this node is run by {owner}, "
+                        "which is not supported."
+                    )
+            return f"{self.name}: there is no such unit. Let systemd run the kubelet as {self.name}."
+        return f"{self.name}: systemd reports LoadState={state or 'nothing'}. Repair or unmask the unit first."
 
     def argv(self) -> list[str]:
-        """Return the effective command line: the running kubelet's, else what systemd would start now. Raises UnitError."""
+        """Return the command line of the running kubelet, else what systemd would start now. Raises UnitError."""
         return self.command().argv
 
     def command(self) -> Command:
-        """Return the effective command line and its source. Raises UnitError."""
+        """Return the command line as `argv` does, with its source. Raises UnitError."""
         running = self._process()
         return Command(running, "process") if running else self.next_command()
 
@@ -152,35 +155,35 @@ class Unit:
         return []
 
     def next_command(self) -> Command:
-        """Return what systemd would start now, with the environment files as they are at this moment. Raises UnitError."""
+        """Return what systemd would start now, with the current environment files. Raises UnitError."""
         found = self.command_line()
         words = None if ":" in found.prefix else systemd_check.by_systemd(self.show(), found, self.run)
         return Command([word.text for word in found.words()], "files") if words is None else Command(words, "systemd")
 
     def shadowed(self, argv: list[str] | None = None) -> dict[str, dict[str, Any]]:
-        """Return the fields that a flag hides: path -> {flag, file, line}, of the strongest use; file and line are None
-        where no file gives it any more.
+        """Return the fields that a flag overrides: path -> {flag, file, line}, of the use that wins.
 
-        Raises UnitError.
+        File and line are None when no file contains the flag any more. Raises UnitError.
         """
-        # Its table of all fields is the largest module there is, and a restart does not need it.
+        # Its table of all fields is the largest module, and a restart does not need it.
         from ..._config.fields import shadow
 
         running = self.argv() if argv is None else argv
         words = [word for word in self.command_line().words() if word.text in running]
         result = {}
         for path, flag in shadow.shadows(running).items():
-            givers = [word for word in words if path in shadow.shadows([word.text])]
+            sources = [word for word in words if path in shadow.shadows([word.text])]
             result[path] = {
                 "flag": flag,
-                "file": givers[-1].file if givers else None,
-                "line": givers[-1].line if givers else None,
+                "file": sources[-1].file if sources else None,
+                "line": sources[-1].line if sources else None,
             }
         return result
 
     def form(self) -> unit_override.Form:
-        """Return what this unit is, seen without our drop-in: see `form.Form`. It never raises for a unit it cannot
-        use: that one is `refused`.
+        """Return what this unit is without our drop-in, see `unit_override.Form`.
+
+        A unit that cannot be used is `refused`; it does not make this raise.
         """
         try:
             shown = self.show()
@@ -188,23 +191,24 @@ class Unit:
             later = [path for path in shown.get("DropInPaths", "").split() if os.path.basename(path) > DROPIN]
             if later and found.kind != unit_override.REFUSED:
                 return unit_override.refused(
-                    f"{later[-1]}: a drop-in of this name is read after ours ({DROPIN}) and could undo it. Give it another name."
+                    f"{later[-1]}: systemd reads a drop-in of this name after ours ({DROPIN}), so it could "
+                    "override it. Rename it."
                 )
             return found
         except UnitError as error:
             return unit_override.refused(str(error))
 
-    # -- changing
-    # --------------------------------------------------------------------------------------------------------
+    # Changing
 
     @property
     def dropin_path(self) -> str:
-        """Where our drop-in is, below `root`."""
+        """The path of our drop-in, below `root`."""
         return f"/etc/systemd/system/{self.name}.d/{DROPIN}"
 
     def dropin(self, path: str, extra: tuple[str, ...] = ()) -> str:
-        """Return the text of our drop-in that makes the kubelet read `path`; `extra` are more lines for [Service].
-        Raises UnitError if refused.
+        """Return the text of our drop-in that makes the kubelet read `path`; `extra`: more lines for [Service].
+
+        Raises UnitError for a refused unit.
         """
         found = self.form()
         if found.kind == unit_override.REFUSED:
@@ -215,7 +219,7 @@ class Unit:
             raise UnitError(f"{self.name}: {error}") from error
 
     def installed(self) -> str | None:
-        """Return the text of our drop-in as `dropin` made it, None when there is none."""
+        """Return the text of our installed drop-in as `dropin` returned it, None when there is none."""
         try:
             text = self._read(self.dropin_path)
         except FileNotFoundError:
@@ -223,12 +227,11 @@ class Unit:
         return text[len(unit_override.FOLDER_MARK) + 1 :] if text.startswith(unit_override.FOLDER_MARK) else text
 
     def install(self, path: str, extra: tuple[str, ...] = (), fs: files.OS | None = None) -> bool:
-        """Write our drop-in, durably and in one step, and have systemd read it; return whether anything changed.
+        """Write our drop-in, durably and in one step, and make systemd read it; return whether anything changed.
 
-        Raises UnitError, with the drop-in removed again, when systemd does not take it as it is meant; FileError when
-        it cannot be written.
+        Raises UnitError, with the drop-in removed again, when it has no effect; FileError when it cannot be written.
         """
-        # A run that was cut off may have left systemd with another drop-in than the disk has.
+        # After an interrupted run systemd may have another drop-in than the disk.
         self._reload(False)
         text = self.dropin(path, extra)
         changed = self.installed() != text
@@ -241,8 +244,8 @@ class Unit:
             files.write(place, text.encode("utf-8", "surrogateescape"), 0o644, fs)
         self._reload(changed)
         try:
-            takes = unit_override.config_of([word.text for word in self.command_line().words()])
-            problem = "" if takes == path else f"the kubelet would read {takes}, not {path}"
+            found = unit_override.config_of([word.text for word in self.command_line().words()])
+            problem = "" if found == path else f"the kubelet would read {found}, not {path}"
         except UnitError as error:
             problem = str(error)
         if problem:
@@ -259,8 +262,9 @@ class Unit:
             return False
 
     def remove(self, fs: files.OS | None = None) -> bool:
-        """Remove our drop-in, and its folder if that was made for it; return whether anything changed. Raises
-        UnitError, FileError.
+        """Remove our drop-in, and its folder if we made it; return whether anything changed.
+
+        Raises UnitError, FileError.
         """
         ours = self._folder_is_ours()
         changed = files.remove(self._at(self.dropin_path), fs)
@@ -271,9 +275,9 @@ class Unit:
         return changed
 
     def _reload(self, changed: bool) -> None:
-        """Have systemd read our drop-in anew if it has another than the disk.
+        """Make systemd read our drop-in again if it has another one than the disk.
 
-        A reload that is not needed costs time on every node, and takes over what others were in the middle of writing.
+        An unneeded reload costs time on every node, and loads unit files that another process is still writing.
         """
         shown = self.show(fresh=True)
         present, listed = (
@@ -283,29 +287,27 @@ class Unit:
         if changed or present != listed or (present and shown.get("NeedDaemonReload") == "yes"):
             done = self.run(["systemctl", "daemon-reload"])
             if done.returncode:
-                raise UnitError(f"systemctl daemon-reload failed: {_last(done)}. Mend that, then run again.")
+                raise UnitError(f"systemctl daemon-reload failed: {_last(done)}. Correct the cause, then run again.")
             self.show(fresh=True)
 
     def restart(self, settle: float = 1.0, sleep: Callable[[float], Any] = time.sleep) -> str:
-        """Restart the kubelet and return its new InvocationID, proven to stay for `settle` seconds. Raises UnitError."""
+        """Restart the kubelet; return its new InvocationID after it ran for `settle` seconds. Raises UnitError."""
         before = self.show(fresh=True).get("InvocationID", "")
-        # A unit that hit its start limit refuses to start until it is forgotten.
+        # A unit that hit its start limit refuses to start until this state is reset.
         self.run(["systemctl", "reset-failed", self.name])
         done = self.run(["systemctl", "restart", self.name])
         after = self.show(fresh=True)
         identity = after.get("InvocationID", "")
         if done.returncode or not identity or identity == before:
-            said = _last(done) or "exit 0"
             raise UnitError(
-                f"{self.name}: systemctl restart gave no new invocation ({said}; {_state(after)}). See `journalctl -u {self.name}`."
+                f"{self.name}: systemctl restart gave no new invocation ({_last(done) or 'exit 0'}; {_state(after)}). "
+                f"See `journalctl -u {self.name}`."
             )
         self.holds(identity, settle, sleep)
         return identity
 
     def holds(self, identity: str, seconds: float, sleep: Callable[[float], Any] = time.sleep) -> None:
-        """See for `seconds` (0: once) that this invocation of the kubelet is the one that runs; UnitError as soon as it
-        is not.
-        """
+        """Check for `seconds` (0: once) that this invocation of the kubelet runs. Raises UnitError otherwise."""
         steps = max(1, int(seconds / 0.25)) if seconds else 0
         for step in range(steps + 1):
             now = self.show(fresh=True)
@@ -325,4 +327,5 @@ def _last(done: Any) -> str:
 
 
 def _state(shown: dict[str, str]) -> str:
-    return f"{shown.get('ActiveState')}/{shown.get('SubState')}, result {shown.get('Result')}, {shown.get('NRestarts')} restarts by systemd"
+    state = f"{shown.get('ActiveState')}/{shown.get('SubState')}"
+    return f"{state}, result {shown.get('Result')}, {shown.get('NRestarts')} restarts by systemd"

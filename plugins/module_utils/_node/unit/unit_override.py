@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether and how a unit can be pointed at another config file without touching the unit's own files."""
+"""Whether and how a drop-in can make a unit read another config file, without a change of the unit's own files."""
 
 from __future__ import annotations
 
@@ -20,17 +20,15 @@ _HEAD = """# Written by the Ansible collection livenodes.kubelet; its reset remo
 # It points the kubelet at the configuration that is assigned to this node and changes nothing else.
 """
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
-# A kubelet is one long-lived process of these types; the others say otherwise.
+# A kubelet is one long-lived process, which a unit of these types runs.
 _TYPES = ("simple", "exec", "notify", "notify-reload")
 
 
 class Form(NamedTuple):
-    """What a unit is, seen without our drop-in."""
+    """What a unit is without our drop-in."""
 
     kind: str
-    """`kubeadm`: --config stands in a variable that Environment= sets. `plain`: it stands in ExecStart. `refused`:
-    neither.
-    """
+    """`kubeadm`: --config is in a variable that Environment= sets. `plain`: it is in ExecStart. `refused`: neither."""
     reason: str = ""
     """Why it is refused, with the remedy."""
     config: str = ""
@@ -41,16 +39,16 @@ class Form(NamedTuple):
     first: int = 0
     """The first word of ExecStart (plain) or of the variable's value (kubeadm) that gives --config, counted from 0."""
     length: int = 1
-    """Over how many words it goes: 2 for `--config FILE`."""
+    """The number of its words: 2 for `--config FILE`."""
 
 
 def refused(reason: str) -> Form:
-    """Return the form of a unit that is left alone."""
+    """Return the form of a unit that this collection does not change."""
     return Form(REFUSED, reason)
 
 
 def judge(properties: Mapping[str, str], command: CommandLine, root: str = "/") -> Form:
-    """Return the form of a unit with these properties (`systemctl show`) and this command line (without our drop-in)."""
+    """Return the form of a unit with these properties (`systemctl show`) and command line (without our drop-in)."""
     reason = _unfit(properties) or _no_kubelet(command, root)
     return refused(reason) if reason else _find(command)
 
@@ -60,13 +58,16 @@ def _unfit(properties: Mapping[str, str]) -> str:
     kind = properties.get("Type", "")
     user = properties.get("User", "")
     if "@" in name:
-        return f"{name} is an instance of a template. Give the kubelet a unit of its own."
+        return f"{name} is an instance of a template. Run the kubelet by a unit of its own."
     if kind not in _TYPES:
         return f"{name} has Type={kind}, whose restart cannot be judged. Supported are {', '.join(_TYPES)}."
     if properties.get("RootDirectory") or properties.get("RootImage"):
-        return f"{name} runs in a root folder of its own (RootDirectory= or RootImage=), where the paths of this host mean something else."
+        return (
+            f"{name} runs in a root folder of its own (RootDirectory= or RootImage=), where the paths of this host "
+            "name other files. Run the kubelet without these settings."
+        )
     if user not in ("", "root", "0"):
-        return f"{name} runs as user {user}, who may not read a configuration that belongs to root. Run the kubelet as root."
+        return f"{name} runs as user {user}, which cannot read a configuration of root. Run the kubelet as root."
     return ""
 
 
@@ -74,26 +75,24 @@ def _no_kubelet(command: CommandLine, root: str) -> str:
     program = command.program
     where = f"{command.setting.file}, line {command.setting.line(0)}"
     if "@" in command.prefix or "|" in command.prefix:
-        return f"{where}: ExecStart= with the prefix {command.prefix} is not supported. Name the kubelet's binary without it."
+        return f"{where}: ExecStart= with the prefix {command.prefix} is not supported. Remove the prefix."
     base = os.path.basename(program)
     if "snap" in program.split("/") or base == "snap":
-        return f"{where}: {program} belongs to a snap, which manages its kubelet's arguments itself."
+        return f"{where}: {program} belongs to a snap, which manages its kubelet's arguments: it is not supported."
     if not base.startswith("kubelet"):
-        return f"{where}: ExecStart= runs {program}, which is not the kubelet. Let the unit run the kubelet's binary itself."
+        return f"{where}: ExecStart= runs {program}, which is not the kubelet. Let the unit run the kubelet's binary."
     try:
         with open(os.path.join(root, program.lstrip("/")), "rb") as stream:
             magic = stream.read(4)
     except OSError as error:
         return f"{where}: {program} cannot be read: {error.strerror}. Install the kubelet there."
     if magic != b"\x7fELF":
-        return f"{where}: {program} is a script or something else that is not the kubelet's binary. Let the unit run the binary itself."
+        return f"{where}: {program} is a script or another file, not the kubelet's binary. Let the unit run the binary."
     return ""
 
 
 def config_words(words: list[str]) -> tuple[int, int] | None:
-    """Return where the strongest, that is the last, --config stands among the words: position and number of words;
-    None: nowhere.
-    """
+    """Return position and number of words of the last --config, which wins; None when there is none."""
     found = None
     for at, word in enumerate(words):
         if word == "--":
@@ -120,8 +119,8 @@ def _find(command: CommandLine) -> Form:
     found = config_words(texts)
     if found is None:
         return refused(
-            f"{command.setting.file}, line {command.setting.line(0)}: the command line has no --config. Let the kubelet read its configuration "
-            "from a file: --config=/var/lib/kubelet/config.yaml."
+            f"{command.setting.file}, line {command.setting.line(0)}: the command line has no --config. "
+            "Let the kubelet read its configuration from a file: --config=/var/lib/kubelet/config.yaml."
         )
     at, count = found
     used = words[at : at + count]
@@ -143,29 +142,28 @@ def _in_variable(command: CommandLine, words: list[Word], at: int, count: int, c
     where = f"{word.file}, line {word.line}"
     if not command.environment[word.variable].in_unit:
         return refused(
-            f"{where}: --config={config} is given by {word.variable} of an environment file, which no drop-in can override. "
-            "Remove it there and give --config in the unit."
+            f"{where}: --config={config} is set by {word.variable} of an environment file, which no drop-in can "
+            "override. Remove it there and set --config in the unit."
         )
     if any(each.token != word.token for each in words[at : at + count]):
-        return refused(f"{where}: --config and its value stand in different variables. Write --config=FILE.")
+        return refused(f"{where}: --config and its value are in different variables. Write --config=FILE.")
     first = at - next(index for index, each in enumerate(words) if each.token == word.token)
     return Form(KUBEADM, "", config, word.file, word.line, word.variable, first, count)
 
 
 def dropin(form: Form, command: CommandLine, path: str, extra: tuple[str, ...] = ()) -> str:
-    """Return the drop-in that makes this unit read `path` instead; `extra` are more lines for [Service].
+    """Return the drop-in that makes this unit read `path` instead; `extra`: more lines for [Service].
 
-    Raises ValueError for a form that is refused and for a path that would need quoting.
+    Raises ValueError for a refused form and for a path that would need quoting.
     """
     if form.kind == REFUSED:
         raise ValueError(form.reason)
     if not _PLAIN_PATH.fullmatch(path):
-        raise ValueError(f"{path}: a config path may hold letters, digits and . _ + - / only, and begins with /")
+        raise ValueError(f"{path}: a config path must begin with / and may hold only letters, digits and . _ + - /")
     if form.kind == KUBEADM:
         value = command.environment[form.variable].value
-        lines = [
-            f"Environment={unitfile.quoted(f'{form.variable}=' + _replace(value, unitfile.split(value, escapes=False), form, path))}"
-        ]
+        replaced = _replace(value, unitfile.split(value, escapes=False), form, path)
+        lines = [f"Environment={unitfile.quoted(f'{form.variable}={replaced}')}"]
     else:
         lines = ["ExecStart=", f"ExecStart={_replace(command.setting.value, command.tokens, form, path)}"]
     return _HEAD + "\n".join(["[Service]", *lines, *extra]) + "\n"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading unit files, drop-ins and environment files with systemd's own rules, keeping file and line of everything.
+"""Reads unit files, drop-ins and environment files by systemd's rules, and keeps the file and line of each setting.
 
 Source: systemd's config_parse, extract_first_word and parse_env_file (systemd.syntax(7), systemd.exec(5)
 "EnvironmentFile=").
@@ -36,17 +36,17 @@ class Setting(NamedTuple):
     value: str
     file: str
     starts: tuple[int, ...]
-    """Where in `value` each physical line begins."""
+    """The offsets in `value` at which the physical lines begin."""
     numbers: tuple[int, ...]
     """The number, from 1, of each of those lines."""
 
     def line(self, offset: int) -> int:
-        """Return the number of the line that holds this place of the value."""
+        """Return the number of the line that holds this offset of the value."""
         return self.numbers[max(0, bisect.bisect_right(self.starts, offset) - 1)]
 
 
 class Token(NamedTuple):
-    """A word and where in the text it stands, quotes included."""
+    """A word and its position in the text, quotes included."""
 
     text: str
     start: int
@@ -76,7 +76,7 @@ def settings(text: str, file: str, section: str = "Service") -> Iterator[Setting
 
 
 def _logical_lines(text: str) -> Iterator[tuple[str, list[int], list[int]]]:
-    """Yield each line with its continuations: the joined text, where each physical line begins in it, and their numbers."""
+    """Yield each line with its continuations: joined text, offsets of the physical lines in it, their numbers."""
     joined = ""
     starts: list[int] = []
     numbers: list[int] = []
@@ -100,9 +100,9 @@ def _logical_lines(text: str) -> Iterator[tuple[str, list[int], list[int]]]:
 
 def split(text: str, escapes: bool = True) -> list[Token]:
     """Return the words of a setting (`escapes`: backslash sequences as in C) or of a variable's value (a backslash only
-    quotes).
+    quotes the next character).
 
-    Raises ValueError for what systemd refuses in a setting: a quote without its end, an unknown escape.
+    Raises ValueError for what systemd refuses in a setting: an unterminated quote, an unknown escape.
     """
     found: list[Token] = []
     at = 0
@@ -125,7 +125,7 @@ def split(text: str, escapes: bool = True) -> list[Token]:
             else:
                 word += letter
         if quote and escapes:
-            raise ValueError(f"a quote {quote} has no end")
+            raise ValueError(f"the quote {quote} is not terminated")
         found.append(Token(word, start, min(at, len(text))))
 
 
@@ -138,11 +138,11 @@ def _escape(text: str, at: int) -> tuple[str, int]:
         return chr(int(text[at + 1 : at + 1 + digits], base)), at + 1 + digits
     if letter.isdigit():
         return chr(int(text[at : at + 3], 8)), at + 3
-    raise ValueError(f"\\{letter} is no escape sequence that systemd knows")
+    raise ValueError(f"\\{letter} is not an escape sequence of systemd")
 
 
 def quoted(word: str) -> str:
-    """Return a word as it must be written in a unit file to be that word, specifiers included."""
+    """Return a word quoted for a unit file, specifiers escaped."""
     for plain, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("\n", "\\n"), ("\t", "\\t")):
         word = word.replace(plain, written)
     return f'"{word}"'
@@ -168,7 +168,7 @@ def environment_file(text: str) -> Iterator[Variable]:
                 at = end
                 continue
             value, at, line = _value(text, end + 1, line)
-            # systemd drops what is no name, such as `export A`.
+            # systemd drops an invalid name, such as `export A`.
             if name.replace("_", "a").isalnum() and not name[0].isdigit():
                 yield Variable(name, value, first)
 

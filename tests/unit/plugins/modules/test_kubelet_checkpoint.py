@@ -124,7 +124,7 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("a", "a", None, ""))
     assert done["trial"] == {
         "to": source("a"),
-        "back": None,
+        "revert_to": None,
         "seconds": 300,
         "confirmed": False,
         "failed": "",
@@ -154,7 +154,11 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert not run("rolled_back")["changed"], "what is known good is not taken back"
 
     done = run("assigned", "b")
-    assert (done["restart_needed"], status(done), done["trial"]["back"]) == (True, ("b", "b", "a", ""), source("a"))
+    assert (done["restart_needed"], status(done), done["trial"]["revert_to"]) == (
+        True,
+        ("b", "b", "a", ""),
+        source("a"),
+    )
     assert "Bearer" not in json.dumps(done)
     assert '"maxPods": 61' in done["diff"]["before"]
     assert "********" in done["diff"]["after"]
@@ -162,12 +166,12 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "a", "a", "pods were lost"))
     again = run("rolled_back", reason="other words")
     assert (again["changed"], again["restart_needed"], again["error"]) == (False, False, "pods were lost")
-    assert "was taken back: pods were lost" in run("confirmed")["msg"]
+    assert "was reverted: pods were lost" in run("confirmed")["msg"]
 
     done = run("assigned", "b")
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "b", "a", ""))
     done = run("assigned", "a")
-    assert (status(done), done["trial"]["back"]) == (("a", "a", "a", ""), source("b")), (
+    assert (status(done), done["trial"]["revert_to"]) == (("a", "a", "a", ""), source("b")), (
         "what ran until now is the way back from what had been good"
     )
 
@@ -223,13 +227,13 @@ def test_old_checkpoints_go(run: Run, store: Store) -> None:
         ),
         ("staged", {"source": source("a"), "data": {"a/b": "x", "kubelet": "x"}}, "only base names"),
         ("staged", {"source": {**source("a"), "uid": "../x"}, "data": {"kubelet": "x"}}, "uid '../x'"),
-        ("assigned", {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": None}, "give local_config"),
+        ("assigned", {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": None}, "set local_config"),
         (
             "assigned",
             {"source": source("a"), "data": {"kubelet": "{}"}, "local_config": "/no/such/file"},
             "no kubelet config file",
         ),
-        ("confirmed", {}, "nothing is to be confirmed"),
+        ("confirmed", {}, "the local config cannot be confirmed"),
     ],
 )
 def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -> None:
@@ -241,7 +245,7 @@ def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -
 def test_something_else_is_assigned(run: Run) -> None:
     run("assigned", "a")
     assert (
-        "ConfigMap kube-system/b at resourceVersion 7 is to be confirmed, but ConfigMap kube-system/a"
+        "ConfigMap kube-system/b at resourceVersion 7 cannot be confirmed, because ConfigMap kube-system/a"
         in run("confirmed", "b")["msg"]
     )
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import (
     ASK,
-    GO_BACK,
     GRADUATE,
-    LEAVE,
+    KEEP,
     MOST_FAILURES,
+    REVERT,
     WAIT,
     Action,
     Facts,
@@ -67,7 +67,7 @@ def test_without_the_proof_of_its_node_it_is_asked_for_and_waited_for() -> None:
 def test_the_node_is_no_reason_to_go_back_and_none_to_stay() -> None:
     assert (
         play(CONFIRMED, at(110), at(710, node="no answer"), at(720, None, restarts=2, node="no answer"))[0].what
-        == GO_BACK
+        == REVERT
     )
     assert (
         play(CONFIRMED, at(110), at(710, node="no answer"), at(715, False, node=""), at(720, node=""))[0].what == WAIT
@@ -77,7 +77,7 @@ def test_the_node_is_no_reason_to_go_back_and_none_to_stay() -> None:
 def test_time_alone_never_graduates() -> None:
     assert play(TERMS, at(110), at(399))[0].what == WAIT
     action, _progress = play(TERMS, at(110), at(400))
-    assert action.what == GO_BACK and "nobody confirmed" in action.reason
+    assert action.what == REVERT and "was not confirmed" in action.reason
 
 
 def test_a_break_starts_the_time_anew() -> None:
@@ -103,11 +103,11 @@ def test_two_ends_of_the_kubelet_go_back_however_far_apart(apart: int) -> None:
         action, _progress = play(
             CONFIRMED, *seen, at(110 + 2 * apart, None, restarts=restarts, active="activating", sub=sub)
         )
-        assert action.what == GO_BACK and "2 times" in action.reason
+        assert action.what == REVERT and "2 times" in action.reason
 
 
 def test_a_loop_faster_than_the_guard_looks_is_counted_by_systemds_own_count() -> None:
-    assert play(TERMS, at(101, None, restarts=7, invocation="i7"))[0].what == GO_BACK
+    assert play(TERMS, at(101, None, restarts=7, invocation="i7"))[0].what == REVERT
 
 
 def test_restarts_from_before_the_trial_are_not_its_failures() -> None:
@@ -118,12 +118,12 @@ def test_restarts_from_before_the_trial_are_not_its_failures() -> None:
 
 def test_start_limit_goes_back_at_once() -> None:
     action, _progress = play(TERMS, at(102, None, active="failed", sub="failed", result="start-limit-hit"))
-    assert action == (GO_BACK, "systemd has given up starting the kubelet (start-limit-hit)")
+    assert action == (REVERT, "systemd has given up starting the kubelet (start-limit-hit)")
 
 
 def test_running_without_healthz_goes_back_after_its_time() -> None:
     assert play(TERMS, at(101, False), at(160, False))[0].what == WAIT
-    assert play(TERMS, at(101, False), at(161, False))[0].what == GO_BACK
+    assert play(TERMS, at(101, False), at(161, False))[0].what == REVERT
 
 
 def test_a_slow_start_is_no_fault() -> None:
@@ -134,7 +134,7 @@ def test_a_slow_start_is_no_fault() -> None:
 
 def test_reboot_before_the_confirmation_goes_back_and_after_it_does_not() -> None:
     action, _progress = play(TERMS, at(110), at(3, None, boot="b2", active="activating", sub="start-pre"))
-    assert action.what == GO_BACK and "rebooted" in action.reason
+    assert action.what == REVERT and "rebooted" in action.reason
     assert play(CONFIRMED, at(110), at(3, boot="b2"), at(602, boot="b2"))[0].what == WAIT
     assert play(CONFIRMED, at(110), at(3, boot="b2"), at(603, boot="b2"))[0].what == GRADUATE
 
@@ -145,24 +145,24 @@ def test_failures_are_remembered_across_a_reboot() -> None:
         at(3, boot="b2", invocation="i2"),
         at(9, None, boot="b2", invocation="i3", restarts=1),
     )
-    assert play(CONFIRMED, *seen)[0].what == GO_BACK
+    assert play(CONFIRMED, *seen)[0].what == REVERT
 
 
 def test_a_configuration_that_had_been_good_is_left_alone() -> None:
-    action, _progress = play(TERMS._replace(retreat=False), at(102, None, restarts=5))
-    assert action.what == LEAVE and "had been good" in action.reason
+    action, _progress = play(TERMS._replace(can_revert=False), at(102, None, restarts=5))
+    assert action.what == KEEP and "worked before" in action.reason
 
 
 def test_a_kubelet_that_was_broken_before_is_left_alone_until_nobody_confirms() -> None:
     broken = TERMS._replace(was_healthy=False)
     action, _progress = play(broken, at(102, None, restarts=5), at(120, None, restarts=9))
     assert action.what == WAIT and "as before" in action.reason
-    assert play(broken, at(102, None, restarts=5), at(400, None, restarts=30))[0].what == GO_BACK
+    assert play(broken, at(102, None, restarts=5), at(400, None, restarts=30))[0].what == REVERT
 
 
 def test_a_kubelet_that_the_new_configuration_healed_is_watched_like_any_other() -> None:
     broken = CONFIRMED._replace(was_healthy=False)
-    assert play(broken, at(102), at(130, None, restarts=2))[0].what == GO_BACK
+    assert play(broken, at(102), at(130, None, restarts=2))[0].what == REVERT
 
 
 def test_a_kubelet_somebody_stopped_is_waited_for() -> None:
@@ -171,7 +171,7 @@ def test_a_kubelet_somebody_stopped_is_waited_for() -> None:
 
 def test_a_way_back_that_was_begun_is_walked_to_its_end() -> None:
     begun = observe(TERMS, Progress(), at(110))._replace(verdict="the kubelet ended 2 times")
-    assert decide(TERMS, begun, at(111)) == (GO_BACK, "the kubelet ended 2 times")
+    assert decide(TERMS, begun, at(111)) == (REVERT, "the kubelet ended 2 times")
 
 
 UNITS = st.builds(
@@ -205,7 +205,7 @@ def lives(draw: st.DrawFn) -> list[Facts]:
 ANY_TERMS = st.builds(
     TERMS._replace,
     confirmed=st.booleans(),
-    retreat=st.booleans(),
+    can_revert=st.booleans(),
     was_healthy=st.booleans(),
     confirm_seconds=st.floats(0, 1000),
     hold_seconds=st.floats(0, 1000),
@@ -234,12 +234,12 @@ def test_a_trial_nobody_confirmed_is_over_by_its_deadline_or_at_the_reboot(terms
     terms = terms._replace(confirmed=False)
     action, _progress = play(terms, *life)
     if any(facts.boot != "b1" or facts.now - terms.armed >= terms.confirm_seconds for facts in life):
-        assert action.what == (GO_BACK if terms.retreat else LEAVE)
+        assert action.what == (REVERT if terms.can_revert else KEEP)
 
 
 @given(ANY_TERMS, lives())
 def test_nothing_is_gone_back_to_that_is_what_runs(terms: Terms, life: list[Facts]) -> None:
-    assert play(terms._replace(retreat=False), *life)[0].what != GO_BACK
+    assert play(terms._replace(can_revert=False), *life)[0].what != REVERT
 
 
 @given(ANY_TERMS, lives())

@@ -50,7 +50,7 @@ class Node:
         self.ran: list[str | None] = []
         self.starts = 0
         self.argv: tuple[str, ...] = ()
-        self.unproven = ""
+        self.unverified = ""
         self.own = folder / "k.yaml"
         self.own.write_text("kind: KubeletConfiguration\n")
         self.store.remember_local({str(self.own): take(str(self.own))}, str(self.own))
@@ -63,7 +63,7 @@ class Node:
             self.run,
             lambda: Moment(self.boot, self.seconds, self.wall),
             lambda _port, _address: "" if self.well else "no answer",
-            prove=lambda: self.unproven,
+            verify=lambda: self.unverified,
         )
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -177,12 +177,12 @@ def test_waits_for_the_proof_of_its_node(node: Node) -> None:
     node.start()
     node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
     node.later()
-    node.unproven = "Node n1 is not Ready"
+    node.unverified = "Node n1 is not Ready"
     assert [node.later(seconds) for seconds in (60, 10, 3600)] == [10, 10, 10]
     assert node.store.last_known_good() is None and node.ran == [NEW]
     report = node.guard().records.report()
     assert report and "n1 is not Ready" in report.status["reason"] and "error" not in report.status
-    node.unproven = ""
+    node.unverified = ""
     node.later()
     assert node.store.last_known_good() == SOURCE
 
@@ -194,11 +194,11 @@ def test_a_kubelet_that_ends_while_its_node_is_asked_for_does_not_graduate(node:
     node.later()
     guard = node.guard()
 
-    def prove() -> str:
+    def verify() -> str:
         node.start(1)
         return ""
 
-    guard.prove = prove
+    guard.verify = verify
     node.seconds += 60
     guard.tick()
     assert node.store.last_known_good() is None and node.ran == [NEW, NEW]
@@ -207,16 +207,16 @@ def test_a_kubelet_that_ends_while_its_node_is_asked_for_does_not_graduate(node:
 def test_since_when_the_kubelet_runs_is_told_while_it_does(node: Node) -> None:
     guard = node.guard()
     node.properties["ExecMainStartTimestampMonotonic"] = "5000000"
-    guard._tell("went back")
+    guard._report("reverted")
     told = t.cast(Report, guard.records.report())
-    assert guard.tellable()
-    guard.records.tell(told._replace(annotated=True, message=""))
-    assert not guard.tellable()
+    assert guard.reportable()
+    guard.records.write_report(told._replace(annotated=True, message=""))
+    assert not guard.reportable()
     guard.tick()
-    assert guard.tellable() and guard.seen and guard.seen.since()
+    assert guard.reportable() and guard.seen and guard.seen.since()
     # A way back whose restart is yet to come.
     guard.records.remember(Progress(verdict="it ended"))
-    assert not guard.tellable()
+    assert not guard.reportable()
 
 
 def test_the_start_of_the_kubelet_is_told_by_the_clock_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +261,7 @@ def test_a_jump_of_the_clock_changes_nothing(node: Node, jump: float, monkeypatc
     node.later()
     assert node.store.running() == NEW
     node.later(60)
-    assert node.store.running() == LOCAL and "nobody confirmed" in node.error()
+    assert node.store.running() == LOCAL and "was not confirmed" in node.error()
     assert not node.guard().records.progress().name
 
 
@@ -359,7 +359,7 @@ def test_a_trial_that_cannot_be_read_is_taken_back(node: Node) -> None:
 def test_somebody_elses_way_back_is_told(node: Node) -> None:
     node.assign()
     node.start()
-    node.store.roll_back("the controller asked for it")
+    node.store.revert("the controller asked for it")
     node.start()
     assert node.error() == "the controller asked for it"
 
@@ -430,7 +430,9 @@ def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, be
     assert node.ran == [NEW, LOCAL]
     disk.full = False
     node.later()
-    assert node.ran == [NEW, LOCAL] and "nobody confirmed" in node.store.error() and "nobody confirmed" in node.error()
+    assert (
+        node.ran == [NEW, LOCAL] and "was not confirmed" in node.store.error() and "was not confirmed" in node.error()
+    )
     assert not node.guard().records.progress().name
 
 

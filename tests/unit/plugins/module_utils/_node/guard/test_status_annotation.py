@@ -18,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guar
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
-STATUS = status_annotation.status(SOURCE, None, None, "it ended", "went back", 0)
+STATUS = status_annotation.status(SOURCE, None, None, "it ended", "reverted", 0)
 PENDING = status_annotation.Report(
     STATUS, "Kubelet restarting to use local config: it ended", True, 1.5, status_annotation.suffix(1.5)
 )
@@ -54,19 +54,19 @@ class Api:
 def records(tmp_path: Path) -> Records:
     (tmp_path / "store").mkdir()
     records = Records(str(tmp_path))
-    records.tell(PENDING)
+    records.write_report(PENDING)
     return records
 
 
 def told(records: Records, api: Api, started: float | None = 7.9) -> str:
-    return status_reporter.tell(records, lambda: t.cast(Kubeconfig, api), lambda: started)
+    return status_reporter.report(records, lambda: t.cast(Kubeconfig, api), lambda: started)
 
 
 def test_status_has_the_shape_of_the_api() -> None:
     assert STATUS == {
         "assigned": {"configMap": SOURCE},
         "error": "it ended",
-        "reason": "went back",
+        "reason": "reverted",
         "time": "1970-01-01T00:00:00Z",
     }
 
@@ -117,10 +117,10 @@ def test_the_start_told_with_a_report_is_never_that_of_the_kubelet_before(record
     newer, api = PENDING._replace(status={**STATUS, "reason": "on trial"}, name_suffix="other"), Api()
 
     def since() -> float:
-        records.tell(newer)
+        records.write_report(newer)
         return 99.0
 
-    status_reporter.tell(records, lambda: t.cast(Kubeconfig, api), since)
+    status_reporter.report(records, lambda: t.cast(Kubeconfig, api), since)
     assert api.annotation() == {**STATUS, "started": "1970-01-01T00:01:39Z"} and records.report() == newer
 
 
@@ -131,7 +131,7 @@ def test_the_start_told_with_a_report_is_never_that_of_the_kubelet_before(record
         ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, ""),
         (
             {"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:39Z"},
-            "heartbeat of Node n1 is of 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z",
+            "heartbeat of Node n1 is from 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z",
         ),
         # Of a clock that was set back since: as old as any other.
         ({"status": "True", "lastHeartbeatTime": "2001-09-09T02:46:40Z"}, "last heartbeat"),
@@ -152,15 +152,15 @@ def test_a_ready_node_with_a_heartbeat_since_the_start_is_the_proof(
     ready: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.time", lambda: 1e9 + 60)
-    said = status_reporter.unproven(lambda: t.cast(Kubeconfig, Api(ready)), "", 1e9 + 0.9)
+    said = status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), "", 1e9 + 0.9)
     assert re.search(wrong, said) if wrong else said == ""
 
 
 def test_no_proof_without_an_answer_or_a_kubelet_and_none_needed_without_a_cluster() -> None:
     ready = {"status": "True", "lastHeartbeatTime": status_annotation.stamp(time.time())}
-    assert "did not say" in status_reporter.unproven(lambda: t.cast(Kubeconfig, Api(ready, GET=503)), "", 0.0)
-    assert "no kubelet" in status_reporter.unproven(lambda: t.cast(Kubeconfig, Api(ready)), "", None)
-    assert status_reporter.unproven(lambda: status_reporter.api_of(["kubelet"]), "", 0.0) == ""
+    assert "did not answer" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready, GET=503)), "", 0.0)
+    assert "no kubelet" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), "", None)
+    assert status_reporter.unverified(lambda: status_reporter.api_of(["kubelet"]), "", 0.0) == ""
 
 
 def test_goes_on_where_it_stopped(records: Records) -> None:
@@ -180,16 +180,16 @@ def test_an_event_that_is_there_already_is_told(records: Records) -> None:
 
 def test_a_kubelet_without_a_cluster_has_nobody_to_tell(records: Records) -> None:
     assert (
-        status_reporter.tell(records, lambda: status_reporter.api_of(["kubelet"]), lambda: None) == ""
+        status_reporter.report(records, lambda: status_reporter.api_of(["kubelet"]), lambda: None) == ""
         and records.report() is None
     )
 
 
 def test_a_report_that_came_meanwhile_stays(records: Records) -> None:
-    records.tell(PENDING._replace(name_suffix="other"))
-    records.progressed(PENDING, PENDING._replace(annotated=True))
+    records.write_report(PENDING._replace(name_suffix="other"))
+    records.sent(PENDING, PENDING._replace(annotated=True))
     assert records.report() == PENDING._replace(name_suffix="other")
-    records.progressed(PENDING, None)
+    records.sent(PENDING, None)
     assert records.report() is not None
 
 

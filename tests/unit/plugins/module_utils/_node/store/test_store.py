@@ -177,9 +177,9 @@ def test_what_graduated_needs_no_trial(store: Store) -> None:
 def test_way_back(store: Store) -> None:
     """What failed stays assigned, with the reason, and is tried again only when it is assigned anew."""
     assign(store, B)
-    assert store.roll_back("it crashed") == (A, "store/checkpoints/uid-a/7", ("it crashed",))
+    assert store.revert("it crashed") == (A, "store/checkpoints/uid-a/7", ("it crashed",))
     assert (store.assigned(), store.active_source(), store.last_known_good(), store.error()) == (B, A, A, "it crashed")
-    with pytest.raises(StoreError, match="taken back"):
+    with pytest.raises(StoreError, match="was reverted"):
         store.graduate(B, "v1.20.2")
     store.forget_good()
     assert store.resolve().target == "store/local/config"
@@ -191,9 +191,9 @@ def test_way_back(store: Store) -> None:
 
 def test_way_back_without_a_trial(store: Store) -> None:
     store.switch(B)
-    assert store.roll_back("by hand").source == A
+    assert store.revert("by hand").source == A
     store.reset()
-    assert store.roll_back("by hand") == (None, "store/local/config", ())
+    assert store.revert("by hand") == (None, "store/local/config", ())
 
 
 def test_garbage(store: Store) -> None:
@@ -201,7 +201,7 @@ def test_garbage(store: Store) -> None:
     store.stage(source("d"), {"kubelet": "# d\n"})
     store.stage(source("b", resourceVersion="8"), {"kubelet": "# old b\n"})
     assign(store, B)
-    store.roll_back("no")
+    store.revert("no")
     (under(store, "store", "checkpoints", "uid-b") / "tmp_8.x").mkdir()
     under(store, "store", "meta", "tmp_assigned.x").write_bytes(b"x")
     under(store, "tmp_active.x").symlink_to("store")
@@ -230,7 +230,7 @@ def test_links_out_of_the_store(store: Store, tmp_path: Path, place: tuple[str, 
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
     before = sorted(os.walk(tmp_path / "elsewhere"))
-    with pytest.raises(StoreError, match="is a symbolic link or a file where a folder of ours belongs"):
+    with pytest.raises(StoreError, match="is a symbolic link or a file in the place of a folder of ours"):
         store.stage(B, {"kubelet": "# b\n", "ca.crt": "x"})
         store.switch(B)
     store.resolve()
@@ -290,7 +290,7 @@ def test_no_switch_without_a_way_back(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "config"))
     store.stage(A, {"kubelet": "# a\n"})
     for act in (lambda: store.switch(A), lambda: store.arm(Trial(A, None, NOW)), lambda: store.switch(None)):
-        with pytest.raises(StoreError, match="remember it first"):
+        with pytest.raises(StoreError, match="save it first"):
             act()
     assert store.running() is None
     assert store.reset() is False
@@ -313,7 +313,7 @@ def test_one_key_for_all(store: Store) -> None:
     """Going back is one rename of a link only as long as every configuration has the same file name."""
     other = source("e", kubeletConfigKey="kubelet.yaml")
     store.stage(other, {"kubelet.yaml": "# e\n"})
-    with pytest.raises(StoreError, match="pointed at the file 'kubelet'"):
+    with pytest.raises(StoreError, match="reads the file 'kubelet'"):
         store.switch(other)
 
 
@@ -381,7 +381,7 @@ def test_a_full_disk_does_not_stop_the_way_back(store: Store) -> None:
 
     assign(store, B)
     with pytest.raises(StoreError, match=r"store/trial: cannot write: No space left on device; free some space"):
-        Store(store.config_dir, Full()).roll_back("it crashed")
+        Store(store.config_dir, Full()).revert("it crashed")
     assert store.active_source() == A
 
 

@@ -73,7 +73,7 @@ OPERATIONS: dict[str, Operation] = {
         for name, make in (("stage", stage), ("arm", arm), ("switch", switch), ("graduate", graduate))
     },
     "switch local": switch(None),
-    "roll back": lambda store: store.roll_back("it did not start"),
+    "roll back": lambda store: store.revert("it did not start"),
     "settle": lambda store: store.settle(),
     "disarm": lambda store: store.disarm(),
     "reset": lambda store: store.reset(),

@@ -184,14 +184,14 @@ class Sandbox:
         return subprocess.CompletedProcess(self.words, self.code, self.output.replace(MISSING, place), self.errors)
 
 
-PROVEN = "livenodes.kubelet: the sandbox stands\n"
+IN_FORCE = "livenodes.kubelet: the sandbox is in force\n"
 WELL = (
     f"F{OLD} server.go:269] failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory{DUMP}"
 )
 
 
 def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Path) -> None:
-    run = Sandbox(PROVEN, errors="")
+    run = Sandbox(IN_FORCE, errors="")
     run.output += WELL
     assert (
         binary.check(
@@ -210,10 +210,10 @@ def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Pat
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
-        (Sandbox(WELL), "gives no sandbox"),
+        (Sandbox(WELL), "provides no sandbox"),
         (Sandbox("", errors="Failed to connect to bus"), "Failed to connect to bus"),
-        (Sandbox(PROVEN), "said nothing"),
-        (Sandbox(PROVEN + "Hello", 0), "not known (exit status 0): Hello"),
+        (Sandbox(IN_FORCE), "printed nothing"),
+        (Sandbox(IN_FORCE + "Hello", 0), "unknown (exit status 0): Hello"),
     ],
 )
 def test_without_a_sandbox_or_an_answer_nothing_is_checked(run: Sandbox, reason: str, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_what_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "open").write_text("x")
     (tmp_path / "open").chmod(0o602)
     for name, words in (
-        ("link", "a symbolic link stands"),
+        ("link", "a symbolic link is in the place"),
         ("pipe", "not a regular file"),
         ("open", "others may write to it"),
         (".", "cannot read"),

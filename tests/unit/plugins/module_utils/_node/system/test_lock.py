@@ -49,7 +49,7 @@ def hold(tmp_path: Path) -> t.Iterator[t.Callable[[float], subprocess.Popen[str]
 def test_the_second_fails_naming_the_first(tmp_path: Path, hold: t.Callable[[float], subprocess.Popen[str]]) -> None:
     process = hold(60)
     with (
-        pytest.raises(LockError, match=rf"process {process.pid} \(.*python.*was for 0.2 s"),
+        pytest.raises(LockError, match=rf"process {process.pid} \(.*python.* for 0.2 s"),
         locked(str(tmp_path / "store"), 0.2),
     ):
         pass
@@ -89,5 +89,5 @@ def test_a_store_that_was_removed_meanwhile(tmp_path: Path) -> None:
 
 def test_a_link_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to("/etc/passwd")
-    with pytest.raises(files.FileError, match="a symbolic link stands"), locked(str(tmp_path), 0):
+    with pytest.raises(files.FileError, match="a symbolic link is in the place"), locked(str(tmp_path), 0):
         pass

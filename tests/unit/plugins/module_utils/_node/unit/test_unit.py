@@ -338,7 +338,7 @@ def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
         ("[Service]\nExecStart=@/usr/bin/kubelet kubelet --config=/x\n", "prefix @"),
         (
             "[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n",
-            "/etc/default/kubelet, line 1: --config=/y is given by",
+            "/etc/default/kubelet, line 1: --config=/y is set by",
         ),
         ('[Service]\nEnvironment="A=--config" B=/x\nExecStart=/usr/bin/kubelet $A $B\n', "different variables"),
         ('[Service]\nEnvironment="B=/x --v=2"\nExecStart=/usr/bin/kubelet --config $B\n', "a part of a variable"),
@@ -364,9 +364,9 @@ def test_other_forms_are_refused_with_the_reason(node: Systemd, text: str, reaso
         ({"User": "kube"}, "user kube"),
         ({"RootDirectory": "/srv"}, "root folder"),
         ({"LoadState": "masked"}, "masked"),
-        ({"LoadState": "not-found"}, "no such unit. The kubelet has to be run"),
+        ({"LoadState": "not-found"}, "no such unit. Let systemd run the kubelet"),
         ({"LoadState": "not-found", "others": "k3s"}, "run by k3s"),
-        ({"DropInPaths": f"{KUBEADM} {FOLDER}/zzzz.conf"}, "read after ours"),
+        ({"DropInPaths": f"{KUBEADM} {FOLDER}/zzzz.conf"}, "after ours"),
     ],
 )
 def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str, str], reason: str) -> None:
@@ -506,5 +506,5 @@ def test_without_systemd_it_is_said(tmp_path: Path) -> None:
     def none(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(list(argv), 127, "", "No such file or directory: 'systemctl'")
 
-    with pytest.raises(unit.UnitError, match="has to be run by systemd"):
+    with pytest.raises(unit.UnitError, match="must be run by systemd"):
         unit.Unit(root=str(tmp_path), run=none).show()

@@ -1,0 +1,157 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads a store: what is assigned, last-known-good, on trial and active. It changes nothing on the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ..system import files
+from ..system.files import OS, FileError
+from ..system.store_error import StoreError
+from . import meta, trial
+from .checkpoints import Checkpoints
+from .local import Local, LocalStore
+from .meta import Source, SourceError
+from .trial import Trial
+
+DEFAULT_DIR = "/var/lib/kubelet-config"
+LOCAL_TARGET = "store/local/config"
+T = t.TypeVar("T")
+
+
+def quietly(read: t.Callable[[], T]) -> T | None:
+    """Return what can be read, None for what is absent or cannot be read."""
+    try:
+        return read()
+    except StoreError:
+        return None
+
+
+class StoreReader:
+    """The store under a config_dir. Reading needs no existing store."""
+
+    def __init__(self, config_dir: str = DEFAULT_DIR, fs: OS | None = None) -> None:
+        self.fs = fs or OS()
+        self.config_dir = config_dir
+        self.active = os.path.join(config_dir, "active")
+        self.folder = os.path.join(config_dir, "store")
+        self.meta = os.path.join(self.folder, "meta")
+        self.checkpoints = os.path.join(self.folder, "checkpoints")
+        self.trial_path = os.path.join(self.folder, "trial")
+        self.local_folder = os.path.join(self.folder, "local")
+        self._checkpoints = Checkpoints(self.checkpoints, self.fs)
+        self._local = LocalStore(self.local_folder, self.fs)
+
+    def assigned(self) -> Source | None:
+        """Return the source the kubelet should run, None for its local config. Raises StoreError."""
+        return self._source("assigned")
+
+    def last_known_good(self) -> Source | None:
+        """Return the source a revert leads to, None for the local config. Raises StoreError."""
+        return self._source("last-known-good")
+
+    def graduated_with(self) -> str:
+        """Return the kubelet version that verified the last-known-good ("v1.20.2"), empty when that is not known."""
+        try:
+            found = json.loads((files.read(os.path.join(self.folder, "graduated"), self.fs) or b"null").decode())
+            known = self.last_known_good()
+        except (ValueError, FileError, StoreError):
+            return ""
+        same = isinstance(found, dict) and known is not None and found.get("source") == known
+        return str(found.get("kubelet_version", "")) if same else ""
+
+    def trial(self) -> Trial | None:
+        """Return the armed or failed trial, None when there is none. Raises StoreError when it is unreadable."""
+        data = files.read(self.trial_path, self.fs)
+        try:
+            return None if data is None else trial.decode(data)
+        except trial.TrialError as error:
+            raise StoreError(f"{self.trial_path} {error}: assign again, or reset") from error
+
+    def local(self) -> Local | None:
+        """Return the saved local configuration, None when there is none. Raises StoreError when it is damaged."""
+        return self._local.read()
+
+    def running(self) -> str | None:
+        """Return what `active` points to, relative to config_dir; None when there is no such link.
+
+        Raises StoreError when it points out of the store.
+        """
+        try:
+            target = self.fs.readlink(self.active)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise FileError.of(self.active, "read the link", error) from error
+        parts = target.split("/")
+        inside = len(parts) == 4 and parts[:2] == ["store", "checkpoints"] and not {"", ".", ".."} & set(parts)
+        if target != LOCAL_TARGET and not inside:
+            raise StoreError(
+                f"{self.active} points to {target!r}, out of the store: it was changed. Run again to restore it"
+            )
+        return target
+
+    def active_source(self) -> Source | None:
+        """Return the source whose checkpoint `active` points to, None for the local config or no link.
+
+        Raises StoreError when the source is not known.
+        """
+        target = self.running()
+        if target is None or target == LOCAL_TARGET:
+            return None
+        known = [quietly(self.assigned), quietly(self.last_known_good)]
+        armed = quietly(self.trial)
+        known += [armed.to, armed.revert_to] if armed else []
+        found: Source | None = next((source for source in known if source and self.target(source) == target), None)
+        if found is not None:
+            return found
+        raise StoreError(
+            f"{self.active} points to {target}, which is neither assigned nor last-known-good nor on trial: "
+            "assign a configuration or reset"
+        )
+
+    def usable(self) -> bool:
+        """Return whether `active` leads to a whole config, whichever it is."""
+        try:
+            target, known = self.running(), self._local.read()
+            if target is None or known is None:
+                return False
+            if target == LOCAL_TARGET:
+                self._local.verify()
+                return True
+            return known.key in self._checkpoints.whole(os.path.join(self.config_dir, target))
+        except StoreError:
+            return False
+
+    def verify_local(self) -> None:
+        """Raise StoreError unless the local config is saved and whole."""
+        self._local.verify()
+
+    def target(self, source: t.Mapping[str, str] | None) -> str:
+        """Return the target of `active` for a source, relative to config_dir. Raises SourceError."""
+        return LOCAL_TARGET if source is None else os.path.relpath(self._checkpoints.path(source), self.config_dir)
+
+    def data(self, source: t.Mapping[str, str]) -> dict[str, bytes]:
+        """Return a checkpoint's files without checking its digest. Raises StoreError."""
+        return self._checkpoints.load(source)
+
+    def verify(self, source: t.Mapping[str, str]) -> str:
+        """Return the digest of a whole checkpoint. Raises StoreError when it is missing or damaged."""
+        return self._checkpoints.verify(source)
+
+    def _meta(self, name: str) -> str:
+        return os.path.join(self.meta, name)
+
+    def _source(self, name: str) -> Source | None:
+        for folder in (self.folder, self.meta):
+            if not files.check_folder(folder, self.fs):
+                return None
+        data = files.read(self._meta(name), self.fs)
+        try:
+            return meta.decode(data or b"")
+        except SourceError as error:
+            raise StoreError(f"{self._meta(name)}: {error}") from error
