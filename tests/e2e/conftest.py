@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab for a test session, and a clean fleet for every test."""
+"""The lab for a test session, and a reset fleet for every test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLEET = ("n1", "n2", "n3")
 
 @pytest.fixture(scope="session")
 def lab() -> t.Iterator[Lab]:
-    """A running lab; one that runs already is used and left running."""
+    """Yield a running lab; one that runs already is used and keeps running."""
     try:
         found: Lab | None = Lab.attach()
     except LabError:
@@ -45,20 +45,20 @@ def lab() -> t.Iterator[Lab]:
 
 @pytest.fixture
 def ansible(lab: Lab, tmp_path: t.Any) -> Ansible:
-    """Ansible commands against the lab."""
+    """Return Ansible for the lab."""
     return Ansible(tmp_path, lab.kubeconfig, lab.inventory)
 
 
 @pytest.fixture
 def fleet(lab: Lab, session: Session) -> t.Iterator[tuple[str, ...]]:
-    """Three nodes on their local config, before and after."""
+    """Yield three nodes on their local config; reset them before and after."""
     to_local(lab, session)
     yield FLEET
     to_local(lab, session)
 
 
 def to_local(lab: Lab, session: Session) -> None:
-    """Bring every node of the fleet back to its local config with an empty status, and remove the tests' ConfigMaps."""
+    """Reset every node of the fleet to its local config and an empty status; remove the tests' ConfigMaps."""
     before = nodes.read(session, FLEET)
     options = {
         "state": "absent",
@@ -71,7 +71,7 @@ def to_local(lab: Lab, session: Session) -> None:
         "wait_sleep": 1,
     }
     assign_and_wait.config_source(session, options, False)
-    # A kubelet that had not taken up its source yet may still fail to fetch it, and says so until its next restart
+    # A kubelet that has not read its source yet may still fail to fetch it, and reports that until its next restart
     # (status.go of 1.20).
     halfway = {node.name for node in before.values() if not same_place(node.source, node.part("assigned"))}
     stale = {node.name for node in nodes.read(session, FLEET).values() if node.error}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ConfigMaps that change under the kubelets that follow them: edited in place, deleted, made again."""
+"""ConfigMaps that change while kubelets follow them: edited in place, deleted, created again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PUSH = {
 
 
 def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
-    """The kubelet follows; verify says which of these happened."""
+    """The kubelet follows, and verify reports which change happened."""
     table = dump.dump(session, {"nodes": ["n1"], "label_selectors": None, "facts": True}, False)["ansible_facts"][
         "kubelet_configz"
     ]
@@ -49,7 +49,7 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
     first = look(lab, "n1")
     verified = {**OPTIONS, "state": "verified", "nodes": ["n1"]}
 
-    # Edited in place: a new revision, so the kubelet restarts into it; the name no longer stands for the content.
+    # Edited in place: the kubelet restarts with the new revision, and the name no longer matches the content.
     edited = json.dumps({"data": {"kubelet": json.dumps({**table["variants"][variant], "maxPods": 43})}})
     lab.kubectl("patch", "configmap", "-n", "kube-system", place["name"], "--type=merge", "-p", edited)
     assert assign_and_wait.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
@@ -63,7 +63,7 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
     with pytest.raises(ClusterError, match="edited it in place"):
         push.push(session, {**PUSH, "variants": table["variants"]}, False)
 
-    # Deleted: the kubelet goes on with its checkpoint and reports that it cannot fetch.
+    # Deleted: the kubelet keeps its checkpoint and reports that it cannot fetch the ConfigMap.
     lab.kubectl("delete", "configmap", "-n", "kube-system", place["name"])
     with pytest.raises(NodesFailed, match=f"{place['name']} key kubelet does not exist"):
         assign_and_wait.config_source(session, verified, False)
@@ -75,7 +75,7 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
         place["name"],
     )
 
-    # Made again with the content of before: another uid, so a restart, and the live configuration of before.
+    # Created again with the same content: a new uid, so the kubelet restarts, with the same live configuration.
     push.push(session, {**PUSH, "variants": table["variants"]}, False)
     assert assign_and_wait.config_source(session, verified, False)["nodes"]["n1"]["state"] == "active"
     fourth = look(lab, "n1")
@@ -83,8 +83,8 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
     assert fourth.invocation != third.invocation
 
 
-def test_forbidden_is_told_from_missing(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
-    """A node may read a ConfigMap because its spec names it; what the API server says about it is in the message."""
+def test_forbidden_is_distinguished_from_missing(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
+    """A node may only read ConfigMaps that its spec names; the message contains the API server's answer."""
     absent = {"namespace": "kube-system", "name": "never-made", "kubeletConfigKey": "kubelet"}
     with pytest.raises(NodesFailed, match="nothing was written to any node") as refused:
         assign_and_wait.config_source(session, {**OPTIONS, "sources": {"n1": absent, "n2": absent}}, False)

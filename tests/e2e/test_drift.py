@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drift made by hand on real nodes, and what the playbook says of it: n1 follows Node.spec.configSource, n3 has
+"""Drift created by hand on real nodes, and how the playbook reports it: n1 follows Node.spec.configSource, n3 has
 checkpoints.
 """
 
@@ -29,7 +29,7 @@ Rows = dict[tuple[str, str], dict[str, t.Any]]
 
 
 def drift(ansible: Ansible, *arguments: str) -> tuple[Run, Rows, dict[str, t.Any]]:
-    """Run the playbook; return the rows by node and path, and the whole document."""
+    """Run the playbook; return the run, the rows by node and path, and the whole document."""
     place = ansible.home / "drift.json"
     run = ansible.playbook("drift", *HOSTS, "-e", f"kubelet_config_drift_file={place}", *arguments)
     assert place.exists(), run.output
@@ -40,7 +40,7 @@ def drift(ansible: Ansible, *arguments: str) -> tuple[Run, Rows, dict[str, t.Any
 
 @pytest.fixture
 def flags(ansible: Ansible, modern: LabNode) -> t.Iterator[str]:  # noqa: F811
-    """The file of kubeadm's flags on n3, put back in the end, when that node can be reached again."""
+    """Yield the path of kubeadm's flags on n3; restore the file and the access to the node afterwards."""
     before = modern.run(f"cat {FLAGS}")
     try:
         yield FLAGS
@@ -53,16 +53,18 @@ def test_every_cause_of_a_mixed_fleet(
     lab: Lab,
     fleet: tuple[str, ...],
     ansible: Ansible,
-    modern: LabNode,
-    flags: str,  # noqa: F811
+    modern: LabNode,  # noqa: F811
+    flags: str,
 ) -> None:
-    """Nothing after a rollout; then a flag, an edited checkpoint, an edited ConfigMap, a new declaration and kubeadm's
-    ConfigMap, all at once.
+    """No drift after a rollout; then a flag, an edited checkpoint, an edited ConfigMap, a new declaration and kubeadm's
+    ConfigMap, all in one report.
     """
     ansible.variables(all={"kubelet_config": DECLARED, "kubelet_config_immutable": False})
     rolled_out = ansible.playbook("rollout", *HOSTS)
     assert rolled_out.code == 0, rolled_out.output
-    eventually(lambda: notes(lab, "n3")["status"]["reason"] == "on trial, confirmed", 30, "the confirmation is told")
+    eventually(
+        lambda: notes(lab, "n3")["status"]["reason"] == "on trial, confirmed", 30, "the report of the confirmation"
+    )
     before = views(lab, ("n1", "n3"))
     clean, rows, found = drift(ansible, *LOOK)
     assert (clean.code, rows) == (0, {}), clean.output
@@ -93,9 +95,9 @@ def test_every_cause_of_a_mixed_fleet(
             == {"n1": 32, "n3": 99}
         ),
         90,
-        "both kubelets are back with another eventBurst",
+        "both kubelets answer with another eventBurst",
     )
-    # A kubelet that is about to start would read it.
+    # A kubelet that starts now would read it.
     active = modern.run("readlink -f /var/lib/kubelet-config/active/kubelet").strip()
     modern.run(f'sed -i \'s/"kubeAPIQPS": 57/"kubeAPIQPS": 66/\' {active}')
     ansible.variables(all={"kubelet_config": {**DECLARED, "registryPullQPS": 8}, "kubelet_config_kubeadm": "check"})
@@ -127,8 +129,8 @@ def test_every_cause_of_a_mixed_fleet(
     assert rows["n3", "eventBurst"]["cause"] == "unknown" and "--event-burst" in rows["n3", "eventBurst"]["message"]
 
 
-def test_a_file_that_nobody_restarted_the_kubelet_for(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """A local config is looked at too where that is asked for."""
+def test_a_file_changed_without_a_restart_of_the_kubelet(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """On request, drift also checks a local config."""
     node = lab.node("n1")
     node.run(f"cp -a {FILE} /root/before-drift")
     try:

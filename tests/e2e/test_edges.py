@@ -20,19 +20,19 @@ from tests.support.views import View, eventually, look
 
 NAMESPACE = "kube-system"
 CIRCUIT = circuit()
-# The local config says something else than either good source, so that the live value tells which one runs.
+# The local config differs from both good sources, so that the live value shows which one runs.
 PODS = {"good_a": 41, "good_b": 42}
 
 
 def test_the_circuit_has_every_edge() -> None:
-    """The walk below is the whole matrix."""
+    """The walk below covers the whole matrix."""
     assert sorted(CIRCUIT) == sorted((one, other) for one in STATES for other in STATES if one != other)
     assert all(before[1] == after[0] for before, after in itertools.pairwise(CIRCUIT))
 
 
 @pytest.fixture
 def sources(lab: Lab, fleet: tuple[str, ...], session: Session) -> dict[str, dict[str, dict[str, str]]]:
-    """For each node the sources by kind, made from the node's own live configuration and pushed with kubectl."""
+    """Return each node's sources by kind, created from its live configuration and pushed with kubectl."""
     table: dict[str, dict[str, dict[str, str]]] = {}
     for name in fleet:
         live = {
@@ -88,7 +88,7 @@ def test_edges(
     sources: dict[str, dict[str, dict[str, str]]],
     walks: tuple[tuple[str, ...], ...],
 ) -> None:
-    """Three nodes walk a third of the circuit each, in step; after every step the four views are what the model says."""
+    """Three nodes walk a third of the circuit each, in sync; after every step the four views match the model."""
     models = {name: Model() for name in fleet}
     local_pods = {name: look(lab, name).configz["eventBurst"] for name in fleet}
     for states in zip(*walks, strict=True):
@@ -124,7 +124,7 @@ def _step(
 
 
 def _assign(session: Session, what: t.Any, state: str) -> dict[str, dict[str, t.Any]]:
-    """Assign and wait with the module's own code; return the rows, whether or not all nodes got there."""
+    """Assign and wait with the module's own code; return the rows, also when nodes fail."""
     if not what:
         return {}
     options = {
@@ -163,7 +163,7 @@ def _four_views(
 
 
 def _verdict(edge: str, row: dict[str, t.Any], state: str, model: Model) -> None:
-    """What the module told its user about this step."""
+    """Check what the module reports about this step."""
     expected = {"nil": "local", "good_a": "active", "good_b": "active", "missing_configmap": "sync_error"}.get(
         state, "fell_back"
     )

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plan would cost, judged from a real node, and whether a real kubelet then does so. The pods have no image,
-which no part of this needs.
-"""
+"""The forecast of a plan for a real node, and whether the real kubelet behaves that way. The pods need no image."""
 
 from __future__ import annotations
 
@@ -21,13 +19,13 @@ from tests.support.views import eventually, look
 
 N1 = ("-e", "kubelet_config_hosts=n1")
 PODS = ("old", "middle", "young")
-# More than any node has free, and less than switches the threshold off.
+# More than any node has free, but not the 100% that would disable the threshold.
 SCARCE = {"evictionHard": {"memory.available": "99.99%"}}
 
 
 @pytest.fixture
 def pods(lab: Lab, fleet: tuple[str, ...]) -> t.Iterator[tuple[str, ...]]:
-    """Pods that n1 was given, a second or more apart."""
+    """Yield pods on n1, created at least a second apart."""
     with_account = {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -62,13 +60,13 @@ def pods(lab: Lab, fleet: tuple[str, ...]) -> t.Iterator[tuple[str, ...]]:
 
 
 def phases(lab: Lab) -> dict[str, tuple[str, str]]:
-    """Phase and reason of every pod."""
+    """Return phase and reason of every pod."""
     found = lab.get("/api/v1/namespaces/default/pods")["items"]
     return {item["metadata"]["name"]: (item["status"]["phase"], item["status"].get("reason", "")) for item in found}
 
 
 def test_a_real_node_is_read(lab: Lab, pods: tuple[str, ...], session: Session) -> None:
-    """Signals, capacity and pods of a live kubelet."""
+    """Signals, capacity and pods match a live kubelet."""
     node = nodes.read(session, ["n1"])["n1"]
     found = pod_usage.read(session, node)
     assert found.unread == ""
@@ -76,13 +74,13 @@ def test_a_real_node_is_read(lab: Lab, pods: tuple[str, ...], session: Session) 
         found.signals
     )
     assert all(0 < seen.available <= seen.capacity for seen in found.signals.values())
-    # The kubelet sees its own capacity in both places; only the unit in which they are told differs.
+    # Both places show the kubelet's own capacity, only in different units.
     assert abs(found.capacity["memory"] - found.signals["memory.available"].capacity) < 2**20
     assert [pod.name for pod in found.pods] == sorted(pods)
 
 
 def test_pods_that_would_be_evicted_stop_the_plan(lab: Lab, pods: tuple[str, ...], ansible: Ansible) -> None:
-    """Refused before anything is written; the file for CI says what it would cost."""
+    """The plan is refused before anything is written; the file for CI contains the forecast."""
     ansible.variables(workers_a={"kubelet_config": SCARCE})
     before = look(lab, "n1")
     document = ansible.home / "plan.json"
@@ -121,11 +119,11 @@ def test_pods_that_would_be_evicted_stop_the_plan(lab: Lab, pods: tuple[str, ...
 
 
 def test_the_forecast_comes_true(lab: Lab, pods: tuple[str, ...], ansible: Ansible) -> None:
-    """The pods that were forecast to be refused are, by the kubelet's own word, and no other."""
+    """The kubelet refuses exactly the pods that the forecast names."""
     eventually(
         lambda: all(phase == ("Pending", "") for phase in phases(lab).values()),
         30,
-        "pods that the kubelet has taken up",
+        "pods that the kubelet has accepted",
         lambda: phases(lab),
     )
     ansible.variables(workers_a={"kubelet_config": {"maxPods": 2}})
@@ -136,14 +134,14 @@ def test_the_forecast_comes_true(lab: Lab, pods: tuple[str, ...], ansible: Ansib
     assert run.code == 0, run.output
     forecast = {row["pod"] for row in json.loads(document.read_text())["forecast"]["nodes"]["n1"]["refused"]}
     assert forecast == {"young"}
-    # Who is refused at the first restart, see below, is a loss.
+    # A pod that is refused at the first restart (see below) counts as a loss.
     run = ansible.playbook(
         "rollout", *N1, "-e", "kubelet_config_forecast=ignore", "-e", "kubelet_config_allow_pod_loss=1"
     )
     assert run.code == 0, run.output
     assert look(lab, "n1").configz["maxPods"] == 2
-    # A kubelet admits by the room that its Node object shows, which at the first restart can still be the old one. The
-    # next restart goes by the new one.
+    # A kubelet admits pods by the allocatable resources of its Node object. At the first restart these can still be the
+    # old ones; the next restart uses the new ones.
     eventually(
         lambda: lab.kubectl("get", "node", "n1", "-o", "jsonpath={.status.allocatable.pods}") == "2",
         60,

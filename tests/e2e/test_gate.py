@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gate before a batch, with a real API server and a group of ten Node objects that no kubelet stands behind."""
+"""The gate before a batch, with a real API server and a group of ten Node objects without kubelets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MASTER = "node-role.kubernetes.io/control-plane"
 
 @pytest.fixture
 def group(lab: Lab) -> t.Iterator[list[str]]:
-    """Ten Nodes that are Ready, no pause; nothing of it afterwards."""
+    """Yield ten Ready Nodes, with rollouts not paused; remove them afterwards."""
     _clear(lab)
     yield lab.add_node_objects(10, PREFIX)
     _clear(lab)
@@ -38,12 +38,12 @@ def _clear(lab: Lab) -> None:
     lab.remove_node_objects(PREFIX)
 
 
-def say(lab: Lab, name: str, ready: str = "True", error: str = "") -> None:
-    """Write a Node's status as its kubelet, or the node controller, would."""
+def set_status(lab: Lab, name: str, ready: str = "True", error: str = "") -> None:
+    """Write a Node's status like its kubelet or the node controller."""
     reason = "KubeletReady" if ready == "True" else "NodeStatusUnknown"
     body = {
         "status": {
-            "conditions": [{"type": "Ready", "status": ready, "reason": reason, "message": "said by a test"}],
+            "conditions": [{"type": "Ready", "status": ready, "reason": reason, "message": "set by a test"}],
             "config": {"error": error},
         }
     }
@@ -74,9 +74,9 @@ def refused(session: Session, group: list[str], *batch: str, **options: t.Any) -
 
 
 def test_two_of_ten_not_ready_and_a_fifth_starts_none(lab: Lab, group: list[str], ansible: Ansible) -> None:
-    """By the module, with strings as a survey gives them."""
+    """Checked through the module, with strings as from a survey."""
     for name in group[7:9]:
-        say(lab, name, "Unknown")
+        set_status(lab, name, "Unknown")
     options = {"nodes": group[0], "group_nodes": ",".join(group), "max_unavailable": "20%", "timeout": "1"}
     found = ansible.module("kubelet_rollout_gate", options)
     assert found["failed"]
@@ -84,7 +84,7 @@ def test_two_of_ten_not_ready_and_a_fifth_starts_none(lab: Lab, group: list[str]
         "nodes": 10,
         "limit": 2,
         "left": 0,
-        "unavailable": dict.fromkeys(group[7:9], "not Ready (NodeStatusUnknown: said by a test)"),
+        "unavailable": dict.fromkeys(group[7:9], "not Ready (NodeStatusUnknown: set by a test)"),
     }
     for text in (
         f"{group[0]}: may still not begin",
@@ -96,17 +96,17 @@ def test_two_of_ten_not_ready_and_a_fifth_starts_none(lab: Lab, group: list[str]
     assert (found["failed"], found["changed"], found["budget"]["left"], found["paused"]) == (False, False, 1, None)
 
 
-def test_cordoned_by_somebody_else(lab: Lab, session: Session, group: list[str]) -> None:
+def test_cordoned_by_another_user(lab: Lab, session: Session, group: list[str]) -> None:
     lab.kubectl("cordon", group[5])
     assert f"{group[5]}: cordoned" in refused(session, group, group[0]).message.splitlines()
-    # A node that is down already takes nobody else's place.
+    # A node that is down already does not reduce the budget of the others.
     assert look(session, group, group[5])["budget"]["unavailable"] == {group[5]: "cordoned"}
     lab.kubectl("uncordon", group[5])
     assert look(session, group, group[0])["budget"]["unavailable"] == {}
 
 
 def test_failed_node(lab: Lab, session: Session, group: list[str]) -> None:
-    say(lab, group[3], error="failed to validate config, see Kubelet log for details")
+    set_status(lab, group[3], error="failed to validate config, see Kubelet log for details")
     assert (
         f"{group[3]}: its configuration failed: failed to validate config" in refused(session, group, group[0]).message
     )
@@ -114,20 +114,20 @@ def test_failed_node(lab: Lab, session: Session, group: list[str]) -> None:
 
 def test_group_larger_than_the_play(lab: Lab, session: Session, group: list[str]) -> None:
     """A play with --limit to three nodes still counts the seven others."""
-    say(lab, group[9], "False")
+    set_status(lab, group[9], "False")
     assert group[9] in refused(session, group, group[0]).result["budget"]["unavailable"]
     assert look(session, group[:3], group[0])["budget"]["nodes"] == 3
 
 
 def test_node_of_the_batch_that_is_not_ready(lab: Lab, session: Session, group: list[str]) -> None:
-    say(lab, group[0], "False")
+    set_status(lab, group[0], "False")
     assert f"{group[0]}: in the batch and not Ready" in refused(session, group, group[0]).message
     assert look(session, group, group[0], allow_unready=True)
 
 
-def test_it_waits_until_a_node_is_back(lab: Lab, session: Session, group: list[str]) -> None:
-    say(lab, group[5], "Unknown")
-    timer = threading.Timer(3, lambda: say(lab, group[5]))
+def test_waits_until_a_node_is_ready_again(lab: Lab, session: Session, group: list[str]) -> None:
+    set_status(lab, group[5], "Unknown")
+    timer = threading.Timer(3, lambda: set_status(lab, group[5]))
     timer.start()
     try:
         assert look(session, group, group[0], timeout=60)["budget"]["unavailable"] == {}
@@ -137,9 +137,7 @@ def test_it_waits_until_a_node_is_back(lab: Lab, session: Session, group: list[s
 
 
 def test_silent_node(lab: Lab, session: Session, group: list[str]) -> None:
-    """No node controller here: the Node of a dead kubelet says Ready for ever. The lab's own, alive, is not taken for
-    one.
-    """
+    """Without a node controller, the Node of a dead kubelet stays Ready. The lab's live nodes are not affected."""
     body = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -151,9 +149,7 @@ def test_silent_node(lab: Lab, session: Session, group: list[str]) -> None:
 
 
 def test_requests(lab: Lab, group: list[str], proxy: Proxy) -> None:
-    """One GET, one LIST of nodes and one of heartbeats, as these Nodes were written long ago; then one of pods for each
-    node of the batch.
-    """
+    """One GET, one LIST of nodes, one of heartbeats (these Nodes are old), and one of pods per node of the batch."""
     through = Session({"host": proxy.url})
     look(through, group, *group[:3], max_unavailable="3")
     assert (proxy.count(), proxy.count("GET", "/api/v1/nodes?"), proxy.count("GET", "/kube-node-lease/")) == (3, 1, 1)
@@ -163,7 +159,7 @@ def test_requests(lab: Lab, group: list[str], proxy: Proxy) -> None:
 
 
 def test_pause(lab: Lab, group: list[str], ansible: Ansible) -> None:
-    """Set with kubectl, ended by the command in the message."""
+    """The pause is set with kubectl and ended by the command in the message."""
     options = {"nodes": [group[0]], "group_nodes": group}
     lab.kubectl("create", "configmap", PAUSE, "-n", "kube-system", "--from-literal=reason=release day")
     assert not ansible.module("kubelet_rollout_gate", options)["failed"]
@@ -181,7 +177,7 @@ def test_pause(lab: Lab, group: list[str], ansible: Ansible) -> None:
 
 
 def test_control_plane(lab: Lab, session: Session, group: list[str]) -> None:
-    """One at a time, and only while the API servers and etcds of the others are Ready."""
+    """Control-plane nodes change one at a time, and only while the API servers and etcds of the others are Ready."""
     masters = group[:3]
     lab.kubectl("label", "node", *masters, f"{MASTER}=")
     assert "changed one at a time" in refused(session, group, *masters[:2], max_unavailable="100%", timeout=600).message
@@ -201,7 +197,7 @@ def test_control_plane(lab: Lab, session: Session, group: list[str]) -> None:
 
 
 def _static_pod(lab: Lab, component: str, node: str) -> None:
-    """The API object of a static pod, as the kubelet of a control-plane node makes it, and Ready."""
+    """Create the Ready API object of a static pod, as the kubelet of a control-plane node does."""
     api = lab.apiserver.api()
     name = f"{component}-{node}"
     owner = {

@@ -35,7 +35,7 @@ PUSH = {
 def test_hosts_groups_cache_and_a_playbook(
     lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible, proxy: Proxy
 ) -> None:
-    """Groups before and after a node gets a config; a second call asks nobody; a playbook runs with no other inventory."""
+    """Groups before and after an assignment; a second call uses the cache; a playbook needs no other inventory."""
     path = ansible.home / "nodes.livenodes.yml"
     environment = {**ansible.environment, "K8S_AUTH_HOST": proxy.url}
     del environment["K8S_AUTH_KUBECONFIG"]

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm's own ConfigMap, by the real API server and the real kubeadm: what nodes to come, and nodes it upgrades,
-start with.
+"""kubeadm's own ConfigMap, with the real API server and the real kubeadm: the configuration of nodes that join or are
+upgraded.
 """
 
 from __future__ import annotations
@@ -29,48 +29,46 @@ FILE = "/var/lib/kubelet/config.yaml"
 PHASE = "kubeadm upgrade node phase kubelet-config"
 HOSTS = ("-e", "kubelet_config_hosts=n1:n2", "-e", "kubelet_config_serial=2")
 COMMON = {"eventBurst": 31, "eventRecordQPS": 7, "kubeReserved": {"memory": "64Mi"}}
-# Belongs to one machine, even where a group sets it.
+# Specific to one machine, even if a group sets it.
 OWN = {"staticPodPath": "/etc/kubernetes/more-manifests"}
 OPTIONS = {"state": "kubeadm", "node_configs": {"n1": {"eventBurst": 31}, "n2": {"eventBurst": 31, "maxPods": 50}}}
 
 
 def mode(word: str) -> tuple[str, str]:
-    """The option of a playbook."""
+    """Return the arguments that set this mode of a playbook."""
     return "-e", f"kubelet_config_kubeadm={word}"
 
 
 def read(lab: Lab, name: str = NAME) -> dict[str, t.Any]:
-    """A ConfigMap."""
+    """Return a ConfigMap."""
     return dict(json.loads(lab.kubectl("get", "configmap", "-n", "kube-system", name, "-o", "json")))
 
 
 def config(lab: Lab, name: str = NAME) -> dict[str, t.Any]:
-    """The configuration in kubeadm's ConfigMap."""
+    """Return the configuration in kubeadm's ConfigMap."""
     return dict(yaml.safe_load(read(lab, name)["data"]["kubelet"]))
 
 
 def put(lab: Lab, name: str, key: str, text: str) -> str:
-    """Change a ConfigMap as somebody else would."""
+    """Change a ConfigMap like another user; return its new resourceVersion."""
     return lab.kubectl(
         "patch", "configmap", "-n", "kube-system", name, "--type=merge", "-p", json.dumps({"data": {key: text}})
     )
 
 
 def squeezed(text: str) -> str:
-    """A text without white space: Ansible breaks the lines of its warnings, in the midst of names too."""
+    """Return a text without white space: Ansible breaks the lines of its warnings, even inside names."""
     return "".join(text.split())
 
 
 @pytest.fixture
 def maps(lab: Lab) -> t.Iterator[dict[str, t.Any]]:
-    """kubeadm's ConfigMap with the hash that `kubeadm init` gives it and a label of somebody's; in the end both
-    ConfigMaps are as they were.
-    """
+    """Yield kubeadm's ConfigMap with the hash of `kubeadm init` and a foreign label; restore both afterwards."""
     before = [read(lab, name) for name in (CLUSTER, NAME)]
     try:
         digest = hashlib.sha256(before[1]["data"]["kubelet"].encode()).hexdigest()
         lab.kubectl("annotate", "configmap", "-n", "kube-system", NAME, f"{HASH}=sha256:{digest}")
-        lab.kubectl("label", "configmap", "-n", "kube-system", NAME, "whose=somebody")
+        lab.kubectl("label", "configmap", "-n", "kube-system", NAME, "owner=other")
         yield read(lab)
     finally:
         lab.kubectl("delete", "configmap", "-n", "kube-system", CLUSTER, NAME, LATER, "--ignore-not-found")
@@ -85,7 +83,7 @@ def maps(lab: Lab) -> t.Iterator[dict[str, t.Any]]:
 
 @pytest.fixture
 def n1(lab: Lab) -> t.Iterator[LabNode]:
-    """A node whose configuration file is put back, byte for byte."""
+    """Yield a node; restore its configuration file afterwards, byte for byte."""
     node = lab.node("n1")
     stamp = node.run(f"stat -c '%a %u:%g %Y' {FILE}; sha256sum {FILE}")
     node.run(f"cp -a {FILE} /root/kubelet-config-before")
@@ -96,17 +94,17 @@ def n1(lab: Lab) -> t.Iterator[LabNode]:
     assert node.run(f"stat -c '%a %u:%g %Y' {FILE}; sha256sum {FILE}") == stamp
 
 
-def foretold(node: LabNode) -> dict[str, t.Any]:
-    """What kubeadm would write on a node."""
+def predicted(node: LabNode) -> dict[str, t.Any]:
+    """Return the configuration that kubeadm would write on a node."""
     lines = node.run(f"{PHASE} --dry-run").split(f'Would write file "{FILE}" with content:\n')[1].splitlines()
     return dict(yaml.safe_load("\n".join(line[1:] for line in lines if line.startswith("\t"))))
 
 
-def test_nodes_to_come_get_what_all_nodes_of_the_group_have(
+def test_joining_nodes_get_the_configuration_of_the_group(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any], n1: LabNode
 ) -> None:
-    """Left alone, kubeadm would undo a rollout; in step, its upgrade writes the group's values, and the node's live
-    configuration is as before.
+    """With an outdated ConfigMap, kubeadm would undo a rollout. In sync, its upgrade writes the group's values, and the
+    node's live configuration does not change.
     """
     before = config(lab)
     ansible.variables(
@@ -121,7 +119,7 @@ def test_nodes_to_come_get_what_all_nodes_of_the_group_have(
         for view in live.values()
     ] == [(31, 7, OWN["staticPodPath"]), (31, 9, OWN["staticPodPath"])]
     assert read(lab) == maps
-    assert [foretold(n1).get(field) for field in COMMON] == [None, None, None]
+    assert [predicted(n1).get(field) for field in COMMON] == [None, None, None]
 
     checked = ansible.playbook("rollout", *HOSTS, *mode("check"))
     assert (checked.code, checked.recap("n1")["changed"]) == (0, 0), checked.output
@@ -151,7 +149,7 @@ def test_nodes_to_come_get_what_all_nodes_of_the_group_have(
 def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]
 ) -> None:
-    """Every host of the pattern counts, also under --limit."""
+    """All hosts of the pattern count, also with --limit."""
     ansible.variables(
         workers_a={"kubelet_config": {"eventBurst": 31, "registryBurst": 21}},
         workers_b={"kubelet_config": {"eventBurst": 31}},
@@ -170,8 +168,8 @@ def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
     assert read(lab) == maps
 
 
-def test_what_somebody_else_writes_meanwhile_is_not_lost(lab: Lab, proxy: Proxy, maps: dict[str, t.Any]) -> None:
-    """A change between our read and our write; then as few requests as there can be."""
+def test_a_concurrent_write_of_another_user_is_not_lost(lab: Lab, proxy: Proxy, maps: dict[str, t.Any]) -> None:
+    """A change between read and write is kept; without one the module sends the minimum of requests."""
     before = config(lab)
     done: list[str] = []
 
@@ -195,8 +193,8 @@ def test_what_somebody_else_writes_meanwhile_is_not_lost(lab: Lab, proxy: Proxy,
     "fault",
     [pytest.param(Fault(lose_answer=True), id="answer-lost"), pytest.param(Fault(status=503), id="unavailable")],
 )
-def test_passing_faults_are_sat_out(lab: Lab, proxy: Proxy, maps: dict[str, t.Any], fault: Fault) -> None:
-    """The change is made, once, and counts as ours also where we were not told."""
+def test_temporary_faults_are_retried(lab: Lab, proxy: Proxy, maps: dict[str, t.Any], fault: Fault) -> None:
+    """The change is made once, and is reported as made even if its answer was lost."""
     before = config(lab)
     proxy.fault = lambda method, _path, count: fault if method == "PATCH" and count == 1 else None
     result = push.push(Session({"host": proxy.url}), OPTIONS, False)
@@ -205,7 +203,7 @@ def test_passing_faults_are_sat_out(lab: Lab, proxy: Proxy, maps: dict[str, t.An
 
 
 def test_from_1_24_on_it_has_no_version_in_its_name(lab: Lab, session: Session, maps: dict[str, t.Any]) -> None:
-    """The version is the one that kubeadm has for the cluster, not the kubelets'."""
+    """The version is that of the cluster according to kubeadm, not that of the kubelets."""
     before = config(lab)
     put(
         lab,
@@ -221,8 +219,8 @@ def test_from_1_24_on_it_has_no_version_in_its_name(lab: Lab, session: Session, 
     assert read(lab) == maps
 
 
-def test_a_cluster_without_it_is_told_what_to_do(lab: Lab, session: Session, maps: dict[str, t.Any]) -> None:
-    """A mistake in the settings, or a cluster of another maker."""
+def test_a_cluster_without_it_gets_a_remedy(lab: Lab, session: Session, maps: dict[str, t.Any]) -> None:
+    """Either a setting is wrong, or another tool created the cluster."""
     lab.kubectl("delete", "configmap", "-n", "kube-system", NAME)
     with pytest.raises(ClusterError, match=f"no ConfigMap kube-system/{NAME}.*set kubelet_config_kubeadm to ignore"):
         push.push(session, OPTIONS, False)

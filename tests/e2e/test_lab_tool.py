@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab itself: killed in the middle of coming up, brought up again, taken down without a trace. A second lab, beside
-the one the tests use.
+"""The lab itself: killed during its start, started again, removed completely. This is a second lab beside the one that
+the tests use.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BRIDGE = "lnt-br0"
 
 @pytest.fixture
 def other(lab: Lab, tmp_path: Path) -> t.Iterator[dict[str, str]]:
-    """The environment of a lab of its own; it is taken down in every ending."""
+    """Yield the environment of a second lab; always remove that lab."""
     environment = {
         **os.environ,
         "LIVENODES_LAB_DIR": str(tmp_path / "lab"),
@@ -51,7 +51,7 @@ def _lab(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPr
 
 
 def _traces(place: str) -> dict[str, list[str]]:
-    """What a lab could leave behind, as far as it is this one's."""
+    """Return everything of this lab that could be left on the machine."""
 
     def shown(*command: str) -> list[str]:
         return subprocess.run(command, text=True, capture_output=True, check=True).stdout.splitlines()
@@ -77,14 +77,15 @@ def _traces(place: str) -> dict[str, list[str]]:
 
 
 def _members(*containing: bytes) -> set[int]:
-    """Processes in cgroups of the lab's nodes, whoever started them: a container's carry no mark of the lab. Those
-    whose command contains one of the texts.
+    """Return the processes in the cgroups of the lab's nodes whose command contains one of the texts.
+
+    Processes of containers lack the lab's mark.
     """
     found = set()
     for path in Path("/proc").glob("[0-9]*/cgroup"):
         try:
             command = path.with_name("cmdline").read_bytes()
-            # A process that has ended and waits for its parent has no command.
+            # A zombie has no command.
             if (
                 command
                 and BRIDGE in path.read_text()
@@ -101,7 +102,7 @@ def _of_pods() -> set[int]:
 
 
 def test_killed_up_again_down(other: dict[str, str], tmp_path: Path) -> None:
-    """SIGKILL after two seconds, then a whole lab, then the same once more in no time, then nothing."""
+    """SIGKILL after two seconds; then a complete start; then a second start that changes nothing; then the removal."""
     place = str(tmp_path / "lab")
     before = _traces(place)
     with subprocess.Popen(
@@ -115,7 +116,7 @@ def test_killed_up_again_down(other: dict[str, str], tmp_path: Path) -> None:
         first.send_signal(signal.SIGKILL)
     up = _lab(other, "up", "--nodes", "1")
     assert up.returncode == 0, up.stdout + up.stderr
-    # What is compared at the end is there in the meantime.
+    # The comparison at the end is meaningful: the traces exist now.
     assert _traces(place)["processes"] and _traces(place)["interfaces"] and _traces(place)["cgroups"]
     status = _lab(other, "status")
     assert (status.returncode, "10.219.0.11" in status.stdout) == (0, True)
@@ -132,8 +133,8 @@ def test_killed_up_again_down(other: dict[str, str], tmp_path: Path) -> None:
     assert _lab(other, "status").returncode == 3
 
 
-def test_a_foreign_folder_is_left_alone(other: dict[str, str], tmp_path: Path) -> None:
-    """A lab is not made in, nor a folder removed that holds something else."""
+def test_a_foreign_folder_is_not_changed(other: dict[str, str], tmp_path: Path) -> None:
+    """A folder with other content is neither used for a lab nor removed."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "precious").write_text("keep")
@@ -145,9 +146,7 @@ def test_a_foreign_folder_is_left_alone(other: dict[str, str], tmp_path: Path) -
 
 
 def test_pods_leave_no_trace(other: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Containers and their shims end with a reboot, with a cut of the power and with the lab, although nobody deletes
-    their pods.
-    """
+    """Containers and their shims end with a reboot, with a power cut and with the lab, even if their pods remain."""
     for name, value in other.items():
         monkeypatch.setenv(name, value)
     place = str(tmp_path / "lab")
@@ -159,12 +158,12 @@ def test_pods_leave_no_trace(other: dict[str, str], tmp_path: Path, monkeypatch:
     names = (pods.create("bound", "n1"), pods.static("fixed", "n1"))
     last = pods.wait_ready(*names)
     running = _of_pods()
-    # Two pods of a sandbox and a container each, with a shim, and `sleep` under a shell.
+    # Two pods, each with a sandbox, a container, a shim, and `sleep` under a shell.
     assert len(running) >= 6
     for cut in (node.reboot, lambda: (node.kill(), node.start())):
         begun = time.monotonic()
         cut()
-        # systemd would wait 90 s for a container that does not end when asked.
+        # systemd would wait 90 s for a container that ignores SIGTERM.
         assert time.monotonic() - begun < 45
         made.wait_ready()
         now = {name: _restarted(pods, name, last[name].restarts["main"]) for name in names}

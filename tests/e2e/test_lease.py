@@ -25,14 +25,14 @@ NODES = ["n1", "n2"]
 
 @pytest.fixture(autouse=True)
 def no_leases(lab: Lab) -> t.Iterator[None]:
-    """None of a rollout before and after."""
+    """Delete the Leases of rollouts before and after the test."""
     lab.kubectl("delete", "lease", "-n", "kube-system", "-l", LABEL)
     yield
     lab.kubectl("delete", "lease", "-n", "kube-system", "-l", LABEL)
 
 
 def leases(lab: Lab) -> dict[str, dict[str, t.Any]]:
-    """The Leases of rollouts by name, read by kubectl."""
+    """Return the Leases of rollouts by name, read by kubectl."""
     found = json.loads(lab.kubectl("get", "lease", "-n", "kube-system", "-l", LABEL, "-o", "json"))["items"]
     return {item["metadata"]["name"]: item for item in found}
 
@@ -52,7 +52,7 @@ def hold(session: Session, nodes: t.Sequence[str] = NODES, **options: t.Any) -> 
 
 
 def test_module(lab: Lab, ansible: Ansible) -> None:
-    """Hold and release, as a forecast, for real, and again; numbers as the strings that a survey gives."""
+    """Hold and release, in check mode, for real, and again; numbers are strings as from a survey."""
     options = {"nodes": NODES, "group": "batch", "holder": "ops@bastion", "duration": "60", "wait": "0"}
     forecast = ansible.module("kubelet_rollout_lease", options, "--check")
     assert (forecast["changed"], forecast["lease"], leases(lab)) == (True, {}, {})
@@ -80,9 +80,7 @@ def test_module(lab: Lab, ansible: Ansible) -> None:
 
 
 def test_two_at_once(lab: Lab) -> None:
-    """Again and again, of four that begin in the same moment, three of them on one node: one of these wins, and the one
-    on other nodes always.
-    """
+    """Four rollouts start at the same moment, many times: of the three on one node one wins, the fourth always wins."""
     sessions = [Session({"kubeconfig": str(lab.kubeconfig)}) for _number in range(4)]
     sets = (["n1", "n2"], ["n2", "n3"], ["n2"], ["n9"])
 
@@ -105,7 +103,7 @@ def test_two_at_once(lab: Lab) -> None:
 
 
 def test_dead_holder(lab: Lab, ansible: Ansible, session: Session) -> None:
-    """One whose process is gone without a word is outlived, by the default wait."""
+    """A Lease whose process has died expires within the default wait."""
     dead = ansible.module(
         "kubelet_rollout_lease", {"nodes": NODES, "group": "batch", "holder": "dead", "duration": 3, "wait": 0}
     )["lease"]
@@ -119,7 +117,7 @@ def test_dead_holder(lab: Lab, ansible: Ansible, session: Session) -> None:
     assert list(leases(lab)) == [found["lease"]["name"]]
 
 
-def test_one_that_lives_is_not_waited_for(lab: Lab, session: Session) -> None:
+def test_a_live_holder_is_not_waited_for(lab: Lab, session: Session) -> None:
     held = hold(session, duration=20)["lease"]
     other = Session({"kubeconfig": str(lab.kubeconfig)})
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -132,7 +130,7 @@ def test_one_that_lives_is_not_waited_for(lab: Lab, session: Session) -> None:
 
 
 def test_dead_holder_that_comes_back_at_the_last_moment(lab: Lab, session: Session, proxy: Proxy) -> None:
-    """It renews between our look and our DELETE: the API server's preconditions keep its Lease."""
+    """The holder renews between our read and our DELETE: the API server's preconditions keep its Lease."""
     slow = hold(session, duration=1, holder="slow")["lease"]
     time.sleep(6.5)
     renewed: list[str] = []
@@ -149,7 +147,7 @@ def test_dead_holder_that_comes_back_at_the_last_moment(lab: Lab, session: Sessi
 
 
 def test_renewed_and_lost(lab: Lab, session: Session, proxy: Proxy) -> None:
-    """One request; one that somebody deleted is not made again, and one that somebody else took is not touched."""
+    """A renewal is one request; a deleted Lease is not created again, and a Lease of another holder is not changed."""
     held = hold(session)["lease"]
     before = leases(lab)[held["name"]]["spec"]
     through = Session({"host": proxy.url})
@@ -179,7 +177,7 @@ def test_renewed_and_lost(lab: Lab, session: Session, proxy: Proxy) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE"])
 def test_answers_that_are_lost(lab: Lab, proxy: Proxy, method: str) -> None:
-    """Each request may have been done although nobody said so."""
+    """Each request may have been executed although its answer was lost."""
     lost: list[str] = []
 
     def once(seen: str, _path: str, _count: int) -> Fault | None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A configuration dumped and pushed back unchanged leaves every kubelet as it was, whatever is special about its node."""
+"""A configuration that is dumped and pushed unchanged changes no kubelet, whatever is special about its node."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_dump_and_push_back(lab: Lab, fleet: tuple[str, ...], session: Session) 
 
 
 def test_second_push_makes_nothing(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
-    """The same content twice is one object."""
+    """The same content is stored in one object."""
     table = dump.dump(session, {"nodes": [fleet[0]], "label_selectors": None, "facts": True}, False)["ansible_facts"][
         "kubelet_configz"
     ]

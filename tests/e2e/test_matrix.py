@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The twelve steps of CONTRIBUTING.md for the modules that write: create, modify, delete, each forecast, done, and both
-again.
+"""The twelve steps of CONTRIBUTING.md for the modules that write: create, modify and delete, each in check mode, for
+real, and both again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Options = dict[str, t.Any]
 
 
 def _four_steps(ansible: Ansible, look: Look, module: str, options: Options, expected: t.Any) -> None:
-    """Forecast and do, then both again; `look` reads the result by other means."""
+    """Run in check mode and for real, then both again; `look` reads the result independently."""
     before = look()
     assert before != expected
     forecast = ansible.module(module, options, "--check", "--diff")
@@ -35,7 +35,7 @@ def _four_steps(ansible: Ansible, look: Look, module: str, options: Options, exp
 
 
 def _texts(lab: Lab) -> dict[str, str]:
-    """Contents of the ConfigMaps of this test."""
+    """Return the contents of this test's ConfigMaps."""
     found = json.loads(
         lab.kubectl(
             "get",
@@ -56,7 +56,7 @@ def _texts(lab: Lab) -> dict[str, str]:
 
 
 def test_kubelet_configmap(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: t.Any) -> None:
-    """To modify a content-addressed object is to make another one; to delete is to prune what nobody uses."""
+    """To modify a content-addressed object means to create another one; to delete means to prune unused ones."""
     texts = {}
     for kind, pods in (("one", 1), ("two", 2)):
         path = tmp_path / f"{kind}.yaml"
@@ -85,7 +85,7 @@ def test_kubelet_configmap(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, t
 
 
 def test_node_config_source(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: t.Any) -> None:
-    """Nodes get a source, another one, and none."""
+    """Nodes are assigned a source, another one, and none."""
 
     def specs() -> dict[str, t.Any]:
         items = lab.get("/api/v1/nodes")["items"]
@@ -126,7 +126,7 @@ def test_node_config_source(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, 
 
 @pytest.mark.parametrize("module", ["kubelet_configz_facts", "node_config_info"])
 def test_modules_that_only_read(ansible: Ansible, fleet: tuple[str, ...], module: str) -> None:
-    """Two calls return the same, as far as it does not move by itself."""
+    """Two calls return the same, except for values that change on their own."""
 
     def still(result: dict[str, t.Any]) -> t.Any:
         return json.loads(

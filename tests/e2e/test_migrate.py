@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node with a native config source is moved over to checkpoint delivery and back, and runs its configuration all the
-time.
-"""
+"""A node with a native config source migrates to checkpoint delivery and back, and always runs its configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ def to(delivery: str) -> tuple[str, ...]:
 
 @pytest.fixture
 def assigned(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> t.Iterator[str]:
-    """n1 with a native config source; its files as they were before."""
+    """Yield the source of n1 in native delivery; its files must be unchanged afterwards."""
     layout = lab.node("n1").run(LAYOUT)
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
     run = ansible.playbook("rollout", *N1)
@@ -45,7 +43,7 @@ def assigned(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> t.Iterator[s
 
 @contextlib.contextmanager
 def always(lab: Lab, field: str, value: t.Any) -> t.Iterator[list[t.Any]]:
-    """Whenever the kubelet of n1 answers, it runs with this value."""
+    """Check that the kubelet of n1 runs with this value whenever it answers."""
     seen: list[t.Any] = []
     done = threading.Event()
 
@@ -80,7 +78,7 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
         assert (again.code, again.recap("n1")["changed"]) == (0, 0), again.output
         assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
 
-        # What a cluster past 1.23 asks for: the kubelet without --dynamic-config-dir.
+        # As in a cluster after 1.23: the kubelet runs without --dynamic-config-dir.
         node.set_dynamic(False)
         eventually(lambda: look(lab, "n1").invocation != moved.invocation, 30, "the kubelet without the flag")
         assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
@@ -97,7 +95,7 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
 
 
 def test_killed_half_way(lab: Lab, ansible: Ansible, assigned: str) -> None:
-    """After the checkpoint is there and before spec.configSource has gone: a second run completes it."""
+    """Killed after the checkpoint exists and before spec.configSource is removed: a second run completes it."""
     with always(lab, "kubeAPIQPS", 57):
         with ansible.start("migrate", *to("checkpoint")) as process:
             assert process.stdout is not None
@@ -112,11 +110,12 @@ def test_killed_half_way(lab: Lab, ansible: Ansible, assigned: str) -> None:
 
 
 def test_refusals(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """Nowhere to, and a config that the node did not take up."""
+    """Without a target delivery, and with a config that the node does not run."""
     nowhere = ansible.playbook("migrate", *N1)
     assert (
         nowhere.code
-        and "Set kubelet_config_delivery to checkpoint or native, the delivery to move to. Nothing was changed." in nowhere.output
+        and "Set kubelet_config_delivery to checkpoint or native, the delivery to move to. Nothing was changed."
+        in nowhere.output
     )
     lab.kubectl(
         "patch",
@@ -129,7 +128,7 @@ def test_refusals(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
                     "configSource": {
                         "configMap": {
                             "namespace": "kube-system",
-                            "name": "nobody-made-this",
+                            "name": "does-not-exist",
                             "kubeletConfigKey": "kubelet",
                         }
                     }

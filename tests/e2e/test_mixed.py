@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups whose nodes are not alike: n1 and n2 follow Node.spec.configSource, n3 has a kubelet that knows nothing of it."""
+"""Groups of different nodes: n1 and n2 follow Node.spec.configSource, the kubelet of n3 does not support it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from tests.support.calls import MERGE, NODES
 from tests.support.views import View, eventually
 
 LAYOUT = (
-    "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config "
+    "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml "
+    "/var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config "
     "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort; systemctl cat kubelet; cat /var/lib/kubelet/config.yaml"
 )
 SOURCE, STATUS = "kubelet-config.livenodes.io/source", "kubelet-config.livenodes.io/status"
 TOGETHER, TWO_THEN_ONE = (("-e", json.dumps({"kubelet_config_serial": serial})) for serial in (3, [2, 1]))
-# It passes every check that knows nothing of the node's files, and the kubelet dies of it.
-DEADLY = {"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/pki/nobody-made-this.crt"}}}
+# It passes every check that does not look at the node's files, and ends the kubelet.
+DEADLY = {"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/pki/does-not-exist.crt"}}}
 
 
 @pytest.fixture
 def modern(lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible) -> t.Iterator[LabNode]:
-    """n3 as a node of a current cluster: nobody listens, and nobody ever did."""
+    """Yield n3 as a node of a current cluster: its kubelet does not follow its Node and never has."""
     node = lab.node("n3")
     node.set_dynamic(False)
     eventually(lambda: views(lab, ("n3",)) != {}, 60, "n3 answers")
@@ -46,18 +47,18 @@ def modern(lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible)
 
 
 def notes(lab: Lab, name: str) -> dict[str, t.Any]:
-    """The annotations that stand in for spec.configSource and status.config."""
+    """Return the annotations that replace spec.configSource and status.config."""
     found = lab.get(f"/api/v1/nodes/{name}")["metadata"].get("annotations", {})
     return {key.partition("/")[2]: json.loads(found[key]) for key in (SOURCE, STATUS) if key in found}
 
 
 def rows(ansible: Ansible) -> dict[str, t.Any]:
-    """What node_config_info says."""
+    """Return the result of node_config_info."""
     return t.cast("dict[str, t.Any]", ansible.module("node_config_info", {"nodes": ["n1", "n3"]})["nodes"])
 
 
 def test_one_workflow_for_both_deliveries(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode) -> None:
-    """Predicted, rolled out, found in place, taken back, to the byte."""
+    """Predicted, rolled out, found in place, and reset to the byte."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
     local, layout = views(lab, fleet), modern.run(LAYOUT)
 
@@ -79,7 +80,7 @@ def test_one_workflow_for_both_deliveries(lab: Lab, fleet: tuple[str, ...], ansi
     eventually(
         lambda: notes(lab, "n3")["status"]["reason"] == "on trial, confirmed",
         30,
-        "the confirmation is told",
+        "the report of the confirmation",
         lambda: notes(lab, "n3"),
     )
 
@@ -103,10 +104,10 @@ def test_one_workflow_for_both_deliveries(lab: Lab, fleet: tuple[str, ...], ansi
     assert ansible.playbook("reset", *ALL, *TOGETHER).recap("n3")["changed"] == 0
 
 
-def test_the_failed_node_goes_back_the_others_of_its_batch_stay(
+def test_the_failed_node_is_reverted_the_others_of_its_batch_stay(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode
 ) -> None:
-    """One bad node of a batch: it is back and named with the cause, its neighbour is done, the next batch is not begun."""
+    """A bad node is reverted and named with the cause; its neighbour is done; the next batch does not start."""
     exception = {"n3": {"kubelet_config_host": DEADLY}}
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
     ansible.host_variables(**exception)
@@ -130,7 +131,7 @@ def test_the_failed_node_goes_back_the_others_of_its_batch_stay(
 
 
 def test_a_node_that_cannot_be_reached(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode) -> None:
-    """By ssh, that is; the cluster knows it well."""
+    """Not reachable by ssh, while the cluster reports it as healthy."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
     ansible.host_variables(n3={"ansible_port": 2})
     before: dict[str, View] = views(lab, fleet)
@@ -145,7 +146,7 @@ def test_a_node_that_cannot_be_reached(lab: Lab, fleet: tuple[str, ...], ansible
 def test_a_stale_status_and_the_delivery_that_is_asked_for(
     lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible, modern: LabNode
 ) -> None:
-    """Whoever took --dynamic-config-dir away left status.config behind: the delivery can be named."""
+    """A node without --dynamic-config-dir may still have status.config: users can set the delivery."""
     session.request("PATCH", f"{NODES}/n3/status", [], {"status": {"config": {}}}, MERGE)
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}, "kubelet_config_delivery": "checkpoint"})
     run = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n3")

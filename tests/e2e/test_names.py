@@ -31,7 +31,7 @@ HEADER = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\
     ],
 )
 def test_name_is_kubectls(lab: Lab, session: Session, tmp_path: t.Any, text: str) -> None:
-    """The bytes of a file are pushed as they are, under the name kubectl gives them."""
+    """The bytes of a file are pushed unchanged, under the name that kubectl gives them."""
     path = tmp_path / "kubelet.yaml"
     path.write_bytes(text.encode())
     theirs = lab.kubectl(

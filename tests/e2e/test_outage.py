@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The API server goes away for 20 seconds in the middle of assign, and of verify: the run finishes, and a rerun finds
-nothing to do.
-"""
+"""The API server stops for 20 seconds during assign and during verify: the run finishes, a rerun changes nothing."""
 
 from __future__ import annotations
 
@@ -21,8 +19,9 @@ OUTAGE = 20.0
 
 
 class Outage:
-    """Stops the lab's API server when a line of ansible's output comes by, and starts it again some seconds later
-    (None: when the run is over).
+    """Stops the lab's API server when a line appears in Ansible's output; starts it again after `seconds`.
+
+    None: after the run.
     """
 
     def __init__(self, lab: Lab, when: str, seconds: float | None = OUTAGE) -> None:
@@ -33,7 +32,7 @@ class Outage:
         self._thread = threading.Thread(target=self._happen)
 
     def watch(self, output: t.TextIO) -> str:
-        """Read a run's output to its end, with the outage on the way."""
+        """Read a run's output to its end and cause the outage at its line."""
         lines = []
         for line in output:
             lines.append(line)
@@ -62,7 +61,7 @@ class Outage:
     "stage", [pytest.param("Assign the config sources", marks=pytest.mark.long), "Wait until the kubelets"]
 )
 def test_api_server_away(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, stage: str) -> None:
-    """The outage begins when the stage does; afterwards all nodes run what they should."""
+    """The outage begins with the stage; afterwards all nodes run what they should."""
     ansible.variables(all={"kubelet_config": {"eventBurst": 33}})
     arguments = ("-e", "kubelet_config_hosts=workers_a:workers_b", "-e", "kubelet_config_serial=3")
     with Outage(
@@ -87,7 +86,7 @@ def test_api_server_away(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, sta
 
 @pytest.mark.parametrize("timeout", [30, pytest.param(180, marks=pytest.mark.long)])
 def test_an_outage_that_outlasts_the_run(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, timeout: int) -> None:
-    """The API server stays away: the run ends by itself and says of every node where it stood; a rerun completes."""
+    """The API server does not return: the run ends and reports the state of every node; a rerun completes it."""
     ansible.variables(all={"kubelet_config": {"eventBurst": 34}, "kubelet_config_wait_timeout": timeout})
     arguments = ("-e", "kubelet_config_hosts=workers_a:workers_b", "-e", "kubelet_config_serial=3")
     with (

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The permissions in docs/rbac.yaml are enough, and those called needed are needed."""
+"""The permissions in docs/rbac.yaml are sufficient, and those marked as needed are needed."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ READER, ROLLOUT, MAPS = (
     ("Role", "livenodes-kubelet-rollout"),
 )
 KUBEADM = ("Role", "livenodes-kubelet-kubeadm")
-# Each with what fails without it. Without the permission to patch, a ConfigMap is left that nothing uses, for the last
-# one to prune.
+# Each with the playbook that fails without it. Without the permission to patch, an unused ConfigMap is left for the
+# last playbook to prune.
 NEEDED: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     ((*READER, "nodes", "list"), ("plan", *N1)),
     ((*READER, "nodes/proxy", "get"), ("plan", *N1)),
@@ -37,9 +37,9 @@ NEEDED: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     ((*KUBEADM, "configmaps", "patch"), ("plan", *N1, "-e", "kubelet_config_kubeadm=check")),
 )
 HOLD: dict[str, t.Any] = {"nodes": ["n1"], "group": "rbac", "holder": "rbac", "wait": 0}
-# The same for modules that a rollout calls around its stages.
+# The same for modules that a rollout calls before and after its stages.
 CALLED: tuple[tuple[Rule, str, dict[str, t.Any]], ...] = (
-    # The heartbeats in kube-node-lease have a Role of the same name; without that one less is said.
+    # The heartbeats in kube-node-lease have a Role of the same name; without it messages have less detail.
     ((*MAPS, "leases", "list"), "kubelet_rollout_lease", HOLD),
     ((*MAPS, "leases", "create"), "kubelet_rollout_lease", HOLD),
     ((*MAPS, "leases", "patch"), "kubelet_rollout_lease", HOLD),
@@ -47,26 +47,26 @@ CALLED: tuple[tuple[Rule, str, dict[str, t.Any]], ...] = (
     ((*MAPS, "configmaps", "get"), "kubelet_rollout_gate", {"nodes": ["n1"]}),
     ((*READER, "pods", "list"), "kubelet_rollout_gate", {"nodes": ["n1"], "pods": True}),
 )
-# The first is asked for only when somebody else changes the Node at the same moment, the second only to say more about
-# a failure, the third when the answer to a create was lost, and the last is given twice where kubelet_config_namespace
-# is kube-system.
+# The first is needed only when another user changes the Node at the same moment, the second only to describe a failure
+# in more detail, the third when the answer to a create was lost. The last is granted twice when
+# kubelet_config_namespace is kube-system.
 OPTIONAL: tuple[Rule, ...] = (
     (*READER, "nodes", "get"),
     (*ROLLOUT, "subjectaccessreviews", "create"),
     (*MAPS, "leases", "get"),
     (*KUBEADM, "configmaps", "get"),
-    # For a drain, see test_drain.
+    # Needed for a drain, see test_drain.
     (*ROLLOUT, "pods/eviction", "create"),
 )
 
 
 def objects() -> list[dict[str, t.Any]]:
-    """The manifest's objects."""
+    """Return the objects of the manifest."""
     return list(yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))["items"])
 
 
 def rules() -> list[Rule]:
-    """Every single permission: kind and name of the role, resource, verb."""
+    """Return every single permission: kind and name of the role, resource, verb."""
     return [
         (role["kind"], role["metadata"]["name"], resource, verb)
         for role in objects()
@@ -78,7 +78,7 @@ def rules() -> list[Rule]:
 
 
 def without(taken: Rule) -> str:
-    """The manifest less one permission."""
+    """Return the manifest without one permission."""
     found = objects()
     for role in found:
         for rule in role.get("rules", ()):
@@ -93,14 +93,14 @@ def without(taken: Rule) -> str:
 
 @pytest.fixture
 def granted(lab: Lab) -> t.Iterator[None]:
-    """The manifest, applied as it is, and removed."""
+    """Apply the manifest, and remove it afterwards."""
     lab.kubectl("apply", "-f", MANIFEST)
     yield
     lab.kubectl("delete", "-f", MANIFEST, "--ignore-not-found")
 
 
 def written(lab: Lab) -> tuple[t.Any, t.Any]:
-    """What a rollout can write: specs of nodes, ConfigMaps."""
+    """Return what a rollout can write: specs of nodes, ConfigMaps."""
     nodes = lab.get("/api/v1/nodes")["items"]
     maps = lab.get("/api/v1/namespaces/kube-system/configmaps")["items"]
     return [(node["metadata"]["name"], node["spec"]) for node in nodes], [
@@ -109,7 +109,7 @@ def written(lab: Lab) -> tuple[t.Any, t.Any]:
 
 
 def test_rollout_user(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
-    """Everything the playbooks do, as a user with these permissions only."""
+    """All playbooks succeed for a user with only these permissions."""
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
     ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
     for name, *arguments in (
@@ -129,8 +129,8 @@ def test_rollout_user(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, grante
 
 
 def test_each_permission_is_needed(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
-    """With any one of them taken away a playbook fails and names it; none is in the manifest that is neither needed nor
-    called optional.
+    """Without any one of them a playbook fails and names it; every permission of the manifest is needed or marked as
+    optional.
     """
     assert set(rules()) == {
         *(rule for rule, _playbook in NEEDED),
@@ -149,7 +149,7 @@ def test_each_permission_is_needed(lab: Lab, fleet: tuple[str, ...], ansible: An
 
 
 def test_each_permission_is_needed_around_the_stages(lab: Lab, ansible: Ansible, granted: None) -> None:
-    """With all of them everything works; with any one taken away a module fails and names it."""
+    """With all of them everything works; without any one of them a module fails and names it."""
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
     held = ansible.module("kubelet_rollout_lease", HOLD, **user)
     assert not held["failed"], held
@@ -161,14 +161,14 @@ def test_each_permission_is_needed_around_the_stages(lab: Lab, ansible: Ansible,
         found = ansible.module(name, {**options, "lease": held["lease"]} if "state" in options else options, **user)
         assert found["failed"] and f'cannot {taken[3]} resource "{taken[2]}"' in found["msg"], (taken, found)
         lab.kubectl("apply", "-f", MANIFEST)
-    # What failed halfway was taken back.
+    # What failed halfway was reverted.
     assert (
         lab.kubectl("get", "lease", "-n", "kube-system", "-l", "kubelet-config.livenodes.io/lease", "-o", "name") == ""
     )
 
 
 def test_reader(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
-    """Dump and plan work; what writes is refused with a message that says what is missing, and nothing is written."""
+    """Dump and plan work; everything that writes is refused with the missing permission, and nothing is written."""
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-reader"))}
     ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
     before = written(lab)

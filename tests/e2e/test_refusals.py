@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What users get wrong: each gets an error of its own that says what to do, and nothing is written."""
+"""Mistakes of users: each has its own error with a remedy, and nothing is written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADER = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\
 
 @pytest.fixture
 def state(lab: Lab) -> t.Iterator[None]:
-    """Fails the test when it changed a Node's spec or a ConfigMap."""
+    """Fail the test if it changed a Node's spec or a ConfigMap."""
 
     def look() -> tuple[t.Any, t.Any]:
         nodes = lab.get("/api/v1/nodes")["items"]
@@ -36,7 +36,7 @@ def state(lab: Lab) -> t.Iterator[None]:
 
 
 def _kubeconfig(lab: Lab, target: Path, **changes: str) -> str:
-    """A copy of the lab's kubeconfig with some cluster settings changed."""
+    """Write a copy of the lab's kubeconfig with some cluster settings changed; return its path."""
     config = yaml.safe_load(lab.kubeconfig.read_text())
     config["clusters"][0]["cluster"].update(changes)
     target.write_text(yaml.safe_dump(config))
@@ -44,7 +44,7 @@ def _kubeconfig(lab: Lab, target: Path, **changes: str) -> str:
 
 
 def test_kubeconfig(lab: Lab, ansible: Ansible, tmp_path: Path, state: None) -> None:
-    """Absent, garbage, another context, a dead server, a server that is none."""
+    """Absent, garbage, an unknown context, a dead server, another kind of server."""
     garbage = tmp_path / "garbage"
     garbage.write_bytes(b"\x00\x80 not yaml: [")
     other_ca = tmp_path / "other.crt"
@@ -66,31 +66,31 @@ def test_kubeconfig(lab: Lab, ansible: Ansible, tmp_path: Path, state: None) -> 
 
 
 def test_users(lab: Lab, ansible: Ansible, state: None) -> None:
-    """A certificate that has expired, and a user who may do nothing."""
+    """An expired certificate, and a user without permissions."""
     expired = ansible.module(
         "kubelet_configz_facts",
         {**READ, "kubeconfig": str(lab.user_kubeconfig("late", ("system:masters",), expired=True))},
     )
     assert expired["failed"]
     assert "does not accept these credentials (401" in expired["msg"] and "expired" in expired["msg"]
-    nobody = str(lab.user_kubeconfig("nobody"))
+    powerless = str(lab.user_kubeconfig("powerless"))
     for module, options, text in (
         ("kubelet_configz_facts", READ, 'cannot list resource "nodes"'),
         ("node_config_source", ASSIGN, 'cannot list resource "nodes"'),
         ("kubelet_configmap", {"variants": {}, "state": "pruned"}, 'cannot list resource "configmaps"'),
         ("node_config_info", {}, 'cannot list resource "nodes"'),
     ):
-        result = ansible.module(module, {**options, "kubeconfig": nobody})
+        result = ansible.module(module, {**options, "kubeconfig": powerless})
         assert (
             result["failed"]
             and text in result["msg"]
-            and 'User "nobody"' in result["msg"]
+            and 'User "powerless"' in result["msg"]
             and "docs/rbac.yaml" in result["msg"]
         ), result["msg"]
 
 
 def test_nodes_and_groups(ansible: Ansible, state: None) -> None:
-    """Unknown nodes are all named; a group without hosts is refused."""
+    """The error names all unknown nodes; a group without hosts is refused."""
     unknown = ansible.module("node_config_source", {"nodes": ["n1", "n8", "n9"], "source": {"name": "some-config"}})
     assert unknown["failed"] and "no node named n8, n9" in unknown["msg"]
     none = ansible.module("kubelet_configz_facts", {"nodes": []})
@@ -115,7 +115,7 @@ def test_nodes_and_groups(ansible: Ansible, state: None) -> None:
     ],
 )
 def test_content(ansible: Ansible, tmp_path: Path, state: None, content: bytes, texts: tuple[str, ...]) -> None:
-    """What is no KubeletConfiguration is not pushed, and the message names file and line."""
+    """Only a KubeletConfiguration is pushed; the message for anything else names file and line."""
     path = tmp_path / "kubelet.yaml"
     path.write_bytes(content)
     result = ansible.module("kubelet_configmap", {"src": [str(path)]})

@@ -1,10 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many requests each stage sends, counted by a proxy, and what it does when the API server says "not now"."""
+"""How many requests each stage sends, counted by a proxy, and how it retries when the API server is busy."""
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
@@ -40,7 +41,7 @@ PUSH = {
 
 @pytest.fixture
 def through(proxy: Proxy) -> Session:
-    """A session through the counting proxy."""
+    """Return a session through the counting proxy."""
     return Session({"host": proxy.url})
 
 
@@ -53,7 +54,7 @@ def _pushed(session: Session, fleet: tuple[str, ...]) -> dict[str, dict[str, str
 
 
 def test_dump_assign_verify(fleet: tuple[str, ...], proxy: Proxy, through: Session) -> None:
-    """Dump N + 2 at most, assign 2 N + 2 at most, and each poll of verify as many whatever the number of nodes."""
+    """Dump sends at most N + 2, assign at most 2 N + 2, and each poll of verify the same for any number of nodes."""
     nodes = len(fleet)
     sources = _pushed(through, fleet)
     assert proxy.count("GET", "/configz") == nodes
@@ -74,11 +75,11 @@ def test_dump_assign_verify(fleet: tuple[str, ...], proxy: Proxy, through: Sessi
         )
         lists = proxy.count("GET", "/api/v1/nodes?")
         distinct = len({place["name"] for place in (sources[name] for name in chosen)})
-        # One GET a ConfigMap at the beginning and one configz a node at the end; the rest are the polls.
+        # One GET per ConfigMap at the beginning and one configz per node at the end; the rest are polls.
         assert proxy.count("GET", "/configz") == len(chosen)
         assert proxy.count() == lists + len(chosen) + distinct
         polls.append(lists)
-    # The second run finds everything settled: one LIST serves all nodes.
+    # The second run finds nothing to change: one LIST serves all nodes.
     assert polls[1] == 1 or polls[0] >= 1
 
     proxy.forget()
@@ -96,10 +97,10 @@ def test_dump_assign_verify(fleet: tuple[str, ...], proxy: Proxy, through: Sessi
         pytest.param(Fault(status=409), id="conflict"),
     ],
 )
-def test_passing_faults_are_sat_out(
+def test_temporary_faults_are_retried(
     lab: Lab, fleet: tuple[str, ...], proxy: Proxy, through: Session, fault: Fault
 ) -> None:
-    """Every first patch of a node meets a fault; all nodes are assigned nevertheless."""
+    """The first patch of every node fails; all nodes are assigned nevertheless."""
     sources = _pushed(through, fleet)
     met: set[str] = set()
 
@@ -113,15 +114,18 @@ def test_passing_faults_are_sat_out(
     result = assign_and_wait.config_source(through, {**OPTIONS, "sources": sources}, False)
     assert len(met) == len(fleet)
     assert result["summary"] == {"nodes": 3, "changed": 3, "failed": 0, "unchanged": 0}
-    # Only what was written: by now the first kubelets may be restarting.
+    # Compares only what was written: the first kubelets may already restart.
     written = {name: lab.get(f"/api/v1/nodes/{name}")["spec"]["configSource"]["configMap"] for name in fleet}
     assert written == {name: _place(place) for name, place in sources.items()}
 
 
-def test_somebody_else_assigns_meanwhile(lab: Lab, fleet: tuple[str, ...], proxy: Proxy, through: Session) -> None:
-    """A change made between our read and our write is not overwritten; the other nodes go on."""
+def test_a_concurrent_assignment_of_another_user(
+    lab: Lab, fleet: tuple[str, ...], proxy: Proxy, through: Session
+) -> None:
+    """A change between read and write is not overwritten; the other nodes continue."""
     sources = _pushed(through, fleet)
-    theirs = '{"spec": {"configSource": {"configMap": {"namespace": "kube-system", "name": "theirs", "kubeletConfigKey": "kubelet"}}}}'
+    place = {"namespace": "kube-system", "name": "theirs", "kubeletConfigKey": "kubelet"}
+    theirs = json.dumps({"spec": {"configSource": {"configMap": place}}})
     done: list[str] = []
 
     def interfere(method: str, path: str, _count: int) -> Fault | None:

@@ -30,12 +30,12 @@ WANTED_B = {"evictionPressureTransitionPeriod": "4m", "kubeReserved": {"memory":
 
 
 def views(lab: Lab, fleet: tuple[str, ...]) -> dict[str, View]:
-    """The four views of all nodes."""
+    """Return the four views of all nodes."""
     return {name: look(lab, name) for name in fleet}
 
 
 def configmaps(lab: Lab) -> list[str]:
-    """Names of the ConfigMaps this collection made."""
+    """Return the names of the ConfigMaps that this collection created."""
     found = json.loads(
         lab.kubectl(
             "get",
@@ -52,7 +52,7 @@ def configmaps(lab: Lab) -> list[str]:
 
 
 def test_two_groups_check_rollout_again_reset_prune(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """The whole life of a change: predicted, rolled out, found in place, taken back, cleaned up."""
+    """The whole life of a change: predicted, rolled out, found in place, reset, pruned."""
     ansible.variables(workers_a={"kubelet_config": WANTED_A}, workers_b={"kubelet_config": WANTED_B})
     local = views(lab, fleet)
 
@@ -79,9 +79,9 @@ def test_two_groups_check_rollout_again_reset_prune(lab: Lab, fleet: tuple[str, 
             and now[name].name_of("active") == now[name].name_of("assigned") == now[name].spec["name"]
         )
         assert (now[name].invocation != local[name].invocation, now[name].error) == (True, "")
-        # What the machine has of its own is kept: paths, and whatever else nobody asked to change.
+        # The machine's own values are kept: paths, and all fields that are not declared.
         assert now[name].configz.get("resolvConf") == local[name].configz.get("resolvConf")
-    # n3 has a resolv.conf of its own, so one group gives two variants.
+    # n3 has another resolvConf, so one group has two variants.
     assert now["n1"].configz["resolvConf"] != now["n3"].configz["resolvConf"]
     assert now["n1"].spec != now["n3"].spec
 
@@ -121,7 +121,7 @@ def test_two_groups_check_rollout_again_reset_prune(lab: Lab, fleet: tuple[str, 
 
 
 def test_two_rollouts_and_their_drift_in_one_run(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """What the first one noted of the nodes is not taken for what the second one finds, nor for what drift looks at."""
+    """Facts that the first rollout recorded are not used by the second one, nor by drift."""
     first, second = (
         {
             "hosts": "workers_a",
@@ -140,7 +140,7 @@ def test_two_rollouts_and_their_drift_in_one_run(lab: Lab, fleet: tuple[str, ...
     assert "kubeAPIQPS: 5 -> 7" in run.output and "kubeAPIQPS: 7 -> 8" in run.output, run.output
 
 
-def test_plan_changes_nothing_and_says_why(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+def test_plan_changes_nothing_and_reports_the_reasons(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """The playbook plan writes one JSON document for CI, and nothing to the cluster."""
     ansible.variables(
         workers_a={"kubelet_config": WANTED_A},
@@ -148,7 +148,7 @@ def test_plan_changes_nothing_and_says_why(lab: Lab, fleet: tuple[str, ...], ans
     )
     before = views(lab, fleet)
     document = ansible.home / "plan.json"
-    # The cluster is named by a variable here, everywhere else in these tests by the environment.
+    # A variable names the cluster here; in all other tests the environment does.
     auth = {"kubelet_config_auth": {"kubeconfig": ansible.environment.pop("K8S_AUTH_KUBECONFIG")}}
     run = ansible.playbook("plan", *ALL, "-e", f"kubelet_config_plan_file={document}", "-e", json.dumps(auth))
     assert run.code == 0, run.output
@@ -168,7 +168,7 @@ def test_plan_changes_nothing_and_says_why(lab: Lab, fleet: tuple[str, ...], ans
 
 
 def test_a_bad_value_stops_at_the_first_node(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """The kubelet refuses the value; the user is told node, field and remedy; the next node is not touched."""
+    """The kubelet refuses the value; the error names node, field and remedy; the next node is not changed."""
     ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": -1}})
     before = views(lab, fleet)
     run = ansible.playbook("rollout", *GROUP_A)
@@ -195,7 +195,7 @@ def test_a_bad_value_stops_at_the_first_node(lab: Lab, fleet: tuple[str, ...], a
 def test_what_would_kill_the_kubelet_is_refused_before_anything_is_written(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible
 ) -> None:
-    """Values that pass the kubelet's validation and then kill it, and effects above what is allowed."""
+    """Values that pass the kubelet's validation and then end it, and effects above the permitted one."""
     before = views(lab, fleet)
     for config, texts in (
         ({"evictionHard": {"memory.available": "lots"}}, ("evictionHard", "lots")),
@@ -220,7 +220,7 @@ def test_a_shadowed_field_fails_and_names_the_flag_every_time(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible, runs: int
 ) -> None:
     """n2 has --max-pods on its command line: the assignment succeeds, the value never becomes live, and the node is
-    brought back.
+    reverted.
     """
     ansible.variables(workers_b={"kubelet_config": {"maxPods": 50}})
     for _run in range(runs):
@@ -228,13 +228,13 @@ def test_a_shadowed_field_fails_and_names_the_flag_every_time(
         assert run.code != 0
         for text in ("Node n2", "maxPods is 61, not 50", "--max-pods", "/etc/default/kubelet"):
             assert text in run.output, run.output
-        # It is back on what it ran before.
+        # The node runs its previous configuration again.
         now = look(lab, "n2")
         assert (now.configz["maxPods"], now.error, now.spec, now.name_of("active")) == (61, "", None, None)
 
 
 def test_one_task_a_host(fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """In a batch of three that goes well, every task runs once, also those that are about some hosts only."""
+    """In a successful batch of three, every task runs once, also tasks for some of the hosts only."""
     ansible.variables(all={"kubelet_config": {"eventBurst": 31}})
     run = ansible.playbook("rollout", *ALL, "-e", "kubelet_config_serial=3")
     assert run.code == 0, run.output
@@ -247,7 +247,7 @@ def test_one_task_a_host(fleet: tuple[str, ...], ansible: Ansible) -> None:
 
 
 def test_dump_writes_all_configurations(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
-    """The playbook dump keeps what the kubelets run with in one file."""
+    """The playbook dump writes the live configurations of all kubelets to one file."""
     target = ansible.home / "dump.json"
     run = ansible.playbook("dump", *ALL, "-e", f"kubelet_config_dump_file={target}")
     assert run.code == 0, run.output

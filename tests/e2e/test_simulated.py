@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A simulated kubelet beside a real one: the same sources, the same answers. And a hundred of them are cheap."""
+"""A simulated kubelet gives the same answers as a real one for the same sources, and a hundred of them are cheap."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.views import eventually
 
 NAMES = {"real": "n1", "simulated": "alike-00000"}
 CONFIGMAPS = "/api/v1/namespaces/kube-system/configmaps"
-# What a kubelet in a container cannot do without, and nothing else: all that is left out has to come from the defaults.
+# Only what a kubelet in a container requires: all other values must come from the defaults.
 LEAST = {
     "kind": "KubeletConfiguration",
     "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -41,26 +41,26 @@ LEAST = {
 
 
 class Both:
-    """A real node and a simulated one, asked and told the same."""
+    """A real node and a simulated one that get the same requests and the same sources."""
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
         self.api = lab.apiserver.api()
 
     def raw(self, path: str) -> dict[str, t.Any]:
-        """What each one's kubelet answers at a path, through the API server."""
+        """Return both kubelets' answers at a path, through the API server."""
         return {kind: self.api.call("GET", f"/api/v1/nodes/{name}/proxy/{path}") for kind, name in NAMES.items()}
 
     def configz(self) -> dict[str, t.Any]:
-        """The configuration each one runs."""
-        return {kind: said["kubeletconfig"] for kind, said in self.raw("configz").items()}
+        """Return both live configurations."""
+        return {kind: answer["kubeletconfig"] for kind, answer in self.raw("configz").items()}
 
     def status(self, kind: str) -> dict[str, t.Any]:
-        """One's status.config."""
+        """Return the status.config of one of them."""
         return t.cast("dict[str, t.Any]", self.api.call("GET", f"/api/v1/nodes/{NAMES[kind]}")["status"]["config"])
 
     def push(self, name: str, **data: str) -> str:
-        """A ConfigMap for both."""
+        """Create a ConfigMap for both; return its name."""
         self.api.ensure(
             CONFIGMAPS,
             {
@@ -73,8 +73,9 @@ class Both:
         return name
 
     def assign(self, name: str | None, error: str = "") -> dict[str, t.Any]:
-        """Give both a source and return their status.config once it is about that source and holds such an error; it
-        has to be the same on both.
+        """Assign a source to both and return their status.config, which must be equal.
+
+        Waits until it is about that source and has this error.
         """
         source = (
             {"configMap": {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}} if name else None
@@ -85,9 +86,9 @@ class Both:
             )
 
         def done(kind: str) -> bool:
-            said = self.status(kind)
-            about = error == DOWNLOAD or (said.get("assigned") or {}).get("configMap", {}).get("name") == name
-            return about and said.get("error", "") == error
+            answer = self.status(kind)
+            about = error == DOWNLOAD or (answer.get("assigned") or {}).get("configMap", {}).get("name") == name
+            return about and answer.get("error", "") == error
 
         for kind in NAMES:
             eventually(
@@ -105,15 +106,15 @@ class Both:
 
 @pytest.fixture
 def both(lab: Lab, fleet: tuple[str, ...]) -> t.Iterator[Both]:
-    """n1 on its local configuration, and its double."""
+    """Yield n1 on its local configuration, and its simulated counterpart."""
     assert NAMES["real"] in fleet
     with Simulated(lab, 1, prefix="alike-", delay=0.2):
         yield Both(lab)
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_same_sources_same_words(both: Both, whole: bool) -> None:
-    """Complete, least, invalid, unreadable and missing configurations, each after the other, and back to local."""
+def test_same_sources_same_status(both: Both, whole: bool) -> None:
+    """Complete, minimal, invalid, unreadable and missing configurations, one after the other, and then local again."""
     live = both.configz()
     assert live["simulated"] == live["real"]
     assert both.status("simulated") == both.status("real") == {}
@@ -124,8 +125,8 @@ def test_same_sources_same_words(both: Both, whole: bool) -> None:
         "enforceNodeAllocatable": [],
     }
     complete = both.push("alike-complete", kubelet=json.dumps(changed))
-    said = both.assign(complete)
-    assert said["active"]["configMap"]["name"] == complete and set(said) == {"assigned", "active"}
+    answer = both.assign(complete)
+    assert answer["active"]["configMap"]["name"] == complete and set(answer) == {"assigned", "active"}
     live = both.configz()
     assert (
         live["simulated"] == live["real"]
@@ -150,7 +151,7 @@ def test_same_sources_same_words(both: Both, whole: bool) -> None:
     if whole:
         assert set(both.assign(complete)) == {"assigned", "active"}
         assert both.assign("alike-missing", DOWNLOAD)["active"]["configMap"]["name"] == complete
-        # The source that is active already clears the error; then there is none to be left behind.
+        # Assigning the active source clears the error, so that no error remains.
         both.assign(complete)
     assert both.assign(None) == {}
     live = both.configz()
@@ -158,21 +159,21 @@ def test_same_sources_same_words(both: Both, whole: bool) -> None:
 
 
 def test_same_answers(both: Both) -> None:
-    """healthz, a path there is not, metrics and the summary of a node."""
+    """healthz, a path that does not exist, metrics and the summary of a node."""
     assert both.raw("healthz") == {"real": {"message": "ok"}, "simulated": {"message": "ok"}}
     assert {both.api.request("GET", f"/api/v1/nodes/{name}/proxy/nothing")[0] for name in NAMES.values()} == {404}
-    for said in both.raw("metrics").values():
+    for answer in both.raw("metrics").values():
         started = next(
             float(line.split()[1])
-            for line in said["message"].splitlines()
+            for line in answer["message"].splitlines()
             if line.startswith("process_start_time_seconds ")
         )
         assert 0 < time.time() - started < 100000
     summary = both.raw("stats/summary")
     parts = ("cpu", "memory", "fs", "rlimit")
-    shapes = {kind: {part: sorted(said["node"][part]) for part in parts} for kind, said in summary.items()}
+    shapes = {kind: {part: sorted(answer["node"][part]) for part in parts} for kind, answer in summary.items()}
     assert shapes["simulated"] == shapes["real"]
-    assert {kind: sorted(said["node"]["runtime"]["imageFs"]) for kind, said in summary.items()} == dict.fromkeys(
+    assert {kind: sorted(answer["node"]["runtime"]["imageFs"]) for kind, answer in summary.items()} == dict.fromkeys(
         NAMES, shapes["real"]["fs"]
     )
     nodes = {kind: both.api.call("GET", f"/api/v1/nodes/{name}") for kind, name in NAMES.items()}
@@ -191,8 +192,8 @@ def test_same_answers(both: Both) -> None:
 
 
 def test_a_hundred(lab: Lab) -> None:
-    """All follow one source, each is seen to; hung ones do not until they are well; whoever kills the test leaves no
-    process and the next one no Node.
+    """All nodes follow one source, hanging ones only after they recover. A killed test leaves no process, and the next
+    run leaves no Node.
     """
     api = lab.apiserver.api()
     text = json.dumps(
@@ -243,8 +244,8 @@ def test_a_hundred(lab: Lab) -> None:
 
 
 def test_killed_with_the_test(lab: Lab) -> None:
-    """SIGKILL of the test's process ends the one that plays; what that left in the API server is no hindrance to the
-    next, which takes it away.
+    """SIGKILL of the test's process ends the simulation too; its objects in the API server do not affect the next run,
+    which removes them.
     """
     code = (
         "import os, signal\nfrom tests.lab.lab import Lab\nfrom tests.support.simulated import Simulated\n"

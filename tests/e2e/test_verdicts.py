@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can stand between a node and its source, made to happen on real kubelets and a real API server: each gets a
-message of its own.
+"""Every reason why a node may not run its source, caused on real kubelets and a real API server: each has its own
+message.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OPTIONS: dict[str, t.Any] = {
 
 @pytest.fixture
 def good(lab: Lab, fleet: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """A source for each node with its own live configuration and another eventBurst."""
+    """Return a source per node, with its own live configuration and another eventBurst."""
     return {name: _push(lab, name, eventBurst=21) for name in fleet}
 
 
@@ -80,7 +80,7 @@ def _failures(session: Session, **options: t.Any) -> NodesFailed:
 def test_the_api_servers_gate_is_off(
     lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]
 ) -> None:
-    """It says "patched" and drops the field: every node is named, and nothing is called changed."""
+    """The API server answers "patched" and drops the field: the error names every node, none counts as changed."""
     lab.apiserver.stop()
     try:
         lab.apiserver.start("--feature-gates=DynamicKubeletConfig=false")
@@ -96,11 +96,11 @@ def test_the_api_servers_gate_is_off(
     assert {look(lab, name).spec for name in fleet} == {None}
 
 
-def test_nobody_is_listening(
+def test_a_kubelet_that_does_not_listen(
     lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]
 ) -> None:
-    """Without --dynamic-config-dir: a stale status is waited for in vain, native delivery to a Node without one is
-    refused before anything is written.
+    """Without --dynamic-config-dir: a stale status never changes; native delivery to a Node without a status is refused
+    before anything is written.
     """
     try:
         lab.node("n3").set_dynamic(False)
@@ -120,10 +120,8 @@ def test_nobody_is_listening(
         eventually(lambda: lab.get("/api/v1/nodes/n3")["status"].get("config") == {}, 60, "n3 listens again")
 
 
-def test_a_crash_loop_is_told_from_a_slow_kubelet(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
-    """A value that passes validation and kills the kubelet at every start, assigned past the plan that would have
-    refused it.
-    """
+def test_a_crash_loop_is_distinguished_from_a_slow_kubelet(lab: Lab, fleet: tuple[str, ...], session: Session) -> None:
+    """A value that passes validation and ends the kubelet at every start, assigned without the plan that refuses it."""
     deadly = _push(lab, "n1", evictionHard={"memory.available": "lots"})
     try:
         failed = _failures(session, sources={"n1": deadly}, wait_timeout=70)
@@ -132,21 +130,21 @@ def test_a_crash_loop_is_told_from_a_slow_kubelet(lab: Lab, fleet: tuple[str, ..
         for text in ("no heartbeat", "crash loop", "journalctl -u kubelet", "store/meta/assigned"):
             assert text in row["message"], row["message"]
         assert lab.node("n1").restarts() > 5
-        # Taking the source away does not help, and is not said to.
+        # Removing the source does not help, and the message does not suggest it.
         reset = _failures(session, state="absent", nodes=["n1"], wait_timeout=5)
         assert reset.result["nodes"]["n1"]["state"] == "silent", reset.message
     finally:
-        # What the message says to do, done.
+        # The remedy in the message works.
         lab.kubectl("patch", "node", "n1", "--type=merge", "-p", '{"spec": {"configSource": null}}')
         lab.node("n1").run(f"truncate -s 0 {META}/assigned && systemctl restart kubelet")
         lab.wait_ready()
     assert look(lab, "n1").configz["evictionHard"]["memory.available"] != "lots"
 
 
-def test_forbidden_is_told_from_unreachable(
+def test_forbidden_is_distinguished_from_unreachable(
     lab: Lab, fleet: tuple[str, ...], session: Session, good: dict[str, dict[str, str]]
 ) -> None:
-    """The API server's own authorizer is asked: n1 may read what its spec names, and n2 may not."""
+    """The API server's own authorizer decides: n1 may read what its spec names, and n2 may not."""
     assign_and_wait.config_source(session, {**OPTIONS, "sources": {"n1": good["n1"]}}, False)
     found = verdict.Verdict("sync_error", "its kubelet reports that it failed to sync")
     assert "the node may read it" in diagnose.sync_error(session, "n1", good["n1"], found).message
@@ -158,7 +156,7 @@ def test_forbidden_is_told_from_unreachable(
 def test_the_api_server_stops_between_two_patches(
     lab: Lab, fleet: tuple[str, ...], proxy: Proxy, good: dict[str, dict[str, str]]
 ) -> None:
-    """One node is written, the API server goes away for some seconds, and the rest is written when it is back."""
+    """One node is written, the API server stops for some seconds, and the others are written when it answers again."""
 
     def back() -> None:
         time.sleep(20)
