@@ -100,7 +100,7 @@ def test_killed_half_way(lab: Lab, ansible: Ansible, assigned: str) -> None:
         with ansible.start("migrate", *to("checkpoint")) as process:
             assert process.stdout is not None
             for line in process.stdout:
-                if "Take spec.configSource away" in line:
+                if "Remove spec.configSource and wait" in line:
                     process.kill()
                     break
         assert notes(lab, "n1")["source"]

@@ -19,11 +19,11 @@ from tests.support.fleet import Fleet, changed
 
 MIXED, NATIVE = ("n1", "n3"), ("n1", "n2")
 ROLLOUT = Path("rollout")
-GATE = "Gate | May this batch begin"
+GATE = "Gate | Check whether this batch may begin"
 ASSIGN = "Assign the config sources of the batch"
 WAIT = "Wait until the kubelets of the batch run what they should"
-LEAVE = "Batch | Leave it in order"
-FINISH = "Finish | Let others roll out"
+LEAVE = "Batch | Clean up"
+FINISH = "Finish | Release the lease"
 Steps = t.Iterable[int | str]
 SETTINGS = {"kubelet_config_serial": "2", "kubelet_config_lease_seconds": "4", "kubelet_config_soak_seconds": "1"}
 

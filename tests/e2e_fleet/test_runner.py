@@ -101,9 +101,9 @@ def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, control
     ("stop", "at"),
     [
         pytest.param(signal.SIGTERM, "Plan the configurations", id="canceled while planning", marks=pytest.mark.long),
-        pytest.param(signal.SIGTERM, "See that the kubelet came back", id="canceled in the switch"),
-        pytest.param(signal.SIGTERM, "Stay with those", id="canceled in the soak", marks=pytest.mark.long),
-        pytest.param(signal.SIGKILL, "See that the kubelet came back", id="its pod died"),
+        pytest.param(signal.SIGTERM, "Verify the restart of the kubelet", id="canceled in the switch"),
+        pytest.param(signal.SIGTERM, "Soak the verified nodes", id="canceled in the soak", marks=pytest.mark.long),
+        pytest.param(signal.SIGKILL, "Verify the restart of the kubelet", id="its pod died"),
     ],
 )
 def test_stopped_and_launched_again(
@@ -138,7 +138,7 @@ def test_stopped_and_launched_again(
         assert (before[name].invocation != between[name].invocation) + (
             between[name].invocation != after[name].invocation
         ) == 1, name
-    taken = again.result("Prepare | See that nobody else rolls out to these nodes")["taken_over"]
+    taken = again.result("Prepare | Lock these nodes against other rollouts")["taken_over"]
     assert ["job 1" in row["holder"] for row in taken] == [True] * len(leases)
     assert fleet.leases() == []
     assert {row["settled"] for row in ansible.module("node_config_info", {"nodes": list(NODES)})["nodes"].values()} == {

@@ -54,7 +54,7 @@ def test_a_configuration_the_kubelet_refuses_changes_nothing(role: Role) -> None
 def test_a_configuration_that_kills_the_kubelet_is_taken_back_by_the_run(role: Role) -> None:
     source = role.bench.source()
     run = role.play(source, {**role.local, "maxPods": 77, "evictionHard": {"memory.available": "lots"}})
-    assert run.code and "went back to its former configuration" in run.output, run.output
+    assert run.code and "was reverted to its previous configuration" in run.output, run.output
     role.bench.wait(role.bench.healthy, 30, "healthz")
     role.bench.wait(lambda: role.bench.configz()["maxPods"] != 77, 20, "the former configuration")
     role.bench.wait(lambda: role.bench.status().get("error"), 20, "annotation")

@@ -65,7 +65,7 @@ def test_the_way_back_puts_the_old_state_file_back(role: Role) -> None:
 def test_a_kubelet_that_dies_after_the_switch_has_its_old_state_file_back(role: Role) -> None:
     before, died = state(role), refusals(role)
     run = role.play(role.bench.source(), {**role.local, **STATIC, **BAD}, kubelet_config_state_files="switch")
-    assert run.code and "went back to its former configuration" in run.output, run.output
+    assert run.code and "was reverted to its previous configuration" in run.output, run.output
     role.bench.wait(lambda: role.bench.healthy() and policy(role) == ("none", "none"), 30, "old policy")
     assert state(role) == before
     # Without anybody but the guard.

@@ -83,7 +83,7 @@ def test_each_batch_is_given_back(ansible: Ansible, fleet: Keeping) -> None:
     run = ansible.playbook("rollout")
     assert run.code == 0, run.output
     assert (fleet.assigned, fleet.cordoned()) == (set(NAMES), set())
-    assert run.output.count("Give back what was drained]") == len(NAMES)
+    assert run.output.count("Uncordon the drained nodes]") == len(NAMES)
 
 
 def test_so_is_a_node_that_failed(ansible: Ansible, fleet: Keeping) -> None:
