@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The roles' argument specs, READMEs and tasks speak of the same variables."""
+"""The argument specs, READMEs and tasks of a role describe the same variables."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
-# These work on the node itself, host by host; the controller has nothing to do there.
+# These modules run on the node itself, host by host.
 ON_THE_NODE = {
     "livenodes.kubelet.kubelet_checkpoint",
     "livenodes.kubelet.kubelet_guard",
     "livenodes.kubelet.kubelet_preflight_info",
 }
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
-# What node_table reads of each host, wherever it is called.
+# node_table reads this variable of each host.
 OF_THE_FILTER = {"kubelet_config_node_name"}
 
 
@@ -29,7 +29,7 @@ def specs(role: str) -> dict[str, dict[str, t.Any]]:
     return {name: spec["options"] for name, spec in found.items()}
 
 
-def test_the_five_stages_the_node_side_the_rollout_and_drift() -> None:
+def test_roles() -> None:
     assert ROLES == ["assign", "checkpoint", "drift", "dump", "edit", "push", "rollout", "verify"]
 
 
@@ -53,7 +53,7 @@ def test_readme_has_each_variable_with_its_type_default_and_meaning(role: str) -
 
 
 def tasks(role: str, name: str) -> tuple[str, set[str]]:
-    """The text of a tasks file with those it imports or includes, and the variables it hands on to others by name."""
+    """Return the text of a tasks file with its imported and included files, and the variables it sets for other roles."""
     text = (ROOT / "roles" / role / "tasks" / f"{name}.yml").read_text()
     handed = set(re.findall(r"^ +(kubelet_config_\w+): ", text, re.MULTILINE))
     for other in re.findall(r"(?:import|include)_tasks: (\w+)\.yml", text):
@@ -63,7 +63,7 @@ def tasks(role: str, name: str) -> tuple[str, set[str]]:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_each_tasks_file_uses_what_its_spec_has_and_nothing_else(role: str) -> None:
+def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> None:
     for name, options in specs(role).items():
         text, handed = tasks(role, name)
         used = set(re.findall(r"(?<![.\w])kubelet_config(?:_\w+)?\b", text)) - handed
@@ -76,7 +76,7 @@ def test_each_tasks_file_uses_what_its_spec_has_and_nothing_else(role: str) -> N
         if "group_configs" in text:
             used.add("kubelet_config")
         if "_batch.configs" in text:
-            # Its filter reads these as well.
+            # The filter reads these too.
             used |= {"kubelet_config", "kubelet_config_host", "kubelet_config_flags"}
         assert used == set(options), f"{role}/tasks/{name}.yml"
 
@@ -95,7 +95,7 @@ def test_defaults_in_tasks_are_those_of_the_spec(role: str) -> None:
 
 
 def test_every_tasks_file_has_a_spec() -> None:
-    """All but those that others of the role import or include."""
+    """Files that other files of the role import or include need none."""
     for role in ROLES:
         files = {path.stem: path.read_text() for path in (ROOT / "roles" / role / "tasks").glob("*.yml")}
         parts = {name for text in files.values() for name in re.findall(r"(?:import|include)_tasks: (\w+)\.yml", text)}
@@ -103,8 +103,8 @@ def test_every_tasks_file_has_a_spec() -> None:
         assert set(files) - set(specs(role)) <= parts, role
 
 
-def test_one_variable_means_one_thing() -> None:
-    """The same name has the same type and default in every role."""
+def test_a_variable_is_the_same_in_every_role() -> None:
+    """Its type and default do not differ."""
     seen: dict[str, set[tuple[str, str]]] = {}
     for role in ROLES:
         for options in specs(role).values():
@@ -114,7 +114,7 @@ def test_one_variable_means_one_thing() -> None:
 
 
 def flat(found: list[dict[str, t.Any]]) -> t.Iterator[dict[str, t.Any]]:
-    """All tasks of a file, those in blocks as well."""
+    """Yield all tasks of a file, including those in blocks."""
     for task in found:
         yield task
         for part in ("block", "rescue", "always"):
@@ -123,7 +123,7 @@ def flat(found: list[dict[str, t.Any]]) -> t.Iterator[dict[str, t.Any]]:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_one_call_serves_the_batch(role: str) -> None:
-    """Every task that talks to the API, or writes on the controller, runs once and there, and not as root."""
+    """Every task that uses the API or writes on the controller runs there, once and not as root."""
     for path in (ROOT / "roles" / role / "tasks").glob("*.yml"):
         for task in flat(yaml.safe_load(path.read_text())):
             if any(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rollout leaves for the next node of a workflow stays small, however long names and reasons are."""
+"""The artifacts of a rollout for later jobs of a workflow stay small, whatever the length of names and reasons."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ RESULT = Path(__file__).resolve().parents[3] / "roles/rollout/tasks/result.yml"
 LIMIT = 4096
 
 
-def test_a_hundred_nodes_that_failed_at_length(tmp_path: Path) -> None:
-    """Their number is all of it; names and reasons are those of the first five."""
+def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
+    """All are counted, but only the first five are named with their reasons."""
     hosts = [f"{index:03}-{'n' * 249}" for index in range(120)]
     rollout = {
         "group": "g" * 5000,
@@ -56,7 +56,7 @@ def test_a_hundred_nodes_that_failed_at_length(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     text = done.stdout.partition("RUN: ")[2].strip()
     found = json.loads(text)["kubelet_rollout"]
-    # Text with ansible-core 2.17.
+    # ansible-core 2.17 returns a text.
     counts = {"changed": 10, "untouched": 10, "unchanged": 2, "failed": 100}
     assert {name: int(found[name]) for name in counts} == counts
     assert list(found["failures"]) == hosts[:5]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rollouts that drain, by real ansible-playbook and roles; a real HTTP server stands in the place of the API server."""
+"""Rollouts that drain, with ansible-playbook, the real roles and an HTTP server as API server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("n1", "n2", "n3")
 
 
 class Keeping(ServedCluster):
-    """Lets nobody uncordon the nodes of `kept`."""
+    """A cluster that refuses to uncordon the nodes of `kept`."""
 
     kept: t.Collection[str] = ()
 
@@ -42,13 +42,13 @@ class Keeping(ServedCluster):
         return super().serve(method, url, body)
 
     def cordoned(self) -> set[str]:
-        """The nodes that are cordoned."""
+        """Return the cordoned nodes."""
         return {name for name, node in self.nodes.items() if node["spec"].get("unschedulable")}
 
 
 @pytest.fixture
 def fleet() -> t.Iterator[Keeping]:
-    """Three nodes with native delivery whose kubelets do as they are told."""
+    """Three nodes with native delivery, whose kubelets follow their source."""
     with Keeping(*NAMES) as made:
         yield made
 
@@ -79,23 +79,23 @@ def ansible(tmp_path: Path, fleet: Keeping) -> Ansible:
     return made
 
 
-def test_each_batch_is_given_back(ansible: Ansible, fleet: Keeping) -> None:
+def test_each_batch_is_uncordoned(ansible: Ansible, fleet: Keeping) -> None:
     run = ansible.playbook("rollout")
     assert run.code == 0, run.output
     assert (fleet.assigned, fleet.cordoned()) == (set(NAMES), set())
     assert run.output.count("Uncordon the drained nodes]") == len(NAMES)
 
 
-def test_so_is_a_node_that_failed(ansible: Ansible, fleet: Keeping) -> None:
-    """After its way back, and before the verdict, which names what is untouched."""
+def test_a_failed_node_is_uncordoned(ansible: Ansible, fleet: Keeping) -> None:
+    """It is uncordoned after its revert and before the verdict, which names the untouched hosts."""
     fleet.refusing.add("n2")
     run = ansible.playbook("rollout")
     assert run.code != 0 and "Node n2: " in run.output and "Untouched hosts: n3" in run.output, run.output
     assert (fleet.assigned, fleet.cordoned(), fleet.claims.items) == ({"n1", "n2"}, set(), {})
 
 
-def test_a_node_that_cannot_be_given_back_stops_the_rollout(ansible: Ansible, fleet: Keeping) -> None:
-    """The others would be drained one after the other, and stay so."""
+def test_a_node_that_cannot_be_uncordoned_stops_the_rollout(ansible: Ansible, fleet: Keeping) -> None:
+    """Otherwise all nodes would be drained one after the other and stay cordoned."""
     fleet.kept = {"n1"}
     run = ansible.playbook("rollout")
     assert (

@@ -29,7 +29,7 @@ GROUP = set(yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_grou
 
 @pytest.mark.parametrize("name", sorted(GROUP | {path.stem for path in (ROOT / "plugins/action").glob("*.py")}))
 def test_each_module_of_the_group_has_its_action(name: str) -> None:
-    """Without one, every call of it starts a Python that imports the API client."""
+    """Without an action, each call starts a Python process that imports the API client."""
     assert (ROOT / f"plugins/action/{name}.py").is_file(), (
         f"give {name} an action: copy plugins/action/node_config_info.py and put its name in"
     )
@@ -40,7 +40,7 @@ def test_each_module_of_the_group_has_its_action(name: str) -> None:
 
 @dataclasses.dataclass
 class Case:
-    """A task, what its result has to show, what an API server answers, and how many requests it gets."""
+    """A task, its expected result, the answers of the API server, and the number of requests."""
 
     module: str
     options: dict[str, t.Any]
@@ -102,7 +102,8 @@ CASES = {
         "node_config_info",
         {"nodez": ["n1"]},
         lambda seen: seen["msg"].startswith(
-            "Unsupported parameters for (livenodes.kubelet.node_config_info) module: nodez. Supported parameters include: "
+            "Unsupported parameters for (livenodes.kubelet.node_config_info) module: nodez. "
+            "Supported parameters include: "
         ),
     ),
     "bad value": Case("node_config_info", {"concurrency": "many"}, lambda seen: "concurrency" in seen["msg"]),
@@ -178,9 +179,9 @@ class Way:
         before = {name: len(server.seen) for name, server in servers.items()}
         for name, case in CASES.items():
             servers[name].answer(*case.answers)
-        # Each case names its server.
+        # Each case has its own server.
         ansible = Ansible(home, home / "nothing", inventory)
-        self.said = ansible.playbook(
+        self.run = ansible.playbook(
             str(play / "play.yml"),
             LIVENODES_TEST_RESULTS=str(home / "results"),
             ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS),
@@ -190,7 +191,7 @@ class Way:
             K8S_AUTH_KUBECONFIG="",
         )
         lines = (home / "results").read_text().splitlines()
-        assert len(lines) == len(CASES), self.said.output
+        assert len(lines) == len(CASES), self.run.output
         self.results = {name: json.loads(line) for name, line in zip(CASES, lines)}
         self.requests = {
             name: [(seen.method, seen.path) for seen in server.seen[before[name] :]] for name, server in servers.items()
@@ -200,12 +201,12 @@ class Way:
     def _task(name: str, case: Case, url: str) -> dict[str, t.Any]:
         options = {**({"host": url} if case.named and case.module != "kubelet_config_plan" else {}), **case.options}
         keywords = json.loads(json.dumps(case.keywords).replace("URL", url))
-        return {"name": name, f"livenodes.kubelet.{case.module}": options, "register": "said", **keywords}
+        return {"name": name, f"livenodes.kubelet.{case.module}": options, "register": "result", **keywords}
 
 
 @pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[tuple[Way, Way]]:
-    """All cases in Ansible's own process, and through an interpreter that is not Ansible's own."""
+    """All cases in Ansible's own process, and through another interpreter."""
     home = tmp_path_factory.mktemp("ways")
     other = home / "python"
     other.write_text(f'#!/bin/sh\necho "$*" >>{home}/started\nexec {sys.executable} "$@"\n')
@@ -217,7 +218,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[tuple[Way, Way]
         here = Way(home / "here", servers, "auto")
         assert not (home / "started").exists()
         there = Way(home / "there", servers, str(other))
-        # The loop makes two calls.
+        # The loop calls the module twice.
         assert len((home / "started").read_text().splitlines()) == len(CASES) + 1
         yield here, there
     finally:
@@ -226,18 +227,18 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[tuple[Way, Way]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_both_ways_come_to_the_same(ways: tuple[Way, Way], name: str) -> None:
+def test_both_ways_have_the_same_result(ways: tuple[Way, Way], name: str) -> None:
     here, there = ways
     assert CASES[name].expect(here.results[name]), here.results[name]
     assert here.results[name] == there.results[name]
     assert here.requests[name] == there.requests[name]
     assert len(here.requests[name]) == CASES[name].requests
-    assert "hunter2" not in here.said.output
+    assert "hunter2" not in here.run.output
 
 
 @pytest.mark.parametrize("strategy", ["linear", "free"])
-def test_the_api_client_is_imported_once_a_run(tmp_path: Path, strategy: str) -> None:
-    """By Ansible before it forks its workers."""
+def test_the_api_client_is_imported_once_per_run(tmp_path: Path, strategy: str) -> None:
+    """Ansible imports it before it forks its workers."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys\n"
         "class Watch:\n"

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The callback in a real ansible-playbook, beside the callback that writes to stdout: real roles, a real HTTP server in
-the place of the API server.
-"""
+"""The callback in ansible-playbook, with the default stdout callback, real roles and an HTTP server as API server."""
 
 from __future__ import annotations
 
@@ -29,16 +27,14 @@ ERASE = "\r\x1b[2K"
 
 @pytest.fixture
 def fleet() -> t.Iterator[ServedCluster]:
-    """Three nodes with native delivery whose kubelets do as they are told; one of them runs its local config."""
+    """Three nodes with native delivery, whose kubelets follow their source. One of them has none."""
     with ServedCluster("n1", "node-2", "n3", local=["node-2"]) as made:
         yield made
 
 
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
-    """ansible-playbook with the callback, an inventory in which one host has another name than its node, and the fleet
-    as its cluster.
-    """
+    """ansible-playbook with the callback and the fleet as its cluster. The name of one host differs from its node's."""
     hosts = tmp_path / "hosts.yml"
     hosts.write_text(
         json.dumps(
@@ -68,17 +64,17 @@ def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
 
 
 def report(ansible: Ansible) -> dict[str, t.Any]:
-    """The JSON report as it is now."""
+    """Return the current JSON report."""
     return dict(json.loads((ansible.home / "reports" / "r.json").read_text(encoding="utf-8")))
 
 
 def lines(output: str) -> list[str]:
-    """What the callback said, without times."""
+    """Return the output of the callback, without times."""
     return [line for line in output.splitlines() if line.startswith("kubelet rollout: ")]
 
 
 def on_a_terminal(ansible: Ansible, name: str, *arguments: str) -> tuple[int, str]:
-    """Run a playbook on a terminal of its own; return its exit code and all that was written."""
+    """Run a playbook on a terminal of its own. Return its exit code and its output."""
     ours, theirs = pty.openpty()
     command = [
         str(Path(sys.executable).with_name("ansible-playbook")),
@@ -105,8 +101,8 @@ def on_a_terminal(ansible: Ansible, name: str, *arguments: str) -> tuple[int, st
         return process.wait(60), seen.decode().replace("\r\n", "\n")
 
 
-def test_a_rollout_that_fails_somewhere_and_its_way_back(ansible: Ansible, fleet: ServedCluster) -> None:
-    """The first on a terminal, where the line leaves other output alone, the second where there is none."""
+def test_a_rollout_with_a_failed_node_and_its_rollback(ansible: Ansible, fleet: ServedCluster) -> None:
+    """The rollout runs on a terminal, where the progress line must not disturb other output; the rollback does not."""
     fleet.refusing.add("node-2")
     code, raw = on_a_terminal(ansible, "rollout", "-e", "kubelet_config_max_failed=1")
     assert code != 0, raw
@@ -116,7 +112,7 @@ def test_a_rollout_that_fails_somewhere_and_its_way_back(ansible: Ansible, fleet
         "all",
         {"nodes": 3, "batches": 3, "reverted": 1, "done": 2},
     ), raw
-    # Without a soak: what there would be to see of one is part of the proof.
+    # There is no soak. The verification does its checks.
     good = (["switched", "verified"], None)
     assert {node["name"]: (node["batch"], list(node["steps"]), node.get("verdict")) for node in made["nodes"]} == {
         "n1": (1, *good),
@@ -133,15 +129,15 @@ def test_a_rollout_that_fails_somewhere_and_its_way_back(ansible: Ansible, fleet
 
     drawn = [line for line in raw.split("\n") if ERASE in line]
     assert any("1 of 3 nodes" in line and "left" in line for line in drawn), raw
-    # The gate has its nodes among its arguments, which ansible-core 2.21 leaves out of results.
+    # The nodes of the gate are in its arguments, which ansible-core 2.21 omits from results.
     assert any("batch 3 (1 node)" in line for line in drawn) and not any("(0 nodes)" in line for line in drawn), raw
     screen = [line.rpartition(ERASE)[2] for line in raw.split("\n")]
     assert not any("[#" in line or "[-" in line for line in screen)
     heads = [line for line in screen if line.startswith(("TASK", "PLAY"))]
     assert len(heads) > 10 and all(line.strip("*").endswith(("] ", "PLAY RECAP ")) for line in heads), heads
-    told = lines("\n".join(screen))
-    assert told[0].startswith("kubelet rollout: batch 1, 1 node (n1): 1 done in ")
-    assert sum(line.startswith("kubelet rollout: node node-2 failed (fell_back): ") for line in told) == 1, told
+    printed = lines("\n".join(screen))
+    assert printed[0].startswith("kubelet rollout: batch 1, 1 node (n1): 1 done in ")
+    assert sum(line.startswith("kubelet rollout: node node-2 failed (fell_back): ") for line in printed) == 1, printed
 
     fleet.refusing.clear()
     back = ansible.playbook("rollback")
@@ -163,7 +159,7 @@ def test_a_rollout_that_fails_somewhere_and_its_way_back(ansible: Ansible, fleet
     ]
 
 
-def test_check_mode_says_that_nothing_happened_and_a_pause_is_no_failure(ansible: Ansible) -> None:
+def test_check_mode_is_reported_and_a_pause_is_not_a_failure(ansible: Ansible) -> None:
     run = ansible.playbook("rollout", "--check", "-e", "kubelet_config_pause=true")
     assert run.code != 0
     made = report(ansible)
@@ -186,14 +182,13 @@ def test_an_interrupted_run_leaves_its_report(ansible: Ansible, fleet: ServedClu
         until = time.monotonic() + 60
         while "n3" not in fleet.assigned and time.monotonic() < until:
             time.sleep(0.1)
-        # In the middle of the wait: between two tasks Ansible may lose the signal, while it forks.
+        # Interrupt the wait. Between two tasks Ansible may lose the signal while it forks.
         polls = fleet.count("GET", NODES) + 5
         while fleet.count("GET", NODES) < polls and time.monotonic() < until:
             time.sleep(0.1)
-        # Ctrl-C reaches all processes of a terminal; under ansible-core 2.17 the run waits for a worker that was not
-        # told.
+        # Ctrl-C reaches all processes of a terminal. ansible-core 2.17 waits for a worker that did not get the signal.
         (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
-        # Not until its output ends: under ansible-core 2.17 a module outlives the run, and holds it open.
+        # Do not wait for the end of the output. With ansible-core 2.17 a module outlives the run and keeps it open.
         assert process.wait(timeout=30) != 0
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

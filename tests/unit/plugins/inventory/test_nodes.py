@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The inventory plugin, as ansible-inventory runs it, before an API server that says what it is told to."""
+"""The inventory plugin in ansible-inventory, with an API server that returns prepared answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def api() -> t.Iterator[Server]:
 
 @pytest.fixture
 def listing(api: Server, tmp_path: Path) -> Listing:
-    """Runs ansible-inventory with a configuration file; the environment says which cluster."""
+    """Runs ansible-inventory with a configuration file. The environment selects the cluster."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -79,7 +79,7 @@ def listing(api: Server, tmp_path: Path) -> Listing:
 
 
 def table(done: subprocess.CompletedProcess[str]) -> tuple[dict[str, dict[str, t.Any]], dict[str, list[str]]]:
-    """The variables by host and the hosts by group."""
+    """Return the variables by host and the hosts by group."""
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     return found.pop("_meta")["hostvars"], {name: group["hosts"] for name, group in found.items() if "hosts" in group}
@@ -107,7 +107,7 @@ def test_hosts_and_groups_from_one_request(listing: Listing, api: Server) -> Non
         "label_zone_a": ["m1"],
         "label_zone_b": ["w1"],
     }
-    # AWX would take the mark for the value.
+    # AWX would read the mark as part of the value.
     assert "__ansible_unsafe" not in done.stdout
     (seen,) = api.seen
     assert (seen.path, seen.headers["authorization"]) == (
@@ -116,7 +116,7 @@ def test_hosts_and_groups_from_one_request(listing: Listing, api: Server) -> Non
     )
 
 
-def test_what_users_know_of_other_inventories(listing: Listing) -> None:
+def test_options_of_constructed_inventories(listing: Listing) -> None:
     hosts, groups = table(
         listing(
             {
@@ -133,7 +133,7 @@ def test_what_users_know_of_other_inventories(listing: Listing) -> None:
     assert groups == {"broken": ["w1"], "zone_a": ["m1"], "zone_b": ["w1"]}
 
 
-def test_a_strict_expression_that_fails(listing: Listing) -> None:
+def test_failing_strict_expression(listing: Listing) -> None:
     config = {"compose": {"x": "node_labels.pool.upper()"}}
     assert "x" not in table(listing(config))[0]["m1"]
     done = listing({**config, "strict": True})
@@ -149,7 +149,7 @@ def test_a_strict_expression_that_fails(listing: Listing) -> None:
         "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ 6 * 7 ]]",
     ],
 )
-def test_what_a_node_says_of_itself_is_no_template(listing: Listing, api: Server, text: str) -> None:
+def test_texts_from_a_node_are_not_templates(listing: Listing, api: Server, text: str) -> None:
     api.answer(Answer(body=items(node(version=text))))
     hosts, _groups = table(listing({"compose": {"copy": "node_kubelet_version"}}))
     assert "42" not in str(hosts["n1"]["copy"])
@@ -162,7 +162,7 @@ def test_cache(listing: Listing, api: Server, tmp_path: Path) -> None:
     assert len(api.seen) == 1
     assert table(listing(config)) == first
     assert len(api.seen) == 1
-    # What was found under other circumstances is not used.
+    # A cache entry of other options is not used.
     listing({**config, "label_selectors": "a=b"})
     assert len(api.seen) == 2
     with Server(Answer(body=items(WORKER))) as other:
@@ -180,7 +180,8 @@ def test_cache(listing: Listing, api: Server, tmp_path: Path) -> None:
     [
         (
             {"label_selector": "a=b", "colour": 1},
-            "unknown options colour, label_selector: `ansible-doc -t inventory livenodes.kubelet.nodes` lists all options",
+            "unknown options colour, label_selector: "
+            "`ansible-doc -t inventory livenodes.kubelet.nodes` lists all options",
         ),
         ({"validate_certs": "maybe"}, "The value 'maybe' is not a valid boolean"),
         (
@@ -190,27 +191,27 @@ def test_cache(listing: Listing, api: Server, tmp_path: Path) -> None:
         ({"host_address": "InternalIp"}, "InternalIP, ExternalIP, Hostname"),
     ],
 )
-def test_what_is_wrong_with_the_file(listing: Listing, api: Server, config: dict[str, t.Any], words: str) -> None:
+def test_errors_in_the_file(listing: Listing, api: Server, config: dict[str, t.Any], words: str) -> None:
     done = listing(config)
-    said = " ".join(done.stderr.split())
+    output = " ".join(done.stderr.split())
     assert done.returncode != 0
-    assert words in said
-    assert "nodes.livenodes.yml" in said
+    assert words in output
+    assert "nodes.livenodes.yml" in output
     assert not api.seen
 
 
-def test_what_is_wrong_with_the_cluster(listing: Listing, api: Server) -> None:
+def test_errors_of_the_cluster(listing: Listing, api: Server) -> None:
     api.answer(Answer(403, {"message": "nodes is forbidden: user x cannot list", "reason": "Forbidden"}))
     done = listing({})
-    said = " ".join(done.stderr.split())
+    output = " ".join(done.stderr.split())
     assert done.returncode != 0
     assert (
         "nodes.livenodes.yml: nodes is forbidden: user x cannot list (this user lacks the permission; docs/rbac.yaml"
-        in said
+        in output
     )
 
 
 @pytest.mark.parametrize(("name", "mine"), [("a.livenodes.yaml", True), ("nodes.yml", False)])
-def test_name_of_the_file(listing: Listing, api: Server, name: str, mine: bool) -> None:
+def test_file_name(listing: Listing, api: Server, name: str, mine: bool) -> None:
     assert (listing({}, name=name).returncode == 0) == mine
     assert len(api.seen) == mine

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The module's states, one after another on a real folder, with check mode and diff beside each."""
+"""The states of kubelet_checkpoint on a real folder, each in check mode and with diff too."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ TEXTS = {"a": config(maxPods=61), "b": config(maxPods=62, staticPodURLHeader={"A
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the module, first in check mode: it has to change nothing and to foretell the same."""
+    """Run the module, first in check mode, which must change nothing and return the same result."""
     (tmp_path / "kubelet.yaml").write_text(config(maxPods=60))
     folder = tmp_path / "config"
-    said: list[str] = []
-    # Where a test has loaded Ansible's controller side as well, warnings go to its display.
-    monkeypatch.setattr(kubelet_checkpoint.AnsibleModule, "warn", lambda _module, text: said.append(text))
+    warnings: list[str] = []
+    # If a test has also loaded Ansible's controller code, warnings go to its display.
+    monkeypatch.setattr(kubelet_checkpoint.AnsibleModule, "warn", lambda _module, text: warnings.append(text))
 
     def once(options: dict[str, t.Any], **internal: t.Any) -> dict[str, t.Any]:
         given = {"config_dir": str(folder), **options, **{f"_ansible_{key}": value for key, value in internal.items()}}
@@ -62,8 +62,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
         with pytest.raises(SystemExit):
             kubelet_checkpoint.main()
-        result = {**json.loads(capsys.readouterr().out), "warnings": said[:]}
-        said.clear()
+        result = {**json.loads(capsys.readouterr().out), "warnings": warnings[:]}
+        warnings.clear()
         return result
 
     def runner(state: str, name: str | None = None, **options: t.Any) -> dict[str, t.Any]:
@@ -106,7 +106,7 @@ def status(result: dict[str, t.Any]) -> tuple[t.Any, ...]:
     )
 
 
-def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
+def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path) -> None:
     first = run("staged", "a")
     assert (first["changed"], first["restart_needed"], status(first)) == (True, False, (None, None, None, ""))
     assert Path(first["checkpoint"], "kubelet").read_text() == TEXTS["a"]
@@ -151,7 +151,7 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert not run("confirmed")["changed"]
     store.graduate(source("a"), "v1.20.2")
     assert not run("confirmed")["changed"]
-    assert not run("rolled_back")["changed"], "what is known good is not taken back"
+    assert not run("rolled_back")["changed"], "a last-known-good configuration is not reverted"
 
     done = run("assigned", "b")
     assert (done["restart_needed"], status(done), done["trial"]["revert_to"]) == (
@@ -164,7 +164,7 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert "********" in done["diff"]["after"]
     done = run("rolled_back", reason="pods were lost")
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "a", "a", "pods were lost"))
-    again = run("rolled_back", reason="other words")
+    again = run("rolled_back", reason="another reason")
     assert (again["changed"], again["restart_needed"], again["error"]) == (False, False, "pods were lost")
     assert "was reverted: pods were lost" in run("confirmed")["msg"]
 
@@ -172,7 +172,7 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "b", "a", ""))
     done = run("assigned", "a")
     assert (status(done), done["trial"]["revert_to"]) == (("a", "a", "a", ""), source("b")), (
-        "what ran until now is the way back from what had been good"
+        "the trial reverts to the source that was active, even for an earlier last-known-good"
     )
 
     assert "is in use: reset without `remove` first" in run("reset", remove=True)["msg"]
@@ -188,7 +188,7 @@ def test_a_life(run: Run, store: Store, tmp_path: Path) -> None:
     assert (tmp_path / "kubelet.yaml").read_text() == config(maxPods=60)
 
 
-def test_text_that_ansible_has_made_a_mapping_of(run: Run) -> None:
+def test_text_that_ansible_converted_to_a_mapping(run: Run) -> None:
     done = run(
         "staged", source=source("c"), data={"kubelet": {"kind": "KubeletConfiguration", "maxPods": 61}, "more": "text"}
     )
@@ -199,15 +199,15 @@ def test_text_that_ansible_has_made_a_mapping_of(run: Run) -> None:
     assert Path(done["checkpoint"], "more").read_text() == "text"
 
 
-def test_an_earlier_run_did_not_come_to_the_restart(run: Run) -> None:
-    """Told by the InvocationID, which is still the one from before the switch."""
+def test_restart_that_an_interrupted_run_left_out(run: Run) -> None:
+    """The InvocationID is still the one from before the switch."""
     run("assigned", "a", invocation="one")
     again = run("assigned", "a", invocation="one")
     assert (again["changed"], again["restart_needed"]) == (False, True)
     assert not run("assigned", "a", invocation="two")["restart_needed"]
 
 
-def test_old_checkpoints_go(run: Run, store: Store) -> None:
+def test_old_checkpoints_are_removed(run: Run, store: Store) -> None:
     run("staged", "b")
     assert [os.path.basename(os.path.dirname(path)) for path in run("assigned", "a")["removed"]] == ["uid-b"]
     run("staged", "b")
@@ -242,7 +242,7 @@ def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -
     assert words in result["msg"]
 
 
-def test_something_else_is_assigned(run: Run) -> None:
+def test_confirming_a_source_that_is_not_assigned(run: Run) -> None:
     run("assigned", "a")
     assert (
         "ConfigMap kube-system/b at resourceVersion 7 cannot be confirmed, because ConfigMap kube-system/a"
@@ -250,7 +250,7 @@ def test_something_else_is_assigned(run: Run) -> None:
     )
 
 
-def test_taken_back_although_the_disk_is_full(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_revert_on_a_full_disk(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     run("assigned", "a")
 
     def full(_self: OS, _handle: int, _data: bytes) -> int:
@@ -267,15 +267,15 @@ def test_taken_back_although_the_disk_is_full(run: Run, store: Store, monkeypatc
     assert store.active_source() is None
 
 
-def test_text_that_is_no_configuration_is_not_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody knows what is secret in it."""
+def test_text_that_is_not_a_configuration_is_not_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its secrets cannot be identified."""
     monkeypatch.setitem(TEXTS, "a", "staticPodURLHeader: {Authorization: [Bearer secret]\n")
     done = run("assigned", "a")
     assert "not shown" in done["diff"]["after"]
     assert "Bearer" not in json.dumps(done)
 
 
-def test_damaged_meta_files_are_told_and_mended(run: Run, store: Store) -> None:
+def test_damaged_meta_files_are_reported_and_repaired(run: Run, store: Store) -> None:
     run("assigned", "a")
     Path(store.meta, "assigned").write_bytes(b"\0\0")
     assert "store/meta/assigned" in run("rolled_back")["error"]
@@ -284,7 +284,7 @@ def test_damaged_meta_files_are_told_and_mended(run: Run, store: Store) -> None:
     assert status(run("reset")) == (None, None, None, "")
 
 
-def test_a_store_in_use(
+def test_locked_store(
     run: Run, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run("assigned", "a")

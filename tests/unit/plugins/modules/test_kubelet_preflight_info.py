@@ -32,7 +32,7 @@ ARGV = [
 
 
 class Node:
-    """A node with a plain unit and a kubelet that runs."""
+    """A node with a plain unit and a running kubelet."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -68,7 +68,7 @@ def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
 
 
-def test_one_look_shows_unit_and_host(node: Node) -> None:
+def test_unit_and_host(node: Node) -> None:
     found = node.look()
     kubelet = found["kubelet"]
     assert (kubelet["form"], kubelet["version"], kubelet["command_source"], kubelet["changes_at_restart"]) == (
@@ -89,7 +89,7 @@ def test_one_look_shows_unit_and_host(node: Node) -> None:
     assert [(problem["path"], problem["rule"]) for problem in found["problems"]] == [("resolvConf", "resolv-conf")]
 
 
-def test_an_edited_file_shows_as_a_change_at_restart(node: Node) -> None:
+def test_an_edited_file_is_a_change_at_restart(node: Node) -> None:
     node.write("/proc/72/cmdline", "\0".join([*ARGV[:-1], "--max-pods=99", ""]))
     kubelet = node.look()["kubelet"]
     assert kubelet["changes_at_restart"] is True
@@ -97,7 +97,7 @@ def test_an_edited_file_shows_as_a_change_at_restart(node: Node) -> None:
     assert kubelet["shadowed"]["maxPods"] == {"flag": "--max-pods=99", "file": None, "line": None}
 
 
-def test_a_unit_that_is_not_understood_is_shown_as_refused(node: Node) -> None:
+def test_an_unknown_form_of_unit_is_refused(node: Node) -> None:
     node.shown["ExecStart"] = "{ path=/other ; argv[]=/other ; ignore_errors=no }"
     kubelet = node.look()["kubelet"]
     assert kubelet["form"] == "refused" and "systemd has" in kubelet["reason"]
@@ -107,14 +107,14 @@ def test_a_unit_that_is_not_understood_is_shown_as_refused(node: Node) -> None:
     assert (kubelet["form"], kubelet["version"], kubelet["command"], kubelet["binary"]) == ("refused", None, [], None)
 
 
-def test_a_staged_config_is_checked_and_held_against_the_host(node: Node) -> None:
+def test_a_staged_config_is_checked_and_compared_with_the_host(node: Node) -> None:
     found = node.look('{"resolvConf": ""}')
-    assert found["check"]["verdict"] == "not checked", "there is no systemd here to make a sandbox"
+    assert found["check"]["verdict"] == "not checked", "the sandbox needs systemd, which is missing here"
     assert found["problems"] == []
-    assert node.look("&what\n")["problems"] == [], "what cannot be read is not judged"
+    assert node.look("&what\n")["problems"] == [], "an unreadable configuration is not judged"
 
 
-def test_what_the_unit_names_by_itself_is_held_against_the_host(node: Node) -> None:
+def test_the_local_configuration_is_compared_with_the_host(node: Node) -> None:
     node.write(
         "/proc/72/cmdline", "\0".join([word.replace("/etc/kubelet.yaml", "/store/kubelet") for word in ARGV] + [""])
     )
@@ -123,7 +123,7 @@ def test_what_the_unit_names_by_itself_is_held_against_the_host(node: Node) -> N
     assert [problem["path"] for problem in node.look(local=True)["problems"]] == ["resolvConf"]
 
 
-def test_the_disk_is_looked_at_where_that_is_asked_for(node: Node) -> None:
+def test_the_disk_is_read_on_request(node: Node) -> None:
     assert "disk" not in node.look()
     node.write("/etc/kubelet.d/10-a.conf", "maxPods: 7\n")
     found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)["disk"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of the modules: what goes with what is said before anything is asked of a cluster."""
+"""Valid and invalid combinations of module options, which are checked before the first request to a cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLUGINS = "ansible_collections.livenodes.kubelet.plugins.modules"
 def run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: t.Any
 ) -> t.Callable[[str, dict[str, t.Any]], dict[str, t.Any]]:
-    """Run a module's main and return what it prints. There is no cluster: what gets beyond the options fails for that."""
+    """Run a module's main without a cluster and return what it prints. With valid options it fails to connect."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST"):
         monkeypatch.delenv(name, raising=False)
@@ -92,7 +92,7 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
         ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
     ],
 )
-def test_options_that_go_together(run: Run, name: str, options: dict[str, t.Any]) -> None:
+def test_valid_options(run: Run, name: str, options: dict[str, t.Any]) -> None:
     assert run(name, options)["msg"].startswith("no kubeconfig at ")
 
 
@@ -136,7 +136,7 @@ def test_options_that_go_together(run: Run, name: str, options: dict[str, t.Any]
         ("kubelet_config_plan", {"current": {}, "allow_effect": "everything"}, "value of allow_effect must be one of"),
     ],
 )
-def test_options_that_do_not(run: Run, name: str, options: dict[str, t.Any], text: str) -> None:
+def test_invalid_options(run: Run, name: str, options: dict[str, t.Any], text: str) -> None:
     result = run(name, options)
     assert result["failed"]
     assert text in result["msg"]
@@ -155,7 +155,7 @@ def current() -> dict[str, t.Any]:
 
 
 def test_plan(run: Run) -> None:
-    """Needs no cluster."""
+    """A plan needs no cluster."""
     result = run("kubelet_config_plan", {"current": current(), "config": {"maxPods": 50}, "name": "base"}, diff=True)
     assert (result["changed"], result["plan"]["refused"]) == (False, False)
     row = result["plan"]["nodes"]["n1"]
@@ -168,13 +168,13 @@ def test_plan(run: Run) -> None:
     assert "diff" not in run("kubelet_config_plan", {"current": current()})
 
 
-def test_plan_that_is_refused(run: Run) -> None:
+def test_refused_plan(run: Run) -> None:
     result = run("kubelet_config_plan", {"current": current(), "config": {"maxPodz": 1}})
     assert result["failed"] and result["plan"]["refused"]
     assert "maxPodz" in result["msg"]
 
 
-def test_plan_of_nonsense(run: Run) -> None:
+def test_plan_of_invalid_input(run: Run) -> None:
     result = run("kubelet_config_plan", {"current": current(), "config": "a: [b"})
     assert result["failed"]
     assert "line 1" in result["msg"]
@@ -191,7 +191,7 @@ def test_documentation_names_every_connection_option_and_its_variables() -> None
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py")))
-def test_nothing_is_returned_under_a_name_that_ansible_takes_away(name: str) -> None:
-    """A registered result has no `invocation` any more, whatever the module put there."""
+def test_no_result_has_a_name_that_ansible_removes(name: str) -> None:
+    """Ansible removes `invocation` from a registered result, for example."""
     returned = yaml.safe_load(importlib.import_module(f"{PLUGINS}.{name}").RETURN) or {}
     assert not {"invocation", "exception", "warnings", "deprecations", "ansible_job_id"} & set(returned)
