@@ -53,7 +53,7 @@ def test_readme_has_each_variable_with_its_type_default_and_meaning(role: str) -
 
 
 def tasks(role: str, name: str) -> tuple[str, set[str]]:
-    """Return the text of a tasks file with its imported and included files, and the variables it sets for other roles."""
+    """Return the text of a tasks file with the files it includes, and the variables that it sets for other roles."""
     text = (ROOT / "roles" / role / "tasks" / f"{name}.yml").read_text()
     handed = set(re.findall(r"^ +(kubelet_config_\w+): ", text, re.MULTILINE))
     for other in re.findall(r"(?:import|include)_tasks: (\w+)\.yml", text):
