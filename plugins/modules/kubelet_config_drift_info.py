@@ -159,7 +159,7 @@ MODULE = controller_module.define(
             for name in ("current", "node_configs", "hosts", "flags", "deliveries", "kubeadm_configs")
         },
     },
-    drift.look,
+    drift.detect,
 )
 
 

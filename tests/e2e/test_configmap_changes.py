@@ -60,7 +60,7 @@ def test_edited_deleted_recreated(lab: Lab, fleet: tuple[str, ...], session: Ses
         second.status["active"]["configMap"]["resourceVersion"]
         != first.status["active"]["configMap"]["resourceVersion"]
     )
-    with pytest.raises(ClusterError, match="edited it in place"):
+    with pytest.raises(ClusterError, match="edited in place"):
         push.push(session, {**PUSH, "variants": table["variants"]}, False)
 
     # Deleted: the kubelet keeps its checkpoint and reports that it cannot fetch the ConfigMap.

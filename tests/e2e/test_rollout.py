@@ -182,7 +182,7 @@ def test_a_bad_value_stops_at_the_first_node(lab: Lab, fleet: tuple[str, ...], a
         "Node n1",
         "kubeAPIQPS",
         "must not be a negative number",
-        "went back to its local config",
+        "reverted to its local config",
         "Untouched hosts: n3",
     ):
         assert text in run.output, run.output

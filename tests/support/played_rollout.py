@@ -139,7 +139,8 @@ DIFFERS = (
 )
 DEAD = (
     "silent",
-    "its kubelet has sent no heartbeat for 65 s: it is dead or in a crash loop, most likely by this configuration",
+    "its kubelet has sent no heartbeat for 65 s: it is dead or in a crash loop, "
+    "most likely because of this configuration",
 )
 
 

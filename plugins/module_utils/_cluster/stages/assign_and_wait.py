@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module node_config_source does: assign or reset, and wait where asked."""
+"""The call of the module node_config_source: assign, reset or verify, and wait on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import assign, soak, verify
 
 
 def config_source(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Run the asked state; a failed wait keeps what the assignment changed in its result."""
+    """Run the requested state. The result of a failed wait contains the changes of the assignment."""
     if options["state"] == "verified":
         given = options["sources"] is not None or options["source"] is not None
         wanted = config_sources.wanted(options) if given else None

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Causes and remedies the kubelet's status does not name, found by asking the API or by looking at the config."""
+"""Finds causes and remedies that the kubelet's status does not name, from the API or from the configuration."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
 def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
-    """The ConfigMap is not there: no kubelet can ever fetch it."""
+    """Return the verdict on a node whose ConfigMap does not exist, so that its kubelet can never fetch it."""
     return Verdict(
         "sync_error",
-        f"the ConfigMap {nodes.describe(source)} does not exist; its kubelet runs {nodes.describe(node.part('active'))} meanwhile. "
-        "Push it again or assign another",
+        f"the ConfigMap {nodes.describe(source)} does not exist; its kubelet still runs "
+        f"{nodes.describe(node.part('active'))}. Push it again or assign another",
         True,
     )
 
 
 def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> Verdict:
-    """Name the likely cause of a load or validation error, which the kubelet writes to its log only."""
+    """Add the likely cause of a load or validation error, which the kubelet writes only to its log."""
     if fault:
         return _final(found, f"Cause: {fault}. Remedy: correct the configuration and run again")
     causes = "; ".join(f"{problem.path}: {problem.message} ({problem.remedy})" for problem in problems)
@@ -41,25 +41,26 @@ def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> V
 
 
 def differs(differences: t.Sequence[dict[str, t.Any]]) -> Verdict:
-    """The source is active and yet the kubelet runs other values: only its command line is stronger than a dynamic
-    config.
+    """Return the verdict on a node whose source is active but whose live values differ.
+
+    Only the command line of a kubelet overrides a dynamic configuration.
     """
-    said = []
+    details = []
     for item in differences:
         flags = " or ".join(f"--{name}" for name in item["flags"])
         if flags:
             why = (
-                f"overridden by the kubelet's command line, flag {flags}: remove the flag (look in /var/lib/kubelet/kubeadm-flags.env, "
-                "/etc/default/kubelet and the unit's drop-ins) or the field"
+                f"overridden by the kubelet's command line, flag {flags}: remove the field, or the flag (see "
+                "/var/lib/kubelet/kubeadm-flags.env, /etc/default/kubelet and the unit's drop-ins)"
             )
         else:
-            why = "this kubelet gives the field another value and no flag sets it; is the field known to its version?"
-        said.append(f"{item['path']} is {item['live']!r}, not {item['expected']!r}: {why}")
-    return Verdict("differs", "its config is active, but not all of it is live. " + "; ".join(said), True)
+            why = "no flag sets it; does this kubelet version have the field?"
+        details.append(f"{item['path']} is {item['live']!r}, not {item['expected']!r}: {why}")
+    return Verdict("differs", "its config is active, but not all of it is live. " + "; ".join(details), True)
 
 
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:
-    """Tell apart why a kubelet cannot get an existing ConfigMap (two requests): missing, forbidden, unreachable."""
+    """Add why a kubelet cannot get an existing ConfigMap, forbidden or unreachable (one POST)."""
     attributes = {
         "namespace": source["namespace"],
         "verb": "get",
@@ -82,18 +83,19 @@ def sync_error(session: Session, node: str, source: dict[str, str], found: Verdi
             },
         )
     except ApiError as error:
-        return _final(found, f"The ConfigMap exists; whether the node may read it could not be asked: {error.message}")
+        return _final(found, f"The ConfigMap exists; whether the node may read it is unknown: {error.message}")
     status = review.get("status") or {}
     if status.get("allowed"):
         return _final(
             found,
-            "The ConfigMap exists and the node may read it: the kubelet cannot reach the API server, or will succeed soon; "
-            "look at `journalctl -u kubelet` on the node",
+            "The ConfigMap exists and the node may read it: the kubelet cannot reach the API server, or will succeed "
+            "soon; see `journalctl -u kubelet` on the node",
         )
     return _final(
         found,
-        f"The ConfigMap exists but system:node:{node} is forbidden to read it ({status.get('reason') or 'no reason given'}): turn on the "
-        "Node authorizer and the gate DynamicKubeletConfig at kube-apiserver, or grant it",
+        f"The ConfigMap exists, but system:node:{node} is forbidden to read it "
+        f"({status.get('reason') or 'no reason given'}): enable the Node authorizer and the gate DynamicKubeletConfig "
+        "in kube-apiserver, or grant the permission",
     )
 
 
@@ -102,7 +104,7 @@ def _final(found: Verdict, more: str) -> Verdict:
 
 
 def silence(session: Session, names: t.Iterable[str]) -> dict[str, float]:
-    """Return the seconds since each kubelet last renewed its Lease (one LIST); empty when leases cannot be read."""
+    """Return the seconds since each kubelet last renewed its Lease (one LIST); empty if Leases cannot be read."""
     try:
         renewals = heartbeats(session, names)
     except ApiError:
@@ -111,7 +113,7 @@ def silence(session: Session, names: t.Iterable[str]) -> dict[str, float]:
 
 
 def heartbeats(session: Session, names: t.Iterable[str]) -> dict[str, float]:
-    """Return when each kubelet last renewed its Lease, in seconds of the node's clock (one LIST). Raises ApiError."""
+    """Return when each kubelet last renewed its Lease: seconds since 1970 by its clock (one LIST). Raises ApiError."""
     wanted = set(names)
     items = session.request("GET", LEASES).get("items") or []
     renewals = {item["metadata"]["name"]: timestamps.parse((item.get("spec") or {}).get("renewTime")) for item in items}

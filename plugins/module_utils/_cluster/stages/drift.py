@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading what drift is found in: Node objects, the ConfigMaps they name, live configurations, kubeadm's ConfigMap.
+"""Reads the inputs of drift detection: Node objects, their ConfigMaps, live configurations and kubeadm's ConfigMap.
+
 Nothing is ever written.
 """
 
@@ -26,12 +27,12 @@ NOT_LOOKED_AT = "not looked at on the node"
 LOOKED_AT = "looked at"
 
 
-def look(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the drift of every node with its causes, a summary and text.
 
-    Requests: one LIST of nodes, one configz GET a node that is not in `current`, one GET a distinct ConfigMap, two for
-    kubeadm's (three for 1.23) where asked. A node whose live configuration cannot be read has a row that says so.
-    Raises ClusterError for options that cannot be used, and for a cluster that cannot be read.
+    Requests: one LIST of nodes, one GET of configz for each node that is not in `current`, one GET for each distinct
+    ConfigMap, and on request two for kubeadm's (three for 1.23). If a live configuration cannot be read, the row of
+    the node states why. Raises ClusterError for unusable options, and if the cluster cannot be read.
     """
     layers = _layers(options["node_configs"] or {})
     found = {
@@ -69,12 +70,12 @@ def look(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 def _live(
     session: Session, names: list[str], current: dict[str, t.Any]
 ) -> tuple[dict[str, dict[str, t.Any]], dict[str, str]]:
-    """Return what each kubelet runs, from the table `current` where that has it, and why it could not be read."""
+    """Return the live configurations, from the table `current` if it has them, and by node why others are unknown."""
     try:
         known = {name: current["variants"][row["variant"]] for name, row in current.get("nodes", {}).items()}
     except (AttributeError, KeyError, TypeError) as error:
         raise ClusterError(
-            f"current is not what kubelet_configz_facts returns ({error!r}): give that unchanged, or leave it out"
+            f"current is not a result of kubelet_configz_facts ({error!r}): pass that unchanged, or omit current"
         ) from error
     unread: dict[str, str] = {}
     for outcome in parallel.each(
@@ -96,8 +97,9 @@ def _layers(node_configs: dict[str, t.Any]) -> dict[str, tuple[dict[str, t.Any],
 
 
 def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_sources.Found]:
-    """Read every ConfigMap that a node is to run or was assigned. One that may not be read is not one that is gone:
-    raises ClusterError.
+    """Read every ConfigMap that a node should run or was assigned.
+
+    Raises ClusterError if one cannot be read, since it may still exist.
     """
     maps = config_sources.find(
         session, [reference for node in found for reference in (node.source, node.part("assigned")) if reference]
@@ -111,8 +113,8 @@ def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_s
         raise ClusterError(
             "\n".join(
                 [
-                    "finding drift: it cannot be told without the ConfigMaps of the nodes. Grant the verb get on configmaps, as "
-                    "docs/rbac.yaml does for the user of a rollout.",
+                    "drift cannot be determined without the ConfigMaps of the nodes. Grant the verb get on configmaps, "
+                    "as docs/rbac.yaml does for the user of a rollout.",
                     *unread,
                 ]
             )
@@ -121,16 +123,14 @@ def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_s
 
 
 def _host(name: str, hosts: dict[str, t.Any]) -> tuple[Host | None, str]:
-    """Return what was seen on the node, or why it was not; empty where nobody was to look."""
+    """Return the facts from the node, or why they are absent; the reason is empty if none were requested."""
     facts = hosts.get(name)
     if not isinstance(facts, dict) or facts.get("skipped"):
         return None, ""
     if "kubelet" in facts:
         return Host.of(facts), ""
     why = (
-        "unreachable"
-        if facts.get("unreachable")
-        else facts.get("msg") or "the module kubelet_preflight_info said nothing"
+        "unreachable" if facts.get("unreachable") else facts.get("msg") or "kubelet_preflight_info returned no message"
     )
     return None, f"{NOT_LOOKED_AT}: {why}"
 
@@ -163,7 +163,7 @@ def _facts(
 
 
 def _edited(configmap: dict[str, t.Any]) -> bool:
-    """Tell whether a ConfigMap of ours has another content than the one its name was made of."""
+    """Return whether the content of a ConfigMap of this collection does not match the hash in its name."""
     base, _dash, suffix = configmap["metadata"]["name"].rpartition("-")
     return bool(suffix != identity.append_hash(base, configmap.get("data") or {}))
 
@@ -176,7 +176,7 @@ def _content(maps: dict[str, config_sources.Found], source: dict[str, str] | Non
 
 
 def _assigned(maps: dict[str, config_sources.Found], node: nodes.Node) -> dict[str, t.Any] | None:
-    """Return the content of what the node reports as assigned, while its ConfigMap still has that revision."""
+    """Return the content of the assigned source, None if its ConfigMap no longer has the assigned revision."""
     reference = node.part("assigned")
     found = maps[nodes.describe(reference)].configmap if reference else None
     if reference is None or found is None or configmaps.reference(found, reference["kubeletConfigKey"]) != reference:
@@ -185,8 +185,9 @@ def _assigned(maps: dict[str, config_sources.Found], node: nodes.Node) -> dict[s
 
 
 def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tuple[t.Any, t.Any]]:
-    """Return the paths at which kubeadm's ConfigMap is not in step with what all nodes declare: what it has, and what
-    they declare.
+    """Return the paths at which kubeadm's ConfigMap is not in sync with the overrides common to all nodes.
+
+    Each path maps to the value in the ConfigMap and the declared value.
     """
     overrides = list(_layers(node_configs).values())
     minor, found = kubeadm.read(session)

@@ -16,10 +16,10 @@ from ..objects import configz, nodes
 
 
 def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Return the table `{variants, nodes}` of the chosen nodes under `ansible_facts.kubelet_configz`, or, as no facts,
-    under `kubelet_configz`.
+    """Return the table `{variants, nodes}` of the chosen nodes, as a fact or (`facts` false) as `kubelet_configz`.
 
-    One LIST and one configz GET a node. Raises NodesFailed naming every node whose configuration cannot be read.
+    One LIST, and one GET of configz for each node. Raises NodesFailed, which names every node whose configuration
+    cannot be read.
     """
     found = nodes.read(session, options["nodes"], options["label_selectors"] or ())
     outcomes = parallel.each(list(found), lambda name: configz.read(session, name), session.concurrency)

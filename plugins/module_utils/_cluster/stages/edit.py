@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stage edit. Talks to nobody."""
+"""Stage edit: the plan. It sends no requests."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from ..api.errors import ClusterError
 
 
 def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
-    """Plan which configuration each kubelet is to have.
+    """Plan the configuration of each kubelet.
 
-    Raises ClusterError for options that say nothing sensible and, with the plan in its result, for a plan that holds a
-    refusal.
+    Raises ClusterError for invalid options, and, with the plan in its result, for a plan that contains a refusal.
     """
     given = dict(options)
     try:

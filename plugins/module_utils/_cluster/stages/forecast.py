@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which pods a plan would cost, from the live cluster."""
+"""Forecasts from the live cluster which pods a plan would disrupt."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Rows = t.Dict[str, t.Dict[str, t.List[t.Any]]]
 
 
 def forecast(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Return what becomes of the pods of every node that the plan assigns something to.
+    """Return the effect of the plan on the pods of every node that it changes.
 
-    Costs one LIST of nodes, and a LIST of pods and a GET for each node whose change decides who runs; nothing at all
-    where no node has such a change. Raises NodesFailed naming every node whose pods cannot be listed, ClusterError when
-    more pods are lost than allowed; the result is kept.
+    Requests: one LIST of nodes; for each node with a change that can affect pods, one LIST of pods and one GET. None if
+    there is no such node. Raises NodesFailed, which names every node whose pods cannot be listed, and ClusterError,
+    with the result, if more pods would be lost than allowed.
     """
     plan, current = options["plan"], options["current"]
     changes = _changes(plan, current)
@@ -64,8 +64,8 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Cha
             found[name] = known[alike]
     except (KeyError, TypeError) as error:
         raise ClusterError(
-            f"plan and current do not belong together, or are not what kubelet_config_plan and kubelet_configz_facts return ({error!r}): "
-            "plan again from a new dump"
+            "plan and current do not match, or are not results of kubelet_config_plan and kubelet_configz_facts "
+            f"({error!r}): plan again from a new dump"
         ) from error
     return found
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage push: one content-addressed ConfigMap for each variant; and its end, prune."""
+"""Stage push: creates one content-addressed ConfigMap for each variant, and prunes those that are no longer used."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from ..objects import configmaps, kubeadm, nodes
 
 
 def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Make sure that every variant exists as a ConfigMap; with state `pruned` that only those in use do, with `kubeadm`
-    that its own is in step.
+    """Ensure that every variant exists as a ConfigMap.
+
+    State `pruned` removes the unused ConfigMaps, state `kubeadm` synchronises kubeadm's ConfigMap. Raises ClusterError.
     """
     if options["state"] == "pruned":
         return _prune(session, options, check_mode)
@@ -50,22 +51,20 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     ]
     if failed:
         raise ClusterError(
-            "\n".join([f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be made.", *failed]),
+            "\n".join([f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be created.", *failed]),
             result,
         )
     return result
 
 
 def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
-    """Return (variant, text) of all that is to be pushed, by variant or file; everything is checked before anything is
-    written.
-    """
+    """Return (variant, text) of all ConfigMaps to push, by variant or file. Raises ClusterError before any write."""
     wanted: dict[str, tuple[str, str]] = {}
     for variant, config in (options["variants"] or {}).items():
         if identity.variant(config) != variant:
             raise ClusterError(
-                f"variants: the configuration under {variant} has the hash {identity.variant(config)}; it was changed on the way here. "
-                "Pass the plan on as it is, or give files with src"
+                f"variants: the configuration under {variant} has the hash {identity.variant(config)}, so it was "
+                "changed after planning. Pass the plan unchanged, or set src to files"
             )
         wanted[variant] = (variant, document.render(config))
     for path in options["src"] or []:
@@ -77,7 +76,7 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
             raise ClusterError(f"src: cannot read {path}: {error.strerror}") from error
         except document.DocumentError as error:
             raise ClusterError(f"src: {error}") from error
-        # The bytes as they are, so that the name is the one kubectl gives to the same file.
+        # The unchanged bytes, so that the name is the one that kubectl generates for the same file.
         wanted[path] = (identity.variant(config), content.decode("utf-8"))
     for label, (_variant, text) in wanted.items():
         try:
@@ -97,8 +96,8 @@ def _ensure(
         there = configmaps.create(session, _body(options, variant, name, text), check_mode)
     if (there.get("data") or {}).get(key) != text or len(there["data"]) > 1 or there.get("binaryData"):
         raise ClusterError(
-            "it exists with other content than its name stands for: somebody edited it in place. Kubelets that follow it run the edited "
-            "content; look at it with kubectl, delete it once no node uses it, and run again"
+            "its content does not match the hash in its name, so it was edited in place. Kubelets that follow it run "
+            "the edited content. Inspect it with kubectl, delete it once no node uses it, and run again"
         )
     return {"changed": changed, "variant": variant, **configmaps.reference(there, key)}
 
@@ -123,9 +122,9 @@ def _body(options: dict[str, t.Any], variant: str, name: str, text: str) -> dict
 
 def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     ours = configmaps.read_managed(session, options["namespace"])
-    # After the ConfigMaps: one that is assigned between the two reads is seen as used.
+    # Read after the ConfigMaps: one that is assigned between the two reads counts as used.
     used = _used(nodes.read(session).values())
-    # The hash and nothing more: `NAME-gpu` is another name, whose ConfigMaps begin like ours.
+    # Only the hash may follow: the ConfigMaps of another name, such as `NAME-gpu`, begin with the same text.
     made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
     idle = [
         item
@@ -153,7 +152,7 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
 
 
 def _used(all_nodes: t.Iterable[nodes.Node]) -> set[tuple[str, str]]:
-    """Every ConfigMap that some node points to, runs, or would fall back to."""
+    """Return the ConfigMaps (namespace, name) that any node is assigned, runs or could revert to."""
     return {(reference["namespace"], reference["name"]) for node in all_nodes for reference in node.references}
 
 
@@ -166,5 +165,5 @@ def _shown(text: str) -> dict[str, t.Any] | None:
     try:
         return document.parse(text, "data") if text else None
     except document.DocumentError:
-        # What cannot be read cannot be masked either, so it is not shown.
+        # Text that cannot be parsed cannot be masked, so it is not shown.
         return {}

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage soak: stay with nodes that were verified, prove them once more at the end, and see that the change cost no pod.
+"""Stage soak: watches verified nodes, verifies them again at the end, and checks that the change disrupted no pod.
 
-Each poll is one LIST for all nodes, or a GET each where they are few of many. Processes and pods are looked at every
-LOOK seconds and at the end, live configurations, healthz and heartbeats at the end alone.
+Each poll is one LIST for all nodes, or one GET for each if they are few of many. Processes and pods are checked every
+LOOK seconds and at the end; live configurations, healthz and heartbeats only at the end.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from . import diagnose, verdict, verify
 from .verdict import Verdict
 
 POLL, LOOK = 5.0, 30.0
-# At the end all is as it should be, or comes soon.
+# Seconds between two polls at the end, when nodes are healthy or soon will be.
 END_POLL = 1.0
-# A Node that is not Ready, or a kubelet that does not answer, for so long does not come back by itself
+# Seconds after which a Node that is not Ready, or a kubelet that does not answer, counts as failed
 # (node-monitor-grace-period is 40 s).
 UNWELL = 60.0
-# healthz has to answer so often in a row.
+# How often in a row healthz must answer ok, and the seconds in between.
 ROUNDS, BETWEEN = 3, 0.5
-# What the proofs may take beyond the soak: a heartbeat comes every 10 s, and an API server may be away.
+# Seconds that the final checks may take: heartbeats arrive every 10 s, and the API server may be unavailable.
 GRACE = 60.0
-AGAIN = "run again when it is settled"
-LIMIT = "allow_pod_loss says how many are accepted"
+AGAIN = "run again when the node is stable"
+LIMIT = "allow_pod_loss sets how many are accepted"
 
 
 class Soak:
-    """The nodes under watch; `open` are those whose verdict is not known yet."""
+    """The watched nodes; `open` are those without a final verdict."""
 
     def __init__(self, session: Session, options: dict[str, t.Any], watch: verify.Watch, started: float) -> None:
         self.session = session
@@ -47,16 +47,15 @@ class Soak:
         self.end = started + options["seconds"]
         self.pods_end = started + max(options["seconds"], options["pods_timeout"])
         self.losses = {name: pod_loss.Losses([], [], []) for name in watch.nodes}
-        # What each node lacks and since when, by what told so; what it lacked, and what it showed, when it was last
-        # seen.
+        # Since when each node has had a symptom, by node and check; the symptom and the verdict of the last poll.
         self._unwell: dict[tuple[str, str], float] = {}
         self._missing: dict[str, str] = {}
         self._seen: dict[str, str] = {}
-        self._said = {name: _told(node) for name, node in watch.nodes.items()}
+        self._starts = {name: _reported_start(node) for name, node in watch.nodes.items()}
         self._heartbeats = {name: node.heartbeat for name, node in watch.nodes.items()}
         self._births: dict[str, float] = {}
-        # Without a soak nothing lies between the verification and now: no heartbeat, no restart, no other
-        # configuration, no second thoughts of healthz.
+        # With a soak of 0 s the verification was just done: heartbeats, restarts and the configuration are not checked
+        # again, and healthz only once.
         self._stays = options["seconds"] > 0
         self._verified = not self._stays
         self._leases = diagnose.heartbeats(session, self.open) if self._stays else {}
@@ -64,7 +63,7 @@ class Soak:
             self._processes_now()
 
     def _processes_now(self) -> None:
-        """Note when each kubelet was started. Whoever does not answer is closed."""
+        """Record when each kubelet started, and close the nodes whose kubelet does not answer."""
         for outcome in parallel.each(
             self.open, lambda name: kubelet_process.birth(self.session, name), self.session.concurrency
         ):
@@ -72,13 +71,14 @@ class Soak:
                 self._fail(
                     outcome.item,
                     "not_ready",
-                    f"its kubelet did not answer when the soak began: {outcome.error.message if outcome.error else ''}",
+                    "its kubelet did not answer at the start of the soak: "
+                    f"{outcome.error.message if outcome.error else ''}",
                 )
             else:
                 self._births[outcome.item] = outcome.value
 
-    def look(self, deep: bool, final: bool) -> None:
-        """Read what is to be read now, and close every node whose verdict is known. Raises ClusterError."""
+    def check(self, deep: bool, final: bool) -> None:
+        """Run the checks that are due, and close every node with a final verdict. Raises ClusterError."""
         self.watch.forget(self.open)
         verified, self._verified = self._verified, False
         if not verified:
@@ -97,18 +97,18 @@ class Soak:
                 self.open.remove(name)
 
     def give_up(self, lost: ClusterError | None) -> None:
-        """Close what is still open: the time is over."""
+        """Close the open nodes as failed, since the time is over or (`lost`) the API server did not answer."""
         for name in list(self.open):
-            missing = self._missing.get(name) or self._seen.get(name) or "what was verified"
+            missing = self._missing.get(name) or self._seen.get(name) or "as verified"
             if lost:
                 self._fail(
-                    name, "pending", f"{lost.message}; last seen: {missing}. Whether it held is not known: {AGAIN}"
+                    name, "pending", f"{lost.message}; last seen: {missing}. Whether it stayed so is unknown: {AGAIN}"
                 )
             else:
                 self._fail(name, "not_ready", f"its soak is over, and {missing}: {AGAIN}")
 
-    def look_away(self) -> None:
-        """The API server is away: what nodes lack meanwhile is not known."""
+    def forget_symptoms(self) -> None:
+        """Forget all symptoms: while the API server is unavailable, it is unknown whether they last."""
         self._unwell = {}
 
     def rows(self, started: float) -> dict[str, t.Any]:
@@ -123,27 +123,27 @@ class Soak:
         self.open.remove(name)
 
     def _status(self, name: str) -> None:
-        """Close a node that its Node object, or at the end its live configuration, speaks against."""
-        found, told = self.watch.verdicts[name], _told(self.watch.nodes[name])
+        """Close a node if its Node object, or at the end its live configuration, shows a failure."""
+        found, start = self.watch.verdicts[name], _reported_start(self.watch.nodes[name])
         self._seen[name] = found.message
         if found.final and not verdict.ok(found):
             self._fail(name, found.state, found.message)
-        elif told and self._said[name] and abs(told - self._said[name]) > kubelet_process.TOLERANCE:
-            self._fail(name, "restarted", _restarted(told - self._said[name]))
+        elif start and self._starts[name] and abs(start - self._starts[name]) > kubelet_process.TOLERANCE:
+            self._fail(name, "restarted", _restarted(start - self._starts[name]))
         elif verdict.ok(found):
             self._unwell.pop((name, "status"), None)
         else:
-            self._not_now(name, "status", found.state, found.message)
+            self._note_symptom(name, "status", found.state, found.message)
 
-    def _not_now(self, name: str, teller: str, state: str, message: str) -> None:
-        """Note what a node lacks, and close it when it has lacked that for too long."""
+    def _note_symptom(self, name: str, check: str, state: str, message: str) -> None:
+        """Record a symptom that may pass, and close the node if the symptom has lasted for UNWELL seconds."""
         self._missing[name] = message
-        since = self._unwell.setdefault((name, teller), time.monotonic())
+        since = self._unwell.setdefault((name, check), time.monotonic())
         if time.monotonic() - since >= UNWELL:
             self._fail(
                 name,
                 state,
-                f"{message}, for {time.monotonic() - since:.0f} s by now; look at `journalctl -u kubelet` on the node",
+                f"{message}, for {time.monotonic() - since:.0f} s; see `journalctl -u kubelet` on the node",
             )
 
     def _processes(self) -> None:
@@ -165,7 +165,7 @@ class Soak:
             f"its kubelet does not answer the API server ({outcome.error.message if outcome.error else 'no answer'})"
         )
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
-            self._not_now(outcome.item, "kubelet", "not_ready", message)
+            self._note_symptom(outcome.item, "kubelet", "not_ready", message)
         else:
             self._fail(outcome.item, "not_ready", message)
 
@@ -185,13 +185,16 @@ class Soak:
             self._fail(
                 name,
                 "pods_lost",
-                f"pods were lost or restarted during the batch: {_named(found.final)}. Its kubelet runs what it should; {LIMIT}",
+                f"pods were lost or restarted during the batch: {_named(found.final)}. "
+                f"Its kubelet runs the assigned configuration; {LIMIT}",
             )
         elif found.unready and time.monotonic() < self.pods_end:
             self._missing.setdefault(name, late)
         elif self.allowed is not None and len(found.final) + len(found.unready) > self.allowed:
             self._fail(
-                name, "pods_unready", f"{late}. Its kubelet runs what it should; {LIMIT}, pods_timeout how long to wait"
+                name,
+                "pods_unready",
+                f"{late}. Its kubelet runs the assigned configuration; {LIMIT}, pods_timeout how long to wait",
             )
 
     def _health(self) -> None:
@@ -205,7 +208,7 @@ class Soak:
                 if outcome.error:
                     self._unanswered(outcome)
                 elif not outcome.value:
-                    self._not_now(outcome.item, "kubelet", "not_ready", "its kubelet's healthz does not say ok")
+                    self._note_symptom(outcome.item, "kubelet", "not_ready", "its kubelet's healthz does not return ok")
 
     def _beats(self) -> None:
         names = [name for name in self.open if name not in self._missing]
@@ -213,7 +216,7 @@ class Soak:
             return
         now = diagnose.heartbeats(self.session, names)
         for name in names:
-            # Compared with what was seen before, by the node's own clock in both cases.
+            # Both times are by the clock of the node.
             if (
                 now.get(name, 0.0) <= self._leases.get(name, 0.0)
                 and self.watch.nodes[name].heartbeat <= self._heartbeats[name]
@@ -222,12 +225,13 @@ class Soak:
 
 
 def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Return a row a node when all are as they were verified; raises NodesFailed naming every node that is not, and why.
+    """Watch nodes and return a row for each.
 
-    Begins now and takes `seconds`, more until every pod that was Ready is Ready again (`pods_timeout` seconds from the
-    beginning), and less when all nodes have failed before. Requests: a poll one LIST; at the beginning, every LOOK
-    seconds and at the end a GET and, where the node had pods, a LIST a node; at the end a GET for its configuration and
-    ROUNDS for healthz, and a LIST of Leases.
+    Takes `seconds`: longer until every pod that was Ready is Ready again (at most `pods_timeout`), shorter if all nodes
+    have failed. Requests: one LIST for each poll; for each node at the start, every LOOK seconds and at the end one GET
+    and, if it had pods, one LIST; at the end one GET of configz, ROUNDS of healthz, and one LIST of Leases.
+
+    Raises NodesFailed, which names every node that is no longer as verified, and why.
     """
     started = time.monotonic()
     keeper = Keeper(session, None if check_mode else options["lease"])
@@ -248,11 +252,9 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 def at_once(
     session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None
 ) -> dict[str, t.Any]:
-    """Wait as `verify` does, then look once at healthz and the pods of the nodes that run what they should, until those
-    are Ready again.
+    """Wait as `verify` does, then check healthz once, and wait until the pods of the verified nodes are Ready again.
 
-    What a verification and a soak of 0 seconds after it come to, without reading all again between the two. Raises
-    NodesFailed like both.
+    Equals a verification and a soak of 0 seconds, without reading everything again in between. Raises NodesFailed.
     """
     started = time.monotonic()
     keeper = Keeper(session, options["lease"], fresh=True)
@@ -271,9 +273,7 @@ def _result(what: str, run: Soak, keeper: Keeper, started: float) -> dict[str, t
 
 
 def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
-    """Look until nothing is open or the time is over; return why the API server could not be asked, if it could not in
-    the end.
-    """
+    """Check until no node is open or the time is over; return the last error if the API server did not answer then."""
     lost: ClusterError | None = None
     looked = started
     while run.open:
@@ -281,11 +281,11 @@ def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError 
         final, deep = began >= run.end, began - looked >= LOOK
         try:
             keeper.keep()
-            run.look(deep, final)
+            run.check(deep, final)
             lost = None
             looked = began if deep or final else looked
         except ClusterError as error:
-            # The API server may be away for longer than one request is repeated; the nodes go on without it.
+            # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
             if not isinstance(error, ApiError) or not error.transient:
                 run.give_up(error)
                 raise NodesFailed(
@@ -293,7 +293,7 @@ def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError 
                     {name: row["message"] for name, row in run.rows(started)["nodes"].items() if not row["ok"]},
                     run.rows(started),
                 ) from error
-            run.look_away()
+            run.forget_symptoms()
             lost = error
         now = time.monotonic()
         if not run.open or now >= max(run.pods_end, run.end + GRACE):
@@ -304,19 +304,21 @@ def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError 
 
 
 def allowed(value: t.Any) -> int | None:
-    """Return how many pods a node may lose, None for any number. Raises ClusterError."""
+    """Return how many pods a node may lose, None for any number. Raises ClusterError for other values."""
     text = str(value).strip().lower()
     if text in ("true", "yes", "on"):
         return None
     if text in ("false", "no", "off", "none", ""):
         return 0
     if not text.isdecimal():
-        raise ClusterError(f"allow_pod_loss is {value!r}: give a number of pods a node, or true for any number")
+        raise ClusterError(
+            f"allow_pod_loss is {value!r}: set the number of pods a node may lose, or true for any number"
+        )
     return int(text)
 
 
-def _told(node: nodes.Node) -> float:
-    """Return when the guard on a node says that its kubelet was started, 0 when it does not say."""
+def _reported_start(node: nodes.Node) -> float:
+    """Return when the kubelet of a node started according to its guard, 0 if unknown."""
     return (timestamps.parse((node.status or {}).get("started")) if node.delivery == nodes.CHECKPOINT else None) or 0.0
 
 
@@ -326,15 +328,17 @@ def _snapshot(given: dict[str, t.Any], name: str) -> pods.Rows:
         isinstance(row, dict) and row.keys() >= pod_loss.FIELDS for row in rows.values()
     ):
         raise ClusterError(
-            f"pods: what there is for node {name} is no snapshot; give what kubelet_rollout_gate returned as pods, unchanged"
+            f"pods: the value of node {name} is not a snapshot; "
+            "pass the result `pods` of kubelet_rollout_gate unchanged"
         )
     return rows
 
 
 def _restarted(later: float) -> str:
     return (
-        f"its kubelet restarted during the soak: the process that runs now started {abs(later):.0f} s {'after' if later > 0 else 'before'} the one that "
-        f"was verified. Look at `journalctl -u kubelet` on the node; where its clock was set meanwhile, {AGAIN}"
+        f"its kubelet restarted during the soak: the current process started {abs(later):.0f} s "
+        f"{'after' if later > 0 else 'before'} the verified one. See `journalctl -u kubelet` on the node; "
+        f"if its clock was changed during the soak, {AGAIN}"
     )
 
 

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the status of one node says about the source it should run: a pure function, tried on every poll.
+"""Judges from the status of one node whether it runs the source it should: a pure function, called on every poll.
 
-The meaning of the parts follows the kubelet's own code (pkg/kubelet/kubeletconfig of 1.20): assigned and active change
-only when a kubelet starts, the error names no detail, and a node without dynamic configuration shows no status.config
-at all.
+The meaning of the fields follows the code of the kubelet (pkg/kubelet/kubeletconfig of 1.20): assigned and active
+change only when a kubelet starts, the error contains no details, and a node without dynamic configuration has no
+status.config.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ..._config.values.reference import same_place
 from ..objects.nodes import CHECKPOINT, WHERE, Node, describe
 
 SYNC = "failed to sync: "
-# status.config.error -> what it means (pkg/kubelet/kubeletconfig/status/status.go)
+# The meaning of each status.config.error (pkg/kubelet/kubeletconfig/status/status.go).
 MEANING = {
     "failed to load config, see Kubelet log for details": "the kubelet could not read or decode it",
-    "failed to validate config, see Kubelet log for details": "the kubelet decoded it and found a value it does not allow",
+    "failed to validate config, see Kubelet log for details": "the kubelet decoded it and found an invalid value",
     "internal failure, see Kubelet log for details": "the kubelet failed while handling it; its log has the cause",
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """Where a node stands. `state` is one of the words in STATES; `final` says that waiting longer cannot help."""
+    """The state of a node. `state` is a key of STATES; `final` means that waiting longer cannot change it."""
 
     state: str
     message: str
@@ -37,10 +37,10 @@ class Verdict:
 STATES = {
     "pending": "the kubelet has not taken up the source yet",
     "active": "the kubelet runs the source",
-    "local": "the kubelet runs its local config, as asked",
-    "fell_back": "the kubelet refused the source and went back to last-known-good or local",
+    "local": "the kubelet runs its local config, as requested",
+    "fell_back": "the kubelet refused the source and reverted to last-known-good or local",
     "sync_error": "the kubelet cannot get the ConfigMap",
-    "reassigned": "somebody else changed what the node should run",
+    "reassigned": "another user or program changed what the node should run",
     "not_listening": "the kubelet reports no status.config",
     "not_ready": "the source is active but the Node is not Ready, or its kubelet does not answer",
     "differs": "the source is active but the live configuration differs from it",
@@ -50,51 +50,56 @@ STATES = {
 
 
 def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
-    """Judge a node by what it should run and its status alone. `expected` is the full reference (five fields), None for
-    local.
-    """
+    """Judge a node by its source and status alone. `expected` is the full reference (five fields), None for local."""
     if not same_place(node.source, expected):
         return Verdict(
             "reassigned",
             f"its {WHERE[node.delivery].replace('the ', '')} names {describe(node.source)}, not {describe(expected)}: "
-            "somebody changed it; assign again",
+            "another user or program changed it; assign again",
             True,
         )
     if expected is None:
         return _judge_local(node)
     if node.status is None:
-        return (
-            Verdict(
-                "pending",
-                "waiting for the guard on the node to report; see `journalctl -u livenodes-kubelet-guard` there",
-            )
-            if (node.delivery == CHECKPOINT)
-            else Verdict(
-                "not_listening",
-                "its kubelet reports no status.config: nobody is listening. It needs --dynamic-config-dir and the feature gate "
-                "DynamicKubeletConfig",
-            )
-        )
+        return _judge_without_status(node)
     assigned, active = node.part("assigned"), node.part("active")
     if node.error.startswith(SYNC):
-        return Verdict("sync_error", f"its kubelet reports `{node.error}` and runs {describe(active)} meanwhile")
+        return Verdict("sync_error", f"its kubelet reports `{node.error}` and still runs {describe(active)}")
     if assigned != expected:
         older = " an earlier revision of it" if same_place(assigned, expected) else f" {describe(assigned)}"
         return Verdict(
             "pending", f"waiting for its kubelet to take up {describe(expected)}; it still reports{older} as assigned"
         )
     if node.error and node.delivery == CHECKPOINT and active == expected:
-        return Verdict("not_ready", f"its config is active, and the guard on the node says: `{node.error}`", True)
+        return Verdict("not_ready", f"its config is active, and the guard on the node reports: `{node.error}`", True)
     if node.error:
         return _fell_back(node, expected)
     if active != expected:
         return Verdict("pending", f"waiting for {describe(expected)} to become active; active is {describe(active)}")
+    return _judge_active(node, expected)
+
+
+def _judge_without_status(node: Node) -> Verdict:
+    if node.delivery == CHECKPOINT:
+        return Verdict(
+            "pending",
+            "waiting for the guard on the node to report; see `journalctl -u livenodes-kubelet-guard` there",
+        )
+    return Verdict(
+        "not_listening",
+        "its kubelet is not listening: it reports no status.config. It needs --dynamic-config-dir and the feature gate "
+        "DynamicKubeletConfig",
+    )
+
+
+def _judge_active(node: Node, expected: dict[str, str]) -> Verdict:
+    """Judge a node whose source is active."""
     if node.ready != "True":
         return Verdict(
             "not_ready", f"its config is active but the Node is not Ready ({node.ready_reason or node.ready})"
         )
     started = (node.status or {}).get("started") or ""
-    # Both are the node's own clock, in one format: the words of a kubelet that ended prove nothing.
+    # Both times are by the node's clock, in one format. A heartbeat of the previous process is no evidence.
     if node.heartbeat < started:
         return Verdict(
             "not_ready",
@@ -105,15 +110,17 @@ def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
 
 def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     active = node.part("active")
-    back = "its last-known-good, " + describe(active) if active else "its local config"
-    # The guard tells the cause itself; a kubelet keeps it for its log.
+    current = "its last-known-good, " + describe(active) if active else "its local config"
+    # The guard reports the cause; a kubelet writes it only to its log.
     meaning = (
         ""
         if node.delivery == CHECKPOINT
-        else f", that is, {MEANING.get(node.error, 'a message this collection does not know')}"
+        else f", that is, {MEANING.get(node.error, 'an error that this collection does not know')}"
     )
     return Verdict(
-        "fell_back", f"its kubelet refused {describe(expected)} and went back to {back}: `{node.error}`{meaning}", True
+        "fell_back",
+        f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{meaning}",
+        True,
     )
 
 
@@ -122,49 +129,51 @@ def _judge_local(node: Node) -> Verdict:
     if left:
         return Verdict(
             "pending",
-            f"waiting for its kubelet to go back to its local config; status.config still has {', '.join(left)}",
+            f"waiting for its kubelet to revert to its local config; status.config still has {', '.join(left)}",
         )
     if node.error:
-        # A kubelet that never had the source on disk does not restart, and keeps the error until its next restart.
+        # A kubelet that never stored the source does not restart, and keeps the error until its next restart.
         return Verdict(
             "local",
-            f"runs its local config; the error `{node.error}` in its status is left over and goes away at its next restart",
+            f"runs its local config; the error `{node.error}` in its status is a leftover that its next restart clears",
         )
     return Verdict("local", "runs its local config")
 
 
 def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, seconds: float) -> Verdict:
-    """Say more precisely what a node was waiting for when the time is over. `silent_for` is the age of its last
-    heartbeat, None if unknown.
+    """Return the final verdict on a node at the timeout of `seconds` seconds.
+
+    `silent_for` is the age of its last heartbeat in seconds, None if unknown.
     """
     if silent_for is not None and silent_for > 40:
         remedy = (
-            "Its guard takes the configuration back when it is not confirmed; on the node, look at `journalctl -u kubelet -u livenodes-kubelet-guard`"
+            "Its guard reverts a configuration that is not confirmed; on the node, see "
+            "`journalctl -u kubelet -u livenodes-kubelet-guard`"
             if (delivery == CHECKPOINT)
             else (
-                "It can no longer be helped through the API; on the node, look at `journalctl -u kubelet` and empty the file "
+                "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty the file "
                 "store/meta/assigned in its --dynamic-config-dir"
             )
         )
         return Verdict(
             "silent",
-            f"its kubelet has sent no heartbeat for {silent_for:.0f} s: it is dead or in a crash loop, most likely by this configuration. "
-            f"{remedy}. Last seen: {verdict.message}",
+            f"its kubelet has sent no heartbeat for {silent_for:.0f} s: it is dead or in a crash loop, most likely "
+            f"because of this configuration. {remedy}. Last seen: {verdict.message}",
             True,
         )
     if verdict.state == "pending" and silent_for is not None and delivery != CHECKPOINT:
         return Verdict(
             "not_restarting",
-            f"{verdict.message}. After {seconds:.0f} s its kubelet is alive but has not restarted into it: is its unit "
-            "Restart=always, and is its status stale because --dynamic-config-dir was taken away (then set "
-            "kubelet_config_delivery to checkpoint for it)?",
+            f"{verdict.message}. After {seconds:.0f} s its kubelet is alive but has not restarted: set Restart=always "
+            "in its unit. If --dynamic-config-dir was removed, its status is stale: set kubelet_config_delivery to "
+            "checkpoint for it",
             True,
         )
     return dataclasses.replace(verdict, message=f"{verdict.message} (gave up after {seconds:.0f} s)", final=True)
 
 
 def ok(verdict: Verdict) -> bool:
-    """Tell whether a node is where it should be."""
+    """Return whether a node runs what it should."""
     return verdict.state in ("active", "local")
 
 

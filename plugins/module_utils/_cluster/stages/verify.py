@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage verify: wait until every node runs what it should, and say precisely what stands in the way.
+"""Stage verify: waits until every node runs what it should, and reports the exact obstacle for each that does not.
 
-Each poll is one LIST for all nodes, or a GET each where they are few of many; the live configuration is read once a
-node, when its status says that the source is active.
+Each poll is one LIST for all nodes, or one GET for each if they are few of many. The live configuration of a node is
+read once its status shows the source as active.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from ..api.session import Session
 from ..objects import config_sources, configmaps, configz, node_status, nodes
 from . import diagnose, verdict
 
-# Many a kubelet is there after a second, and each batch waits for the look after that: the pauses begin short, and grow
-# with the wait.
+# Many kubelets are ready after a second, and each batch waits for the next poll. So the first pause is short, and each
+# later one is the wait so far divided by SHARE.
 FIRST_PAUSE, SHARE = 0.1, 10
 
 
 class Expected:
-    """A source as it is in the API now: the full reference and the configuration in it."""
+    """A source as the API has it now: its full reference and its configuration."""
 
     def __init__(self, session: Session, source: dict[str, str]) -> None:
         self.source = source
         self.reference: dict[str, str] = {}
         self.config: dict[str, t.Any] | None = None
         self.fault: str | None = None
-        # The nodes of a batch run alike, and to compare takes longer than to read.
+        # Most nodes of a batch have equal configurations, and comparing takes longer than reading.
         self._known: dict[tuple[str, int], list[compare.Change]] = {}
         self.refresh(session)
 
     def refresh(self, session: Session) -> None:
-        """Read the ConfigMap again (one GET)."""
+        """Read the ConfigMap again (one GET). Raises ApiError."""
         key = self.source["kubeletConfigKey"]
         configmap = configmaps.read(session, self.source["namespace"], self.source["name"])
         self.fault = config_sources.fault(configmap, key)
@@ -51,7 +51,7 @@ class Expected:
         self._known = {}
 
     def changes(self, live: dict[str, t.Any], minor: int) -> list[compare.Change]:
-        """Return what differs between the `kubeletconfig` of a /configz and the configuration, which there has to be."""
+        """Return the differences between the `kubeletconfig` of a /configz and the configuration, which must exist."""
         alike = (json.dumps(live, sort_keys=True), minor)
         if alike not in self._known:
             self._known[alike] = compare.changes(pure_configz.restore(live), self.config or {}, minor)
@@ -59,7 +59,7 @@ class Expected:
 
 
 class Watch:
-    """The nodes being waited for and what is known of each."""
+    """The nodes that are waited for, and the current verdict on each."""
 
     def __init__(
         self,
@@ -99,14 +99,12 @@ class Watch:
         ]
 
     def forget(self, names: t.Iterable[str]) -> None:
-        """Let nodes be waited for again, whatever was said of them."""
+        """Drop the verdicts on nodes, so that they are judged again."""
         for name in names:
             self.verdicts.pop(name, None)
 
     def judge(self, live: bool = True) -> None:
-        """Judge every waiting node by what was last read, reading configurations where the status is as it should be
-        and `live` ones are asked for.
-        """
+        """Judge every waiting node by the last read; `live` compares the live configuration if the status is good."""
         answering: dict[str, verdict.Verdict] = {}
         for name in self.waiting:
             expected, node = self.expected[name], self.nodes[name]
@@ -135,11 +133,11 @@ class Watch:
     def _live(
         self, name: str, found: verdict.Verdict, outcome: parallel.Outcome[str, dict[str, t.Any]]
     ) -> verdict.Verdict:
-        """Hold what the status says against the live configuration."""
+        """Return the verdict after comparing the live configuration with the one that the status names."""
         expected = self.expected[name]
         message = outcome.error.message if outcome.error else "its /configz is empty"
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
-            # An empty status alone proves nothing: that of a kubelet in a crash loop never said what it was assigned.
+            # An empty status alone is no evidence: a kubelet in a crash loop never reports its assignment.
             return verdict.Verdict(
                 "not_ready", f"its config is {'active' if expected else 'local by its status'}, but {message}"
             )
@@ -147,11 +145,11 @@ class Watch:
             return found
         if outcome.value is None:
             return verdict.Verdict(
-                "differs", f"its config is active but cannot be compared with what is live: {message}", True
+                "differs", f"its config is active but cannot be compared with the live one: {message}", True
             )
         if expected.config is None:
             return verdict.Verdict(
-                "differs", f"its config is active but cannot be compared with what is live: {expected.fault}", True
+                "differs", f"its config is active but cannot be compared with the live one: {expected.fault}", True
             )
         changes = expected.changes(outcome.value, self.nodes[name].minor)
         self.differences[name] = [
@@ -172,7 +170,7 @@ class Watch:
         return checks.problems(expected.config, self.nodes[name].minor) if expected and expected.config else []
 
     def poll(self) -> None:
-        """Read all waiting nodes again, and again each ConfigMap that a kubelet has in another revision than we know."""
+        """Read all waiting nodes again, and each ConfigMap of which a kubelet reports another revision."""
         self.nodes.update(self._seen(nodes.again(self.session, self.waiting)))
         moved = {}
         for name in self.waiting:
@@ -218,8 +216,9 @@ class Watch:
 def verify(
     session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None = None
 ) -> dict[str, t.Any]:
-    """Wait for nodes as `wait` does and return a row for each; raises NodesFailed naming every node that does not run
-    its source, and why.
+    """Wait for nodes as `wait` does and return a row for each.
+
+    Raises NodesFailed, which names every node that does not run its source, and why.
     """
     started = time.monotonic()
     result = wait(session, options, wanted).result(started)
@@ -230,11 +229,11 @@ def verify(
 
 
 def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None) -> Watch:
-    """Wait for nodes to run their source and return what was seen, with a verdict for each.
+    """Wait for nodes to run their source and return the watch, with a verdict on each.
 
-    `wanted` None means: whatever is written down for them now. Waits at most `wait_timeout` seconds, polling every
-    `wait_sleep` seconds, sooner at first (each pause is a tenth of the wait before it), later where a LIST of the
-    cluster's nodes takes long. Raises NodesFailed when the API server cannot be asked.
+    `wanted` None means the sources that are assigned now. Waits at most `wait_timeout` seconds and polls every
+    `wait_sleep` seconds: more often at first (each pause is a tenth of the wait so far), less often if a LIST of the
+    cluster's nodes is slow. Raises NodesFailed if the API server does not answer.
     """
     started = time.monotonic()
     deadline = started + options["wait_timeout"]
@@ -249,7 +248,7 @@ def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, config_s
     lost: ApiError | None = None
     took = time.monotonic() - started
     while watch.waiting and time.monotonic() < deadline:
-        # The pause comes first: the nodes have just been read, and what comes up during the last pause is still seen.
+        # The pause is first, since the nodes have just been read. A change during the last pause is still seen.
         pause = min(options["wait_sleep"], max(FIRST_PAUSE, (time.monotonic() - started) / SHARE))
         time.sleep(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic())))
         began = time.monotonic()
@@ -258,7 +257,7 @@ def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, config_s
             watch.judge()
             lost = None
         except ClusterError as error:
-            # The API server may be away for longer than one request is repeated; the nodes go on without it.
+            # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
             if not isinstance(error, ApiError) or not error.transient:
                 raise NodesFailed(
                     "verifying",
@@ -272,8 +271,9 @@ def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, config_s
 
 
 def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
-    """Return the reference a node has to report: with a checkpoint the revision that was carried to it, else the one
-    the ConfigMap has now.
+    """Return the reference that a node must report.
+
+    With a checkpoint it is the revision that was copied to the node, else the current revision of the ConfigMap.
     """
     if node.delivery == nodes.CHECKPOINT and node.source and same_place(node.source, expected.source):
         return node.source
@@ -286,8 +286,8 @@ def _flags(path: str) -> list[str]:
 
 
 def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:
-    """The API server was away from the beginning: every node is named, and that nothing is known of it."""
-    message = f"{undone}: {error.message}. Its kubelet goes on by itself; run again to see where it stands"
+    """Return the failure of all nodes if the API server is unavailable from the start, so that no state is known."""
+    message = f"{undone}: {error.message}. Its kubelet keeps running; run again to see its state"
     rows = {
         name: {"ok": False, "state": "pending", "message": message, "changed": False, "differences": []}
         for name in names
@@ -310,7 +310,7 @@ def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) 
 
 
 def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
-    """Turn "not yet" into the best account of what each node was waiting for."""
+    """Replace the verdicts of waiting nodes at the timeout by final ones with the most precise cause."""
     names = watch.waiting
     if not names:
         return

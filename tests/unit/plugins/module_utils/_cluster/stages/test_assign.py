@@ -157,7 +157,7 @@ UNFIT = [
     pytest.param(
         node("n2", version="v1.10.0", config=LISTENS), r"n2: its kubelet v1\.10\.0 does not follow", id="too old"
     ),
-    pytest.param(node("n2"), "n2: nobody is listening: its kubelet reports no status.config", id="not listening"),
+    pytest.param(node("n2"), "n2: its kubelet is not listening: it reports no status.config", id="not listening"),
 ]
 
 
@@ -234,7 +234,7 @@ def test_field_that_the_api_server_drops(check_mode: bool) -> None:
     with Calls(*calls) as session, pytest.raises(NodesFailed) as caught:
         assign.assign(session, options(sources={"n1": place()}), check_mode)
     assert (
-        "n1: the API server accepted the patch but stored the local config: its feature gate DynamicKubeletConfig is off"
+        "n1: the API server accepted the patch but stored the local config: its feature gate DynamicKubeletConfig is"
         in caught.value.message
     )
     row = caught.value.result["nodes"]["n1"]
@@ -358,12 +358,12 @@ def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
         (
             node("n1", place("other"), LISTENS),
             "checkpoint",
-            "follows spec.configSource, which names kube-system/other .* with the playbook migrate",
+            "follows spec.configSource .kube-system/other .* with the playbook migrate",
         ),
         (
             node("n1", marked=reference("other"), config=LISTENS),
             "native",
-            "runs a checkpoint, of kube-system/other .* with the playbook migrate",
+            "runs a checkpoint of kube-system/other .* with the playbook migrate",
         ),
     ],
 )

@@ -25,7 +25,7 @@ def test_missing() -> None:
     found = diagnose.missing(place(), nodes.trim(node(config=status(active=reference("old")))))
     assert (found.state, found.final) == ("sync_error", True)
     assert (
-        "config-a key kubelet does not exist; its kubelet runs kube-system/old key kubelet meanwhile. Push it again"
+        "config-a key kubelet does not exist; its kubelet still runs kube-system/old key kubelet. Push it again"
         in found.message
     )
 
@@ -54,11 +54,11 @@ def test_differs() -> None:
     )
     assert (found.state, found.final) == ("differs", True)
     assert (
-        "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods: remove the flag"
+        "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods: remove the field"
         in found.message
     )
     assert "tlsCertFile is 'a', not None: overridden by the kubelet's command line, flag --x or --y" in found.message
-    assert "madeUp is None, not 'b': this kubelet gives the field another value and no flag sets it" in found.message
+    assert "madeUp is None, not 'b': no flag sets it; does this kubelet version have the field?" in found.message
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_differs() -> None:
         ({"status": {"allowed": False, "reason": "why"}}, "system:node:n1 is forbidden to read it (why)"),
         ({"status": {"allowed": False}}, "system:node:n1 is forbidden to read it (no reason given)"),
         ({}, "system:node:n1 is forbidden to read it"),
-        (ApiError(403, "words"), "whether the node may read it could not be asked: words"),
+        (ApiError(403, "words"), "whether the node may read it is unknown: words"),
     ],
 )
 def test_sync_error(answer: t.Any, text: str) -> None:

@@ -37,7 +37,7 @@ def cluster(*nodes: dict[str, t.Any], maps: t.Sequence[dict[str, t.Any]] | None 
 
 def run(api: t.Any, **options: t.Any) -> dict[str, t.Any]:
     names = ("nodes", "label_selectors", "node_configs", "hosts", "flags", "deliveries", "kubeadm_configs", "current")
-    return drift.look(api, {**dict.fromkeys(names), **options}, False)
+    return drift.detect(api, {**dict.fromkeys(names), **options}, False)
 
 
 def causes(api: Cluster, name: str = "n1", **options: t.Any) -> dict[str, str]:
@@ -70,7 +70,7 @@ def test_what_was_just_dumped_is_not_read_again() -> None:
     assert run(api, current=table) == read
     assert (api.count("GET", f"{NODES}/n1/proxy/configz"), api.count("GET", f"{NODES}/n2/proxy/configz")) == (0, 1)
     for wrong in ({"nodes": {"n1": {}}}, {"nodes": {"n1": {"variant": "x"}}, "variants": {}}, {"nodes": []}):
-        with pytest.raises(ClusterError, match="current is not what kubelet_configz_facts returns"):
+        with pytest.raises(ClusterError, match="current is not a result of kubelet_configz_facts"):
             run(api, current=wrong)
 
 

@@ -137,7 +137,7 @@ def test_every_node_whose_pods_cannot_be_listed_is_named() -> None:
     ],
 )
 def test_what_does_not_belong_together(wrong: dict[str, t.Any]) -> None:
-    with Calls() as session, pytest.raises(ClusterError, match="plan and current do not belong together"):
+    with Calls() as session, pytest.raises(ClusterError, match="plan and current do not match"):
         forecast.forecast(session, {**options({"maxPods": 5}), **wrong}, False)
 
 

@@ -107,7 +107,7 @@ def test_content_that_somebody_edited(there: dict[str, t.Any]) -> None:
     """It is neither used nor written over."""
     with (
         Calls(get(there)) as session,
-        pytest.raises(ClusterError, match=f"kube-system/{NAME}: it exists with other content"),
+        pytest.raises(ClusterError, match=f"kube-system/{NAME}: its content does not match the hash in its name"),
     ):
         push.push(session, options(variants={VARIANT: CONFIG}), False)
 
@@ -115,7 +115,7 @@ def test_content_that_somebody_edited(there: dict[str, t.Any]) -> None:
 def test_content_that_somebody_else_created_meanwhile() -> None:
     theirs = configmap(NAME, text(maxPods=51))
     calls = get(GONE), Call("POST", CONFIGMAPS, ApiError(409, "exists", "AlreadyExists"), (), body()), get(theirs)
-    with Calls(*calls) as session, pytest.raises(ClusterError, match="other content"):
+    with Calls(*calls) as session, pytest.raises(ClusterError, match="its content does not match"):
         push.push(session, options(variants={VARIANT: CONFIG}), False)
 
 
@@ -135,7 +135,7 @@ def test_one_refusal_does_not_hide_what_was_made() -> None:
         push.push(session, options(variants={identity.variant(HEADER): HEADER, VARIANT: CONFIG}), False)
     assert (
         caught.value.message
-        == f"pushing variants: 1 of 2 ConfigMaps could not be made.\nkube-system/{other}: forbidden"
+        == f"pushing variants: 1 of 2 ConfigMaps could not be created.\nkube-system/{other}: forbidden"
     )
     assert list(caught.value.result["configmaps"]) == [VARIANT]
 

@@ -30,7 +30,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.mark.parametrize("count", [1, 12])
 def test_requests(clock: Clock, count: int) -> None:
-    """A LIST a poll; a GET for the process at the beginning, each half minute and at the end; the rest at the end alone."""
+    """One LIST for each poll; one GET of the process at the start, every half minute and at the end."""
     api = cluster(clock, *(done(f"n{number}") for number in range(count)))
     result = run(api)
     assert result["summary"] == {
@@ -67,7 +67,7 @@ def test_the_kubelet_restarted(clock: Clock) -> None:
     clock.at(12, lambda: api.births.update(n1=1012.0))
     failed = fail(api)
     assert set(failed.failures) == {"n1"} and state(failed) == "restarted"
-    assert "now started 12 s after the one that was verified" in failed.failures["n1"]
+    assert "process started 12 s after the verified one" in failed.failures["n1"]
     assert failed.result["nodes"]["n2"]["ok"] and clock.now >= 1060
 
 
@@ -95,7 +95,7 @@ def test_the_guard_tells_of_a_restart(clock: Clock) -> None:
     clock.at(12, lambda: api.nodes.update(n1=checkpoint("2025-12-31T23:00:52Z")))
     failed = fail(api)
     assert (state(failed), clock.now) == ("restarted", 1015)
-    assert "now started 52 s after" in failed.failures["n1"]
+    assert "process started 52 s after" in failed.failures["n1"]
 
 
 def test_somebody_assigns_another_source(clock: Clock) -> None:
@@ -134,7 +134,7 @@ def test_unwell_for_long(clock: Clock, look: t.Callable[[PodCluster], None]) -> 
     api = cluster(clock, done())
     clock.at(12, lambda: look(api))
     failed = fail(api, seconds=3600)
-    assert state(failed) == "not_ready" and "by now; look at `journalctl -u kubelet`" in failed.failures["n1"]
+    assert state(failed) == "not_ready" and "60 s; see `journalctl -u kubelet`" in failed.failures["n1"]
     assert 1012 + soak.UNWELL <= clock.now <= 1012 + soak.UNWELL + 2 * soak.LOOK
 
 
@@ -154,7 +154,7 @@ def test_a_kubelet_that_is_dead_from_the_beginning(clock: Clock) -> None:
     api = cluster(clock, done("n1"), done("n2"))
     api.births["n1"] = REFUSED
     failed = fail(api)
-    assert failed.failures == {"n1": "its kubelet did not answer when the soak began: connection refused"}
+    assert failed.failures == {"n1": "its kubelet did not answer at the start of the soak: connection refused"}
 
 
 def test_not_a_kubelet(clock: Clock) -> None:
@@ -180,8 +180,8 @@ def test_a_heartbeat_since_the_beginning(clock: Clock) -> None:
     api.renewed = {"n1": "2026-01-01T01:00:00.000000Z"}
     failed = fail(api)
     assert (
-        failed.failures["n1"]
-        == "its soak is over, and its kubelet has sent no heartbeat since the soak began: run again when it is settled"
+        failed.failures["n1"] == "its soak is over, and its kubelet has sent no heartbeat since the soak began: "
+        "run again when the node is stable"
     )
     assert clock.now == pytest.approx(1120, abs=5)
 
@@ -240,8 +240,8 @@ def test_api_server_that_never_comes_back(clock: Clock) -> None:
     clock.at(22, lambda: setattr(api, "outage", AWAY))
     failed = fail(api, sources={"n1": place(), "n2": place()})
     assert failed.failures["n1"] == (
-        "no usable answer from the API server; last seen: runs kube-system/config-a key kubelet. Whether it held is not known: "
-        "run again when it is settled"
+        "no usable answer from the API server; last seen: runs kube-system/config-a key kubelet. "
+        "Whether it stayed so is unknown: run again when the node is stable"
     )
     assert (state(failed), state(failed, "n2")) == ("pending", "reassigned")
     assert clock.now == pytest.approx(1120, abs=6)

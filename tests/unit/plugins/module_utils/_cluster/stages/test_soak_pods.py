@@ -39,8 +39,8 @@ def test_pods_that_are_lost(clock: Clock) -> None:
     clock.at(12, lambda: put(api.pods["a"], phase="Failed", reason="Evicted"))
     failed = fail(api, pods=before)
     assert failed.failures == {
-        "n1": "pods were lost or restarted during the batch: default/a: Evicted. Its kubelet runs what it should; "
-        "allow_pod_loss says how many are accepted"
+        "n1": "pods were lost or restarted during the batch: default/a: Evicted. "
+        "Its kubelet runs the assigned configuration; allow_pod_loss sets how many are accepted"
     }
     assert failed.result["nodes"]["n1"]["pods"]["lost"] == [{"namespace": "default", "name": "a", "reason": "Evicted"}]
     assert state(failed) == "pods_lost" and failed.result["nodes"]["n2"]["ok"]
@@ -74,7 +74,7 @@ def test_allowed_losses(clock: Clock, given: t.Any, ok: bool) -> None:
 
 @pytest.mark.parametrize("given", ["some", "-1", "1.5", "10%"])
 def test_what_is_no_number_of_pods(clock: Clock, given: str) -> None:
-    with pytest.raises(ClusterError, match=r"allow_pod_loss is .*: give a number of pods a node, or true"):
+    with pytest.raises(ClusterError, match=r"allow_pod_loss is .*: set the number of pods a node may lose, or true"):
         run(cluster(clock, done()), allow_pod_loss=given)
 
 
@@ -122,6 +122,7 @@ def test_a_mirror_that_is_made_again(clock: Clock) -> None:
 @pytest.mark.parametrize("given", [{"n1": ["a"]}, {"n1": {"uid": {"name": "a"}}}, {"n1": "a"}])
 def test_what_is_no_snapshot(clock: Clock, given: dict[str, t.Any]) -> None:
     with pytest.raises(
-        ClusterError, match="pods: what there is for node n1 is no snapshot; give what kubelet_rollout_gate returned"
+        ClusterError,
+        match="pods: the value of node n1 is not a snapshot; pass the result `pods` of kubelet_rollout_gate",
     ):
         run(cluster(clock, done()), pods=given)

@@ -35,7 +35,7 @@ def judge(
         pytest.param(status(A, A), "active", "runs kube-system/config-a key kubelet", id="there"),
         pytest.param(status(A, A, A), "active", "runs", id="there for long"),
         pytest.param(status(A, A, B), "active", "runs", id="another to fall back to"),
-        pytest.param(None, "not_listening", "nobody is listening", id="no status"),
+        pytest.param(None, "not_listening", "its kubelet is not listening", id="no status"),
         pytest.param(status(), "pending", "it still reports the local config as assigned", id="nothing yet"),
         pytest.param(
             status(B, B), "pending", "it still reports kube-system/config-b key kubelet as assigned", id="still another"
@@ -51,27 +51,30 @@ def judge(
         pytest.param(
             status(A, None, None, LOAD),
             "fell_back",
-            "went back to its local config: .*could not read or decode",
+            "reverted to its local config: .*could not read or decode",
             id="cannot load",
         ),
         pytest.param(
             status(A, B, B, VALIDATE),
             "fell_back",
-            "went back to its last-known-good, kube-system/config-b key kubelet: .*a value it does not allow",
+            "reverted to its last-known-good, kube-system/config-b key kubelet: .*an invalid value",
             id="invalid, with a last-known-good",
         ),
         pytest.param(status(A, None, None, INTERNAL), "fell_back", "its log has the cause", id="internal"),
         pytest.param(
-            status(A, None, None, "news"), "fell_back", "a message this collection does not know", id="unknown error"
+            status(A, None, None, "news"),
+            "fell_back",
+            "an error that this collection does not know",
+            id="unknown error",
         ),
         pytest.param(
             status(B, B, None, DOWNLOAD),
             "sync_error",
-            "and runs kube-system/config-b key kubelet meanwhile",
+            "and still runs kube-system/config-b key kubelet",
             id="cannot fetch",
         ),
         pytest.param(
-            status(error=DOWNLOAD), "sync_error", "and runs the local config meanwhile", id="cannot fetch the first"
+            status(error=DOWNLOAD), "sync_error", "and still runs the local config", id="cannot fetch the first"
         ),
     ],
 )
@@ -87,7 +90,7 @@ def test_assigned(config: dict[str, t.Any] | None, state: str, text: str) -> Non
     [
         (status(), "local", "runs its local config"),
         (None, "local", "runs its local config"),
-        (status(error=DOWNLOAD), "local", "is left over and goes away at its next restart"),
+        (status(error=DOWNLOAD), "local", "is a leftover that its next restart clears"),
         (status(A, A), "pending", "still has assigned, active"),
         (status(good=A), "pending", "still has lastKnownGood"),
         (status(A, None, None, LOAD), "pending", "still has assigned"),
@@ -215,17 +218,17 @@ def judge_checkpoint(
         (
             status(A, B, B, "the kubelet ended 2 times"),
             "fell_back",
-            "went back to its last-known-good, kube-system/config-b key kubelet: `the kubelet ended 2 times`",
+            "reverted to its last-known-good, kube-system/config-b key kubelet: `the kubelet ended 2 times`",
         ),
         (
             status(A, None, None, "the kubelet ended 2 times"),
             "fell_back",
-            "went back to its local config: `the kubelet ended 2 times`",
+            "reverted to its local config: `the kubelet ended 2 times`",
         ),
         (
             status(A, A, A, "the kubelet ended 2 times"),
             "not_ready",
-            "the guard on the node says: `the kubelet ended 2 times`",
+            "the guard on the node reports: `the kubelet ended 2 times`",
         ),
     ],
 )
@@ -246,7 +249,7 @@ def test_a_silent_node_with_a_checkpoint_has_a_guard() -> None:
     late = verdict.at_timeout(verdict.Verdict("pending", "waiting"), "checkpoint", 90.0, 180)
     assert (
         late.state == "silent"
-        and "Its guard takes the configuration back" in late.message
+        and "Its guard reverts a configuration that is not confirmed" in late.message
         and "--dynamic-config-dir" not in late.message
     )
     assert (

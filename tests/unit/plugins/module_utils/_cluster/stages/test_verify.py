@@ -141,8 +141,8 @@ def test_configmap_that_does_not_exist(clock: Clock) -> None:
     api = Cluster(waiting("n1", config=status(B, B)))
     failed = fail(api, {"n1": place()})
     assert (
-        "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet runs kube-system/config-b key kubelet meanwhile"
-        in failed.failures["n1"]
+        "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet still runs "
+        "kube-system/config-b key kubelet" in failed.failures["n1"]
     )
     assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("sync_error", [])
 
@@ -254,7 +254,7 @@ def test_live_configuration_that_may_not_be_read(clock: Clock) -> None:
 
 def test_active_but_not_a_configuration(clock: Clock) -> None:
     failed = fail(cluster(done(), content="maxPods: 50"), {"n1": place()})
-    assert "cannot be compared with what is live: key kubelet: apiVersion is missing" in failed.failures["n1"]
+    assert "cannot be compared with the live one: key kubelet: apiVersion is missing" in failed.failures["n1"]
 
 
 def test_everything_is_listed_at_the_timeout(clock: Clock) -> None:
@@ -362,7 +362,7 @@ def test_a_configmap_removed_after_it_was_carried(clock: Clock) -> None:
     """The node needs it no more, and nobody can say any more what it should run."""
     failed = fail(Cluster(switched(), live={"n1": LIVE}), {"n1": place()})
     assert (
-        "its config is active but cannot be compared with what is live: there is no such ConfigMap"
+        "its config is active but cannot be compared with the live one: there is no such ConfigMap"
         in failed.failures["n1"]
     )
 
