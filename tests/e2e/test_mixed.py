@@ -121,7 +121,9 @@ def test_the_failed_node_is_reverted_the_others_of_its_batch_stay(
     eventually(lambda: notes(lab, "n3")["status"].get("error", "") != "", 30, "the reason on the Node")
     verdict = next(line for line in run.output.splitlines() if "Untouched hosts: n2" in line)
     assert (
-        "Node n3" in verdict and "was reverted to its previous configuration" in verdict and "Untouched hosts: n2" in verdict
+        "Node n3" in verdict
+        and "was reverted to its previous configuration" in verdict
+        and "Untouched hosts: n2" in verdict
     ), verdict
     assert run.recap("n3")["failed"] == 1 and run.recap("n1")["failed"] == 0
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A fleet of seven: n1, n3, n5 in workers_a, n2, n4, n6 in workers_b, n7 of the control plane. n1 and n2 follow
+"""A fleet of seven: n1, n3, n5 in workers_a, n2, n4, n6 in workers_b, n7 in the control plane. n1 and n2 follow
 Node.spec.configSource, the others do not.
 """
 
@@ -27,7 +27,7 @@ NATIVE = ("n1", "n2")
 
 @pytest.fixture(scope="session")
 def lab() -> t.Iterator[Lab]:
-    """A lab of seven nodes in which two kubelets have dynamic configuration."""
+    """Yield a lab of seven nodes in which two kubelets have dynamic configuration."""
     with borrowed(SIZE, dynamic=False) as found:
         try:
             _set_dynamic(found, True)
@@ -46,31 +46,32 @@ def _set_dynamic(lab: Lab, dynamic: bool) -> None:
 
 @pytest.fixture(scope="session")
 def plane(lab: Lab) -> t.Iterator[ControlPlaneNode]:
-    """n7, dressed as a node of the control plane."""
+    """Yield n7 as a control-plane node."""
     with ControlPlaneNode(lab, "n7") as dressed:
         yield dressed
 
 
 @pytest.fixture
 def ansible(lab: Lab, plane: ControlPlaneNode, tmp_path: t.Any) -> Ansible:
-    """Ansible commands against the lab, with the inventory of this moment."""
+    """Return Ansible for the lab, with its current inventory."""
     made = Ansible(tmp_path, lab.kubeconfig, lab.inventory)
-    # What one test rolled out is last-known-good in the next one.
+    # The configuration that one test rolls out is last-known-good in the next one.
     (made.inventory / "trial.yml").write_text(json.dumps({"all": {"vars": {"kubelet_config_trial_seconds": 1}}}))
     return made
 
 
 @pytest.fixture(scope="module")
 def pods(lab: Lab) -> t.Iterator[Pods]:
-    """Pods that are gone with the tests of a file."""
+    """Yield pods; remove them after the tests of a file."""
     with Pods(lab) as made:
         yield made
 
 
 @pytest.fixture
 def fleet(lab: Lab, ansible: Ansible) -> t.Iterator[Fleet]:
-    """The nodes, each as an earlier test left it but well: what runs is looked at before, and given back by whoever
-    made it worse.
+    """Yield the nodes, healthy, with the configuration of earlier tests.
+
+    Tests compare with the state before them, and restore what they damage.
     """
     found = Fleet(lab)
     yield found

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab node dressed as kubeadm's control plane, and undressed."""
+"""A lab node becomes a control-plane node of kubeadm, and a worker again."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _static(lab: Lab) -> list[dict[str, t.Any]]:
     )
 
 
-def test_dressed_and_undressed(lab: Lab) -> None:
-    """Labels, group and static pods come and go; readiness is switched; a kubelet restart changes no container."""
+def test_control_plane_and_worker_again(lab: Lab) -> None:
+    """Labels, group and static pods are created and removed; readiness switches; a kubelet restart keeps containers."""
     before = _groups(lab)
     with ControlPlaneNode(lab, "n3") as plane:
         assert _roles(lab, "n3") == dict.fromkeys(LABELS, "")

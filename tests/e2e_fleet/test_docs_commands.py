@@ -1,10 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the documentation tells a user to type, typed: one life of a group, in the shell, with each command's effect
-looked at.
+"""Run the commands of the documentation: the life of a group, in a shell, with a check of each command's effect.
 
-tests/unit/docs/test_commands.py sees that no command of the documentation is left out.
+tests/unit/docs/test_commands.py checks that no command of the documentation is missing.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ RBAC = ("clusterrole", "clusterrolebinding", "role", "rolebinding")
 
 
 class Reader:
-    """Somebody who follows the documentation at a shell, with two nodes as group `workers`."""
+    """A user who follows the documentation in a shell, with two nodes as group `workers`."""
 
     def __init__(self, lab: Lab, fleet: Fleet, ansible: Ansible) -> None:
         self.lab, self.fleet, self.ansible = lab, fleet, ansible
@@ -41,18 +40,18 @@ class Reader:
         (home / "docs").symlink_to(ROOT / "docs")
         programs = [str(Path(sys.executable).parent), str(Path(lab.cache.kubectl).parent), os.environ["PATH"]]
         self.environment = {**ansible.environment, "PATH": os.pathsep.join(programs)}
-        # As the page says: from the file that kubectl uses too.
+        # As on the page: the file that kubectl uses, too.
         del self.environment["K8S_AUTH_KUBECONFIG"]
 
     def group(self, *names: str, **config: t.Any) -> None:
-        """Say which nodes the group has, and what it should have."""
+        """Set the nodes of the group and its declared configuration."""
         (self.ansible.inventory / "docs.yml").write_text(
             json.dumps({"all": {"children": {"workers": {"hosts": {name: {} for name in names}}}}})
         )
         self.ansible.variables(workers={"kubelet_config": config, "kubelet_config_serial": 2})
 
     def types(self, command: str, **placeholders: str) -> str:
-        """Type a command of the documentation; return what it printed. Fails when it does."""
+        """Run a command of the documentation; return its output. Fails if the command fails."""
         self.typed.add(command)
         for name, value in placeholders.items():
             assert name in command, name
@@ -72,15 +71,16 @@ class Reader:
         return done.stdout
 
     def plays(self, words: str, **placeholders: str) -> str:
-        """Type a playbook of the collection for the group."""
+        """Run a playbook of the collection for the group."""
         name, _blank, more = words.partition(" ")
         return self.types(
-            f"ansible-playbook -i inventory livenodes.kubelet.{name} -e kubelet_config_hosts=workers{' ' if more else ''}{more}",
+            f"ansible-playbook -i inventory livenodes.kubelet.{name} -e kubelet_config_hosts=workers"
+            f"{' ' if more else ''}{more}",
             **placeholders,
         )
 
     def types_as_root(self, node: str, command: str, **placeholders: str) -> None:
-        """Type a command on a node."""
+        """Run a command as root on a node."""
         self.typed.add(f"# {command}")
         for name, value in placeholders.items():
             assert name in command, name
@@ -88,12 +88,12 @@ class Reader:
         self.lab.node(node).run(command)
 
     def live(self, name: str) -> dict[str, t.Any]:
-        """The live configuration of a node."""
+        """Return the live configuration of a node."""
         found = self.lab.get(f"/api/v1/nodes/{name}/proxy/configz")
         return t.cast("dict[str, t.Any]", found["kubeletconfig"])
 
     def variants(self) -> set[str]:
-        """The names of our ConfigMaps."""
+        """Return the names of the collection's ConfigMaps."""
         listed = self.lab.kubectl(
             "get",
             "configmap",
@@ -109,7 +109,7 @@ class Reader:
 
 @pytest.fixture
 def reader(lab: Lab, fleet: Fleet, ansible: Ansible) -> t.Iterator[Reader]:
-    """A reader; what the commands left in the cluster is taken away."""
+    """Yield a reader; remove what the commands left in the cluster."""
     found = Reader(lab, fleet, ansible)
     try:
         yield found
@@ -123,16 +123,16 @@ def reader(lab: Lab, fleet: Fleet, ansible: Ansible) -> t.Iterator[Reader]:
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_what_the_documentation_says(reader: Reader, whole: bool) -> None:
+def test_commands_of_the_documentation(reader: Reader, whole: bool) -> None:
     """Every command, in the order of a group's life; in the short tier the first rollout and the end."""
     _prepares_and_plans(reader)
     _rolls_out(reader)
     if whole:
-        _changes_and_goes_back(reader)
+        _changes_and_rolls_back(reader)
         _migrates(reader)
         _helps_by_hand(reader)
     _ends(reader)
-    # The unit test goes by the source; this goes by what was done.
+    # The unit test reads the source; this test compares with the commands that were run.
     wanted = {alike(command) for command in commands()}
     assert reader.typed <= wanted, reader.typed - wanted
 
@@ -140,8 +140,8 @@ def test_what_the_documentation_says(reader: Reader, whole: bool) -> None:
 def _prepares_and_plans(reader: Reader) -> None:
     reader.group(NATIVE, CHECKPOINT, kubeAPIQPS=61)
     before = reader.fleet.qps()
-    said = reader.types("export K8S_AUTH_KUBECONFIG=$HOME/.kube/config")
-    assert said == "" and (reader.ansible.home / ".kube/config").exists()
+    printed = reader.types("export K8S_AUTH_KUBECONFIG=$HOME/.kube/config")
+    assert printed == "" and (reader.ansible.home / ".kube/config").exists()
     assert "livenodes-kubelet-reader created" in reader.types("kubectl apply -f docs/rbac.yaml")
     reader.plays("dump -e kubelet_config_dump_file=dump.json")
     assert {NATIVE, CHECKPOINT} <= set(json.loads((reader.ansible.home / "dump.json").read_text())["nodes"])
@@ -176,7 +176,7 @@ def _rolls_out(reader: Reader) -> None:
     assert CHECKPOINT in reader.types("kubectl get events --field-selector reason=KubeletConfigChanged")
 
 
-def _changes_and_goes_back(reader: Reader) -> None:
+def _changes_and_rolls_back(reader: Reader) -> None:
     first = reader.variants()
     reader.group(CHECKPOINT, kubeAPIQPS=62)
     reader.plays("rollout -e kubelet_config_max_unavailable=20% -e kubelet_config_serial=1,20%")
@@ -202,7 +202,8 @@ def _migrates(reader: Reader) -> None:
         "ansible workers -i inventory -m livenodes.kubelet.kubelet_preflight_info"
     )
     assert "/etc/default/kubelet" in reader.types(
-        "ansible workers -i inventory -m shell -a 'grep -rs dynamic-config-dir /etc/default /etc/sysconfig /etc/systemd /var/lib/kubelet/*.env; true'"
+        "ansible workers -i inventory -m shell -a 'grep -rs dynamic-config-dir /etc/default /etc/sysconfig "
+        "/etc/systemd /var/lib/kubelet/*.env; true'"
     )
     reader.plays("migrate -e kubelet_config_delivery=native")
     name = json.loads(reader.types("kubectl get node NAME -o jsonpath='{.spec.configSource.configMap}'", NAME=NATIVE))[
@@ -220,14 +221,15 @@ def _helps_by_hand(reader: Reader) -> None:
         reader.types_as_root(NATIVE, command, **({"DIR": DYNAMIC_CONFIG_DIR} if "DIR" in command else {}))
         if "DIR" in command:
             assert reader.lab.node(NATIVE).run(f"wc -c < {assigned}").strip() == "0"
-    # It begins with its file, and follows its Node again.
+    # The kubelet starts with its own file and follows its Node again.
     eventually(
         lambda: reader.lab.node(NATIVE).run(f"wc -c < {assigned}").strip() != "0", 60, f"{NATIVE} follows its Node"
     )
     for command in (
         "systemctl stop livenodes-kubelet-guard kubelet",
         "rm /etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf",
-        "rm /etc/systemd/system/livenodes-kubelet-guard.service /etc/systemd/system/multi-user.target.wants/livenodes-kubelet-guard.service",
+        "rm /etc/systemd/system/livenodes-kubelet-guard.service "
+        "/etc/systemd/system/multi-user.target.wants/livenodes-kubelet-guard.service",
         "systemctl daemon-reload",
         "systemctl start kubelet",
         "rm -r /var/lib/kubelet-config",

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real pods drained from real nodes, and what the API server's own disruption budgets say to that."""
+"""Real pods drained from real nodes, with the API server's own disruption budgets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OWNER = ("ReplicaSet", "web")
 
 @pytest.fixture
 def pods(lab: Lab) -> t.Iterator[Pods]:
-    """Pods that are gone, and nodes that are not cordoned, afterwards."""
+    """Yield pods; afterwards remove them and uncordon the nodes."""
     try:
         with Pods(lab, "lab-drain") as made:
             yield made
@@ -40,7 +40,7 @@ def pods(lab: Lab) -> t.Iterator[Pods]:
 
 
 def cordoned(lab: Lab, name: str) -> tuple[bool, str | None]:
-    """Whether a node is cordoned, and the holder in our mark."""
+    """Return whether a node is cordoned, and the holder in the collection's mark."""
     found = lab.get(f"/api/v1/nodes/{name}")
     mark = found["metadata"].get("annotations", {}).get(CORDONED)
     return found["spec"].get("unschedulable", False), json.loads(mark)["holder"] if mark else None
@@ -70,8 +70,9 @@ def evicted(row: dict[str, t.Any]) -> set[str]:
 
 
 def test_drain_and_restore(lab: Lab, pods: Pods, ansible: Ansible) -> None:
-    """As a user runs the module: a dry run, for real, and both again; then the same back. Static pods and those of a
-    DaemonSet go on all the time.
+    """As a user runs the module: in check mode, for real, and both again; then the same for the uncordon.
+
+    Static pods and pods of a DaemonSet keep running.
     """
     going = {
         "n1": {pods.create("web-1", "n1", owner=OWNER)},
@@ -113,7 +114,7 @@ def test_drain_and_restore(lab: Lab, pods: Pods, ansible: Ansible) -> None:
 
 
 def test_requests(lab: Lab, pods: Pods, proxy: Proxy) -> None:
-    """A node costs a PATCH and a LIST, and about one a second until its pods have ended; a pod one POST."""
+    """A node costs a PATCH and a LIST, and about one LIST a second until its pods have ended; a pod one POST."""
     names = [pods.create(f"web-{number}", NODES[number % 2], owner=OWNER) for number in range(6)]
     pods.wait_ready(*names)
     started = time.monotonic()
@@ -130,7 +131,7 @@ def test_requests(lab: Lab, pods: Pods, proxy: Proxy) -> None:
 
 
 def test_a_budget_blocks_until_the_end(lab: Lab, pods: Pods, session: Session) -> None:
-    """The others go. The node stays cordoned; with the budget freed, running it again completes it."""
+    """Other pods are evicted. The node stays cordoned; once the budget allows it, a second run completes the drain."""
     pods.budget("web-budget", WEB)
     blocked, free = pods.create("web-1", "n1", labels=WEB, owner=OWNER), pods.create("other", "n1", owner=OWNER)
     pods.wait_ready(blocked, free)
@@ -151,7 +152,7 @@ def test_a_budget_blocks_until_the_end(lab: Lab, pods: Pods, session: Session) -
 
 
 def test_a_budget_is_freed_half_way(pods: Pods, session: Session) -> None:
-    """One after the other, as the budget lets them go."""
+    """Pods are evicted one after the other, as the budget allows."""
     pods.budget("web-budget", WEB, 1)
     names = {pods.create("web-1", "n1", labels=WEB, owner=OWNER), pods.create("web-2", "n2", labels=WEB, owner=OWNER)}
     pods.wait_ready(*names)
@@ -166,7 +167,7 @@ def test_a_budget_is_freed_half_way(pods: Pods, session: Session) -> None:
 
 
 def test_two_budgets_for_one_pod(pods: Pods, session: Session) -> None:
-    """The API server refuses for good, and nobody waits for it."""
+    """The API server refuses permanently, and the drain does not wait."""
     for name in ("one", "two"):
         pods.budget(name, WEB, 1)
     pods.wait_ready(pods.create("web-1", "n1", labels=WEB, owner=OWNER))
@@ -175,8 +176,8 @@ def test_two_budgets_for_one_pod(pods: Pods, session: Session) -> None:
     assert time.monotonic() - started < 10
 
 
-def test_cordoned_by_somebody_else(lab: Lab, pods: Pods, session: Session) -> None:
-    """Drained, and cordoned as before in the end; one that was uncordoned meanwhile loses our mark only."""
+def test_cordoned_by_another_user(lab: Lab, pods: Pods, session: Session) -> None:
+    """A foreign cordon survives the drain; a node that another user uncordons in between only loses the mark."""
     lab.kubectl("cordon", "n1")
     pods.wait_ready(pods.create("web-1", "n1", owner=OWNER))
     result = run(session)
@@ -190,7 +191,7 @@ def test_cordoned_by_somebody_else(lab: Lab, pods: Pods, session: Session) -> No
 
 
 def test_refused_before_anything_is_done(lab: Lab, pods: Pods, session: Session) -> None:
-    """Named with the options that allow it; with these they go."""
+    """The error names the options that allow it; with these the pods are evicted."""
     alone = pods.create("alone", "n1")
     data = pods.create("data", "n1", owner=OWNER, spec={"volumes": [{"name": "tmp", "emptyDir": {}}]})
     fine = pods.create("fine", "n2", owner=OWNER)
@@ -210,7 +211,7 @@ def test_refused_before_anything_is_done(lab: Lab, pods: Pods, session: Session)
 
 
 def test_grace_period(pods: Pods, session: Session) -> None:
-    """A pod that does not listen is given the time that was asked for, not its own."""
+    """A pod that ignores SIGTERM gets the requested grace period, not its own."""
     pods.wait_ready(
         pods.create(
             "deaf",
@@ -233,8 +234,9 @@ def test_grace_period(pods: Pods, session: Session) -> None:
 
 
 def test_permissions(lab: Lab, pods: Pods) -> None:
-    """Those in docs/rbac.yaml are enough, and each is needed; what is missing is named, with nothing done where that
-    can be known before.
+    """Those in docs/rbac.yaml are sufficient, and each is needed.
+
+    The error names a missing one, before any change if possible.
     """
     user = Session({"kubeconfig": str(lab.user_kubeconfig("kubelet-config-rollout"))})
     pods.wait_ready(pods.create("web-1", "n1", owner=OWNER))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stops a rollout, and how it leaves the nodes."""
+"""What stops a rollout, and the state of the nodes afterwards."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from tests.support.fleet import Fleet, changed
 from tests.support.pods import Pods
 from tests.support.views import eventually
 
-# It passes every check that knows nothing of the node's files, and the kubelet dies of it.
-DEADLY = {"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/pki/nobody-made-this.crt"}}}
+# It passes every check that does not look at the node's files, and ends the kubelet.
+DEADLY = {"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/pki/does-not-exist.crt"}}}
 A = ("-e", "kubelet_config_hosts=workers_a")
 B = ("-e", "kubelet_config_hosts=workers_b")
 
 
 @pytest.mark.parametrize("group", ["n3:n5:n4", "n1:n3"])
-def test_a_canary_that_fails_goes_back_and_the_others_are_left_alone(
-    fleet: Fleet, ansible: Ansible, group: str
-) -> None:
-    """By both deliveries: the canary of the second group has a kubelet that refuses by itself."""
+def test_a_failed_canary_is_reverted_and_the_others_are_not_changed(fleet: Fleet, ansible: Ansible, group: str) -> None:
+    """With both deliveries: in the second group, the kubelet of the canary itself refuses the value."""
     canary, *others = group.split(":")
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": -1} if canary == "n1" else DEADLY})
     before = fleet.look()
@@ -41,7 +39,7 @@ def test_a_canary_that_fails_goes_back_and_the_others_are_left_alone(
 
 
 def test_as_many_failures_as_are_allowed(fleet: Fleet, ansible: Ansible) -> None:
-    """The rollout goes on, and fails at its end."""
+    """The rollout continues, and fails at its end."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 61}})
     ansible.host_variables(n3={"kubelet_config_host": DEADLY})
     before = fleet.look()
@@ -53,8 +51,8 @@ def test_as_many_failures_as_are_allowed(fleet: Fleet, ansible: Ansible) -> None
     assert fleet.leases() == []
 
 
-def test_a_pod_that_is_lost_fails_its_node(lab: Lab, fleet: Fleet, ansible: Ansible, pods: Pods) -> None:
-    """The configuration is sound and the node is Ready: it goes back all the same, unless the loss is allowed."""
+def test_a_lost_pod_fails_its_node(lab: Lab, fleet: Fleet, ansible: Ansible, pods: Pods) -> None:
+    """The configuration is valid and the node is Ready; the node is reverted anyway, unless the loss is allowed."""
     pods.create("victim", "n6", owner=("ReplicaSet", "web"))
     pods.wait_ready("victim")
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 62}})
@@ -63,7 +61,8 @@ def test_a_pod_that_is_lost_fails_its_node(lab: Lab, fleet: Fleet, ansible: Ansi
     try:
         eventually(lambda: fleet.qps()["n6"] == 62, 120, "n6 is switched")
         lab.node("n6").run(
-            "ctr --namespace=k8s.io tasks ls | awk '/RUNNING/ {print $1}' | xargs -n1 ctr --namespace=k8s.io tasks kill --signal SIGKILL"
+            "ctr --namespace=k8s.io tasks ls | awk '/RUNNING/ {print $1}' | "
+            "xargs -n1 ctr --namespace=k8s.io tasks kill --signal SIGKILL"
         )
         output = process.communicate(timeout=300)[0]
     finally:
@@ -76,8 +75,8 @@ def test_a_pod_that_is_lost_fails_its_node(lab: Lab, fleet: Fleet, ansible: Ansi
     assert again.code == 0 and fleet.qps()["n6"] == 62, again.output
 
 
-def test_the_budget_counts_whoever_is_unavailable(fleet: Fleet, ansible: Ansible) -> None:
-    """Cordoned by somebody else, and outside --limit: the group is no smaller for that."""
+def test_the_budget_counts_every_unavailable_node(fleet: Fleet, ansible: Ansible) -> None:
+    """A node that another user cordoned, outside --limit, still counts as one of the group."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 63}})
     before = fleet.look()
     fleet.lab.kubectl("cordon", "n2")
@@ -105,10 +104,10 @@ def test_the_budget_counts_whoever_is_unavailable(fleet: Fleet, ansible: Ansible
     assert (changed(before, after), after["n2"].cordoned) == ({"n4"}, True)
 
 
-def test_a_control_plane_that_is_not_well(lab: Lab, fleet: Fleet, plane: ControlPlaneNode, ansible: Ansible) -> None:
-    """The next one of its nodes waits for the API server and etcd of the last."""
+def test_an_unhealthy_control_plane(lab: Lab, fleet: Fleet, plane: ControlPlaneNode, ansible: Ansible) -> None:
+    """The next control-plane node waits for the API server and etcd of the previous one."""
     with ControlPlaneNode(lab, "n6"):
-        # A short name: the path of ssh's socket is below it.
+        # A short name, because the path of ssh's socket is below it.
         again = Ansible(ansible.home / "2", lab.kubeconfig, lab.inventory)
         again.variables(all={"kubelet_config": {"kubeAPIQPS": 64}})
         before = fleet.look()
@@ -125,7 +124,7 @@ def test_a_control_plane_that_is_not_well(lab: Lab, fleet: Fleet, plane: Control
 
 
 def test_paused_and_resumed(fleet: Fleet, ansible: Ansible) -> None:
-    """By extra var after the canary, by the ConfigMap at once; resumed by running again, and nobody is done twice."""
+    """Paused by extra var after the canary, by the ConfigMap at once; a second run resumes and repeats no node."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 65}})
     group = ("-e", "kubelet_config_hosts=n3:n5:n4")
     before = fleet.look()
@@ -152,7 +151,7 @@ def test_paused_and_resumed(fleet: Fleet, ansible: Ansible) -> None:
 
 
 def test_two_controllers_at_once(fleet: Fleet, ansible: Ansible) -> None:
-    """On groups that overlap: one does it, the other says who."""
+    """The groups overlap: one controller rolls out, the other reports the holder of the lease."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 66}})
     before = fleet.look()
     one = ansible.start("rollout", *A)
@@ -172,9 +171,7 @@ def test_two_controllers_at_once(fleet: Fleet, ansible: Ansible) -> None:
 
 
 def test_drain(lab: Lab, fleet: Fleet, ansible: Ansible, pods: Pods) -> None:
-    """A budget of pods that forbids it stops the rollout with the node as it was; a cordon of somebody else stays in
-    every ending.
-    """
+    """A disruption budget that forbids the drain stops the rollout before the node changes; a foreign cordon stays."""
     pods.create("guarded", "n4", labels={"app": "guarded"}, owner=("ReplicaSet", "web"))
     pods.wait_ready("guarded")
     pods.budget("guarded", {"app": "guarded"}, allowed=0)

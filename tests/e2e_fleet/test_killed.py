@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller of a rollout, killed before each of its steps; what happens on a node within the role checkpoint is
-tested with that role.
+"""The controller of a rollout is killed before each of its steps; the tests of the role checkpoint cover its steps on
+the node.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SETTINGS = {"kubelet_config_serial": "2", "kubelet_config_lease_seconds": "4", "
 
 
 def of_the_node() -> set[str]:
-    """Names of the steps of the role checkpoint."""
+    """Return the names of the steps of the role checkpoint."""
     files = [*(ROOT / "roles/checkpoint/tasks").glob("*.yml"), *(ROOT / "roles/checkpoint/handlers").glob("*.yml")]
     return {name for path in files for task in yaml.safe_load(path.read_text()) for name in _names(task)}
 
@@ -40,7 +40,7 @@ def _names(task: dict[str, object]) -> set[str]:
 
 
 class Controller:
-    """Rolls a value out to some nodes."""
+    """Rolls out a value to some nodes."""
 
     def __init__(self, ansible: Ansible, nodes: tuple[str, ...], qps: int) -> None:
         self.ansible = ansible
@@ -48,9 +48,7 @@ class Controller:
         ansible.variables(all={**SETTINGS, "kubelet_config": {"kubeAPIQPS": qps}})
 
     def killed(self, before_step: int | str) -> list[str]:
-        """Killed before a step, counted from 1 without those on the node; return the steps up to that one, or all when
-        there are fewer.
-        """
+        """Run until a step (its name, or its number without those on the node) and kill it; return the steps so far."""
         begun: list[str] = []
         others = of_the_node()
 
@@ -68,7 +66,7 @@ class Controller:
         return begun
 
     def completes(self) -> None:
-        """Run once more, to the end."""
+        """Run again, to the end."""
         again = self.ansible.playbook("rollout", *self.arguments)
         assert again.code == 0, again.output
 
@@ -81,14 +79,13 @@ class Controller:
     ],
 )
 def test_killed_before_a_step(fleet: Fleet, ansible: Ansible, early: Steps, late: Steps) -> None:
-    """Running it again completes it, the lease of the dead run keeps nobody out for long, and no kubelet is restarted
-    twice for one value.
+    """A second run completes the rollout, the dead run's lease expires soon, no kubelet restarts twice for one value.
 
-    Up to the assignment one run after the other is killed a step later, and leaves nothing for the nodes to do; from
-    then on each step has a value of its own, on nodes whose switch is not Ansible's work.
+    Up to the assignment each run is killed one step later than the previous one and changes no node. After that each
+    step has its own value, on nodes whose switch Ansible does not do.
     """
     started = fleet.look()
-    # Unlike what an earlier test left.
+    # Different from the values of earlier tests.
     new = max(glance.qps for glance in started.values()) + 1
     controller = Controller(ansible, MIXED, new)
     for step in early:

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods on lab nodes do what the tests of rollouts rely on: they run, outlive their kubelet's restart, are evicted or
-not, and leave nothing.
+"""Pods on lab nodes behave as the tests of rollouts require: they run, survive their kubelet's restart, are evicted or
+not, and are removed completely.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RUNNING = "ctr --namespace=k8s.io tasks list | grep RUNNING || true"
 
 @pytest.fixture
 def pods(lab: Lab) -> t.Iterator[Pods]:
-    """Pods that are gone afterwards."""
+    """Yield pods; remove them afterwards."""
     with Pods(lab) as made:
         yield made
 
@@ -33,7 +33,7 @@ def test_same_containers_over_a_kubelet_restart(lab: Lab, pods: Pods, node: str)
     former = lab.node(node).invocation_id()
     lab.node(node).run("systemctl restart kubelet")
     lab.wait_ready()
-    # The kubelet has looked at its pods once it can make another one.
+    # Once the kubelet starts another pod, it has synced the earlier ones.
     pods.create("later", node)
     pods.wait_ready("later")
     assert lab.node(node).invocation_id() != former
@@ -45,8 +45,9 @@ def test_same_containers_over_a_kubelet_restart(lab: Lab, pods: Pods, node: str)
 
 
 def test_restarts_and_new_pods_are_seen(lab: Lab, pods: Pods) -> None:
-    """A container that ends counts as a restart; a pod deleted and made again has another UID; one that is not to
-    restart has ended.
+    """A container that ends counts as a restart; a pod that is deleted and created again has another UID.
+
+    A pod that must not restart has ended.
     """
     first = pods.wait_ready(pods.create("one", "n1"))["one"]
     lab.node("n1").run(
@@ -61,8 +62,8 @@ def test_restarts_and_new_pods_are_seen(lab: Lab, pods: Pods) -> None:
     wait_for("the end", lambda: (now := pods.see("done")) is not None and now.phase == "Succeeded", 30)
 
 
-def test_readiness_is_switched(pods: Pods) -> None:
-    """Off and on, for a bound and for a static pod, with no container restarted."""
+def test_readiness_switches(pods: Pods) -> None:
+    """Readiness of a bound and of a static pod switches off and on without a restart of a container."""
     names = (pods.create("bound", "n1", probe=True), pods.static("fixed", "n1", probe=True))
     before = pods.wait_ready(*names)
     for name in names:
@@ -73,8 +74,9 @@ def test_readiness_is_switched(pods: Pods) -> None:
 
 
 def test_budgets_and_priorities(lab: Lab) -> None:
-    """429 with no disruption allowed or a controller that lags behind, one eviction for each that is allowed; a
-    namespace of the test's own goes too.
+    """429 if no disruption is allowed or the budget is outdated; otherwise as many evictions as are allowed.
+
+    The test's own namespace is removed too.
     """
     with Pods(lab, "lab-budgets") as pods:
         _budgets_and_priorities(lab, pods)
@@ -110,7 +112,7 @@ def _budgets_and_priorities(lab: Lab, pods: Pods) -> None:
     assert (now := pods.see("web-1")) is not None and now.ready
 
 
-def test_gone_with_a_dead_kubelet_too(lab: Lab, pods: Pods) -> None:
+def test_removed_with_a_dead_kubelet_too(lab: Lab, pods: Pods) -> None:
     """The end of a test does not depend on the node."""
     pods.wait_ready(pods.create("orphan", "n1"))
     assert lab.node("n1").run(RUNNING)

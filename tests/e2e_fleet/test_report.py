@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The callback beside a real rollout: its report tells what became of each node, and when."""
+"""The callback in a real rollout: its report shows the result of each node, and when."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.ansible import Ansible
 from tests.support.fleet import Fleet
 
 
-def test_each_step_of_each_node_and_who_went_back(fleet: Fleet, ansible: Ansible) -> None:
-    """A canary whose checkpoint holds, and a node whose kubelet dies of it."""
+def test_each_step_of_each_node_and_the_reverted_ones(fleet: Fleet, ansible: Ansible) -> None:
+    """A canary whose checkpoint works, and a node whose kubelet ends with it."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 71}})
     ansible.host_variables(n4={"kubelet_config_host": DEADLY})
     paths = {kind: ansible.home / f"report.{kind}" for kind in ("json", "html")}

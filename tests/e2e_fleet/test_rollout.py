@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rollout over groups of both deliveries and the control plane: its order, its pods, its end; the way back."""
+"""A rollout to groups of both deliveries and the control plane: its order, its pods, its end, and its rollback."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.support.control_plane import ControlPlaneNode
 from tests.support.fleet import ALL, Fleet, changed
 from tests.support.pods import Pods
 
-EVERYBODY = ("-e", f"kubelet_config_hosts={ALL}")
-# As a survey of AWX gives them.
+EVERY_NODE = ("-e", f"kubelet_config_hosts={ALL}")
+# Strings, as from an AWX survey.
 BATCHES = ("-e", json.dumps({"kubelet_config_serial": "1,50%", "kubelet_config_max_unavailable": "60%"}))
 
 
 def batches(run: Run) -> list[list[str]]:
-    """The hosts of each batch, in the order in which their sources were assigned."""
+    """Return the hosts of each batch, in the order of the assignments."""
     found = []
     for play in re.split(r"^PLAY \[", run.output, flags=re.MULTILINE):
         if play.startswith(("Roll out", "Roll back")):
@@ -35,8 +35,8 @@ def batches(run: Run) -> list[list[str]]:
 def test_canary_batches_control_plane_and_their_pods(
     lab: Lab, fleet: Fleet, plane: ControlPlaneNode, ansible: Ansible, pods: Pods
 ) -> None:
-    """One canary, then batches, the control plane by itself and last. Pods of both kinds live on; nothing is left; a
-    second run does nothing.
+    """One canary, then batches, and the control plane alone and last. Pods of both kinds survive; no lease is left; a
+    second run changes nothing.
     """
     pods.create("bound", "n3", labels={"app": "bound"}, owner=("ReplicaSet", "web"))
     static = pods.static("kept", "n1")
@@ -44,11 +44,11 @@ def test_canary_batches_control_plane_and_their_pods(
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 51}})
     before = fleet.look()
 
-    checked = ansible.playbook("rollout", *EVERYBODY, *BATCHES, "--check")
+    checked = ansible.playbook("rollout", *EVERY_NODE, *BATCHES, "--check")
     assert checked.code == 0, checked.output
     assert (fleet.look(), fleet.leases()) == (before, [])
 
-    run = ansible.playbook("rollout", *EVERYBODY, *BATCHES, "-e", "kubelet_config_soak_seconds=4")
+    run = ansible.playbook("rollout", *EVERY_NODE, *BATCHES, "-e", "kubelet_config_soak_seconds=4")
     assert run.code == 0, run.output
     after = fleet.look()
     assert set(fleet.qps().values()) == {51}
@@ -62,14 +62,14 @@ def test_canary_batches_control_plane_and_their_pods(
     }
     assert fleet.leases() == []
 
-    again = ansible.playbook("rollout", *EVERYBODY, *BATCHES)
+    again = ansible.playbook("rollout", *EVERY_NODE, *BATCHES)
     assert again.code == 0, again.output
     assert fleet.look() == after
     assert sum(again.recap(name)["changed"] for name in fleet.names) == 0
 
 
-def test_back_to_what_each_ran_before_and_to_a_variant(fleet: Fleet, ansible: Ansible) -> None:
-    """Local nodes and changed ones; a second way back is the way forth again."""
+def test_rollback_to_the_previous_configuration_and_to_a_variant(fleet: Fleet, ansible: Ansible) -> None:
+    """Local nodes and changed ones are rolled back; a second rollback undoes the first."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 52}})
     group = ("-e", "kubelet_config_hosts=n2:n3")
     assert ansible.playbook("rollout", *group).code == 0
@@ -92,14 +92,14 @@ def test_back_to_what_each_ran_before_and_to_a_variant(fleet: Fleet, ansible: An
 
 
 def variant(fleet: Fleet, name: str) -> str:
-    """The ConfigMap that a node is to run."""
+    """Return the ConfigMap that is assigned to a node."""
     node = fleet.node(name)
     marked = json.loads(node["metadata"]["annotations"].get("kubelet-config.livenodes.io/source", "{}"))
     return t.cast(str, (node["spec"].get("configSource") or marked)["configMap"]["name"])
 
 
-def test_back_to_the_local_config(fleet: Fleet, ansible: Ansible) -> None:
-    """Where there was no other before."""
+def test_rollback_to_the_local_config(fleet: Fleet, ansible: Ansible) -> None:
+    """A node without a previous source is rolled back to its local config."""
     group = ("-e", "kubelet_config_hosts=n4")
     assert ansible.playbook("reset", *group).code == 0
     local = fleet.qps()["n4"]

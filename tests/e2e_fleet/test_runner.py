@@ -39,18 +39,18 @@ ANSWERS: dict[str, t.Any] = {
     "kubelet_config_pause": "false",
     "kubelet_config_lease_seconds": 5,
 }
-# The next value of kubeAPIQPS: every test needs one that no node has.
+# The next value of kubeAPIQPS: every test needs a new one.
 VALUES = iter(range(301, 400))
 
 
 @pytest.fixture
 def controller(ansible: Ansible) -> Controller:
-    """An AWX."""
+    """Return a controller like AWX."""
     return Controller(ansible)
 
 
 def declare(ansible: Ansible) -> int:
-    """Give the group a value it has not."""
+    """Declare a new value for the group; return it."""
     qps = next(VALUES)
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": qps}})
     return qps
@@ -61,7 +61,7 @@ def size(artifacts: dict[str, t.Any]) -> int:
 
 
 def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, controller: Controller) -> None:
-    """Each takes what a survey answers, and leaves the next one something short to go by."""
+    """Each job accepts the answers of a survey and leaves a short artifact for the next one."""
     qps = declare(ansible)
     before = fleet.look()
     plan = controller.launch("plan.yml", ANSWERS)
@@ -70,7 +70,7 @@ def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, control
     assert size(plan.artifacts) < 500, plan.artifacts
     assert fleet.look() == before
 
-    # What follows in a workflow has the artifacts as variables.
+    # The next job of a workflow gets the artifacts as variables.
     rollout = controller.launch("rollout.yml", ANSWERS, **plan.artifacts)
     assert rollout.code == 0, rollout.output
     assert rollout.artifacts["kubelet_rollout"] == {
@@ -109,8 +109,8 @@ def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, control
 def test_stopped_and_launched_again(
     lab: Lab, fleet: Fleet, ansible: Ansible, controller: Controller, stop: signal.Signals, at: str
 ) -> None:
-    """After it each node is Ready and says where it stands; the same job once more completes, takes the lease over, and
-    restarts nobody twice.
+    """Afterwards each node is Ready and reports its state. The same job again takes over the lease, completes the
+    rollout, and restarts no kubelet twice.
     """
     qps = declare(ansible)
     before = fleet.look()
@@ -125,7 +125,7 @@ def test_stopped_and_launched_again(
     for name in NODES:
         assert rows[name]["ready"], rows[name]
         assert not rows[name]["error"], rows[name]
-        # What it runs and what is said of it are the same thing.
+        # The live configuration matches the status.
         assert (rows[name]["reason"] == "on trial") == (between[name].qps == qps), (rows[name], between[name])
     leases = fleet.leases()
     assert len(leases) == (at != "Plan the configurations")
@@ -147,8 +147,8 @@ def test_stopped_and_launched_again(
 
 
 def test_a_slice_is_refused(fleet: Fleet, ansible: Ansible, controller: Controller) -> None:
-    """AWX runs the slices of a job template as a workflow job of the same name; in another workflow the template is
-    welcome.
+    """AWX runs the slices of a job template as a workflow job of the same name; in other workflows the template is
+    accepted.
     """
     declare(ansible)
     before = fleet.look()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A soak beside real kubelets and real pods, to which things happen meanwhile."""
+"""A soak of real kubelets and real pods while faults occur."""
 
 from __future__ import annotations
 
@@ -24,20 +24,23 @@ from tests.support.proxy import Proxy
 from tests.support.views import eventually
 
 NODES = ("n1", "n2")
-THEIRS = '{"spec": {"configSource": {"configMap": {"namespace": "kube-system", "name": "theirs", "kubeletConfigKey": "kubelet"}}}}'
+THEIRS = (
+    '{"spec": {"configSource": {"configMap": {"namespace": "kube-system", "name": "theirs", '
+    '"kubeletConfigKey": "kubelet"}}}}'
+)
 CTR = "ctr --namespace=k8s.io"
 
 
 @pytest.fixture
 def pods(lab: Lab) -> t.Iterator[Pods]:
-    """Pods that are gone afterwards."""
+    """Yield pods; remove them afterwards."""
     with Pods(lab, "lab-soak") as made:
         yield made
 
 
 @pytest.fixture
 def later() -> t.Iterator[t.Callable[..., None]]:
-    """Lets something happen after some seconds, and waits for that at the end."""
+    """Yield a function that runs an action after some seconds; wait for all actions at the end."""
     timers: list[threading.Timer] = []
 
     def start(seconds: float, what: t.Callable[..., t.Any], *arguments: t.Any) -> None:
@@ -71,7 +74,7 @@ def fail(session: Session, *names: str, **options: t.Any) -> NodesFailed:
 
 
 def test_the_process_of_a_kubelet(lab: Lab, session: Session) -> None:
-    """Read through the proxy, it is when systemd started it; another one after a restart."""
+    """Its start time, read through the proxy, equals systemd's and changes with a restart."""
 
     def started() -> float:
         return float(lab.node("n1").run('date -d "$(systemctl show -P ExecMainStartTimestamp kubelet)" +%s'))
@@ -79,7 +82,7 @@ def test_the_process_of_a_kubelet(lab: Lab, session: Session) -> None:
     before = kubelet_process.birth(session, "n1")
     assert abs(before - started()) < 5
     assert kubelet_process.birth(session, "n1") == pytest.approx(before, abs=kubelet_process.TOLERANCE)
-    # Two starts within the tolerance are one.
+    # Two starts within the tolerance count as one.
     time.sleep(max(0.0, before + 2 * kubelet_process.TOLERANCE - time.time()))
     lab.node("n1").run("systemctl restart kubelet")
     eventually(
@@ -95,7 +98,7 @@ def test_the_process_of_a_kubelet(lab: Lab, session: Session) -> None:
 
 
 def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ansible: Ansible) -> None:
-    """A bound pod, one with a probe, which is not Ready for a moment, and a static one; as a user runs the module."""
+    """A bound pod, one with a probe that is briefly not Ready, and a static one; as a user runs the module."""
     names = [
         pods.create("bound", "n1", owner=("ReplicaSet", "web")),
         pods.create("probed", "n1", probe=True),
@@ -108,7 +111,7 @@ def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ans
     lab.wait_ready()
     result = ansible.module("node_soak", {"nodes": list(NODES), "seconds": "15", "pods": before})
     assert not result["failed"], result
-    # Whatever they run: an earlier test may have left them their sources.
+    # Any configuration is accepted: the sources of an earlier test may still be assigned.
     assert (result["summary"]["ok"], result["summary"]["failed"]) == (2, 0) and 15 <= result["summary"][
         "waited_seconds"
     ] < 60
@@ -118,7 +121,7 @@ def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ans
 
 
 def test_requests(pods: Pods, session: Session, proxy: Proxy) -> None:
-    """A LIST a poll for all nodes, five questions a node, and one for its pods where it had some."""
+    """One LIST per poll for all nodes, five requests per node, and one more per node that had pods."""
     pods.wait_ready(pods.create("bound", "n1"))
     before = snapshots.snapshot(session, NODES)
     proxy.forget()
@@ -127,7 +130,7 @@ def test_requests(pods: Pods, session: Session, proxy: Proxy) -> None:
     seconds = time.monotonic() - started
     assert [proxy.count("GET", f"/api/v1/nodes/n1/proxy/{endpoint}") for endpoint in ("metrics", "healthz")] == [2, 3]
     assert proxy.count("GET", "/api/v1/pods?") == 1
-    # One more for each second that it has to wait for a heartbeat at the end.
+    # One more per second of waiting for a heartbeat at the end.
     assert proxy.count("GET", "/api/v1/nodes?") <= 4 + max(0, seconds - 11)
 
 
@@ -136,16 +139,17 @@ def test_requests(pods: Pods, session: Session, proxy: Proxy) -> None:
     [
         pytest.param(f"{CTR} tasks kill --signal SIGKILL {{}}", id="killed"),
         pytest.param(
-            f"{CTR} tasks kill --signal SIGKILL {{0}}; sleep 0.3; {CTR} tasks delete {{0}}; {CTR} containers delete {{0}}",
+            f"{CTR} tasks kill --signal SIGKILL {{0}}; sleep 0.3; {CTR} tasks delete {{0}}; "
+            f"{CTR} containers delete {{0}}",
             id="removed",
         ),
     ],
 )
 @pytest.mark.parametrize("static", [False, True])
-def test_a_container_that_is_lost(
+def test_a_lost_container(
     lab: Lab, pods: Pods, session: Session, later: t.Callable[..., None], kill: str, static: bool
 ) -> None:
-    """During the soak; in a bound pod and in a static one."""
+    """A container is lost during the soak, in a bound pod and in a static one."""
     name = pods.static("fixed", "n1") if static else pods.create("bound", "n1")
     container = pods.wait_ready(name)[name].containers["main"].removeprefix("containerd://")
     before = snapshots.snapshot(session, NODES)
@@ -158,8 +162,8 @@ def test_a_container_that_is_lost(
     assert run(session, pods=before, seconds=0, allow_pod_loss="1")["summary"]["ok"] == 2
 
 
-def test_pods_that_are_gone(lab: Lab, pods: Pods, session: Session) -> None:
-    """Deleted, and refused by the kubelet; one that has finished is no loss."""
+def test_missing_pods(lab: Lab, pods: Pods, session: Session) -> None:
+    """A deleted pod and one that the kubelet refuses are losses; one that has finished is not."""
     names = [
         pods.create("bound", "n1"),
         pods.create("once", "n1", restart="Never", command=["/bin/sh", "-c", "sleep 3"]),
@@ -176,13 +180,13 @@ def test_pods_that_are_gone(lab: Lab, pods: Pods, session: Session) -> None:
     lost = fail(session, "n1", pods=before, seconds=0).result["nodes"]["n1"]["pods"]["lost"]
     assert {pod["name"] for pod in lost} == {"bound", "big"}
     refused = next(uid for uid, row in snapshots.snapshot(session, ["n1"])["n1"].items() if row["name"] == "big")
-    # The same pod, as if it had run before.
+    # The same pod, recorded as if it had run before.
     known = {"n1": {refused: next(row for row in before["n1"].values() if row["name"] == "big")}}
     assert "lab-soak/big: OutOfcpu" in fail(session, "n1", pods=known, seconds=0).message
 
 
 def test_a_mirror_that_is_deleted(lab: Lab, pods: Pods, session: Session) -> None:
-    """The kubelet makes it again, with another uid, and the static pod has gone on; without its manifest it is gone."""
+    """The kubelet creates it again with another uid, and the static pod kept running; without a manifest it is lost."""
     name = pods.static("fixed", "n1")
     pods.wait_ready(name)
     before = snapshots.snapshot(session, ["n1"])
@@ -198,7 +202,7 @@ def test_a_mirror_that_is_deleted(lab: Lab, pods: Pods, session: Session) -> Non
 
 
 def test_the_soak_ends_with_the_last_pod(pods: Pods, session: Session, later: t.Callable[..., None]) -> None:
-    """Not before it is Ready again, and soon after."""
+    """The soak does not end before the pod is Ready again, and ends soon after."""
     pods.wait_ready(pods.create("probed", "n1", probe=True))
     before = snapshots.snapshot(session, ["n1"])
     pods.set_ready("probed", "n1", False)
@@ -216,7 +220,7 @@ def test_the_soak_ends_with_the_last_pod(pods: Pods, session: Session, later: t.
 
 
 def test_a_kubelet_that_restarts(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
-    """Whatever restarted it; the other node goes on."""
+    """Any restart fails its node; the soak of the other node continues."""
     lab.wait_ready()
     later(4, lambda: lab.node("n2").run("systemctl restart kubelet"))
     failed = fail(session)
@@ -225,8 +229,8 @@ def test_a_kubelet_that_restarts(lab: Lab, session: Session, later: t.Callable[.
     assert failed.result["nodes"]["n1"]["ok"]
 
 
-def test_a_configuration_that_somebody_changes(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
-    """Found at the next poll."""
+def test_a_configuration_that_another_user_changes(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
+    """The next poll detects it."""
     later(3, lambda: lab.kubectl("patch", "node", "n1", "--type=merge", "-p", THEIRS))
     try:
         failed = fail(session, "n1", seconds=300, sources=None)
@@ -240,8 +244,8 @@ def test_a_configuration_that_somebody_changes(lab: Lab, session: Session, later
     eventually(lambda: lab.get("/api/v1/nodes/n1")["status"].get("config") == {}, 60, "an empty status")
 
 
-def test_the_api_server_is_away_for_a_while(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
-    """It fails no node."""
+def test_the_api_server_stops_for_a_while(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
+    """The outage fails no node."""
 
     def away() -> None:
         lab.apiserver.stop()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab whose kubelets know nothing of dynamic configuration, for a test session, and the role on one of its nodes."""
+"""A lab whose kubelets run without dynamic configuration, for a test session, and the role on one of its nodes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tests.support.role_bench import Role
 
 @pytest.fixture(scope="session")
 def static_lab() -> t.Iterator[Lab]:
-    """A lab of two nodes whose kubelets read a file only, as modern ones do; a lab that runs is used and left as it was."""
+    """Yield a lab of two nodes whose kubelets only read a file, like modern ones; restore a lab that runs already."""
     with borrowed(nodes=2, dynamic=False) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def lab(static_lab: Lab) -> Lab:
-    """What the fixture `ansible` runs against."""
+    """Return the lab for the fixture `ansible`."""
     return static_lab
 
 
 @pytest.fixture
 def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
-    """The role on a node as it was before; the other node must not notice."""
+    """Yield the role on a restored node; check that the other node does not change."""
     role = Role(static_lab, tmp_path)
     before = static_lab.node("n2").invocation_id()
     try:
@@ -45,7 +45,7 @@ def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
 
 @pytest.fixture
 def both(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
-    """The role on both nodes, which are given back as they were."""
+    """Yield the role on both nodes; restore them afterwards."""
     role = Role(static_lab, tmp_path, "n1", "n2")
     for bench in role.benches.values():
         bench.bring()

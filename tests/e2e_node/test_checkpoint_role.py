@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role `checkpoint` on a real node: a switch, nothing the second time, check mode, a bad configuration, reset."""
+"""The role `checkpoint` on a real node: a switch, no change the second time, check mode, bad configurations, reset."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_configuration_the_kubelet_refuses_changes_nothing(role: Role) -> None
     assert role.layout() == layout and role.node.invocation_id() == invocation
 
 
-def test_a_configuration_that_kills_the_kubelet_is_taken_back_by_the_run(role: Role) -> None:
+def test_the_run_reverts_a_configuration_that_ends_the_kubelet(role: Role) -> None:
     source = role.bench.source()
     run = role.play(source, {**role.local, "maxPods": 77, "evictionHard": {"memory.available": "lots"}})
     assert run.code and "was reverted to its previous configuration" in run.output, run.output
@@ -61,8 +61,8 @@ def test_a_configuration_that_kills_the_kubelet_is_taken_back_by_the_run(role: R
     assert role.bench.status()["assigned"]["configMap"] == source
 
 
-def test_restarts_from_before_are_not_held_against_a_configuration(role: Role) -> None:
-    """As on a node with native delivery, whose kubelet ends itself for each configuration that it takes up."""
+def test_earlier_restarts_do_not_count_against_a_configuration(role: Role) -> None:
+    """As on a node with native delivery, whose kubelet ends itself for each new configuration."""
     role.node.run("systemctl restart kubelet")
     for count in (1, 2, 3):
         role.node.run("systemctl kill --signal=KILL kubelet")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A change of the CPU manager's policy on a real kubelet, which dies of a state file that another policy wrote."""
+"""A change of the CPU manager's policy on a real kubelet, which refuses to start with another policy's state file."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def state(role: Role) -> str:
 
 
 def refusals(role: Role) -> int:
-    """How often a kubelet of this node has died of its state file."""
+    """Return how often a kubelet of this node has ended because of its state file."""
     return int(
         role.node.run("journalctl --unit=kubelet --output=cat | grep -c 'differs from state checkpoint policy' || true")
     )
 
 
 def policy(role: Role) -> tuple[t.Any, t.Any]:
-    """What the running kubelet does, and what its state file is for."""
+    """Return the policy of the running kubelet, and that of its state file."""
     return role.bench.configz()["cpuManagerPolicy"], json.loads(state(role))["policyName"]
 
 
 def switched(role: Role, **variables: t.Any) -> dict[str, str]:
-    """To the policy `static`, state file and all."""
+    """Switch to the policy `static`, with its state file; return the source."""
     source = role.bench.source()
     run = role.play(source, {**role.local, **STATIC}, kubelet_config_state_files="switch", **variables)
     assert run.code == 0, run.output
@@ -51,33 +51,33 @@ def test_a_change_of_policy_is_refused_unless_asked_for(role: Role) -> None:
     assert (role.layout(), role.node.invocation_id(), state(role)) == (layout, invocation, before)
 
 
-def test_the_way_back_puts_the_old_state_file_back(role: Role) -> None:
+def test_a_revert_restores_the_old_state_file(role: Role) -> None:
     before = state(role)
     switched(role, kubelet_config_confirm=False, kubelet_config_confirm_seconds=45)
     took = role.bench.wait(
-        lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 90, "way back", every=1
+        lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 90, "revert", every=1
     )
     print(f"\nback {took:.1f} s after the play")
     role.bench.wait(lambda: policy(role) == ("none", "none"), 20, "old policy")
     assert state(role) == before
 
 
-def test_a_kubelet_that_dies_after_the_switch_has_its_old_state_file_back(role: Role) -> None:
+def test_a_kubelet_that_dies_after_the_switch_gets_its_old_state_file(role: Role) -> None:
     before, died = state(role), refusals(role)
     run = role.play(role.bench.source(), {**role.local, **STATIC, **BAD}, kubelet_config_state_files="switch")
     assert run.code and "was reverted to its previous configuration" in run.output, run.output
     role.bench.wait(lambda: role.bench.healthy() and policy(role) == ("none", "none"), 30, "old policy")
     assert state(role) == before
-    # Without anybody but the guard.
+    # Only the guard acts.
     role.bench.bring()
     role.bench.assign(
         {**STATIC, **BAD}, state_files=[{"path": STATE, "data": base64.b64encode(before.encode()).decode()}]
     )
-    took = role.bench.wait(lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 40, "way back")
+    took = role.bench.wait(lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 40, "revert")
     print(f"\nrecovery: {took:.1f} s")
     role.bench.wait(lambda: policy(role) == ("none", "none"), 20, "old policy")
     assert state(role) == before
-    assert refusals(role) == died, "it was the configuration that it died of"
+    assert refusals(role) == died, "the configuration ended it, not the state file"
 
 
 def test_reset_after_a_change_of_policy_leaves_a_kubelet_that_runs(role: Role) -> None:

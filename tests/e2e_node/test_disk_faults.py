@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The store on a real file system that is full, or read-only, from any step of the role on, and while the guard goes
-back.
-"""
+"""The store on a real file system that becomes full or read-only, at any step of the role or during a revert."""
 
 from __future__ import annotations
 
@@ -21,14 +19,14 @@ from tests.support.small_disk import SmallDisk
 
 FULL, READ_ONLY = "n1", "n2"
 CAUSES = {FULL: "No space left on device", READ_ONLY: "Read-only file system"}
-# Of a node that nobody confirms; for the plays that do confirm it is to be enough on a busy machine too.
+# The deadline of an unconfirmed trial; plays that do confirm must finish within it on a busy machine, too.
 LEAST_SECONDS, TIMES = 12, 1.5
 LOCAL = "store/local/config"
 BAD = {"evictionHard": {"memory.available": "lots"}}
 
 
 class Place:
-    """Both nodes with the store on a disk of its own."""
+    """Both nodes with the store on a separate disk."""
 
     def __init__(self, role: Role) -> None:
         self.role = role
@@ -56,7 +54,7 @@ class Place:
 
 @pytest.fixture
 def place(static_lab: Lab, tmp_path: Path) -> t.Iterator[Place]:
-    """Both nodes, which are given back as they were."""
+    """Yield both nodes; restore them afterwards."""
     place = Place(Role(static_lab, tmp_path, FULL, READ_ONLY))
     for bench in place.benches.values():
         bench.bring()
@@ -67,7 +65,7 @@ def place(static_lab: Lab, tmp_path: Path) -> t.Iterator[Place]:
 
 
 def message(output: str, name: str) -> str:
-    """The last words of a node that failed, empty for one that did not."""
+    """Return the last message of a failed node, empty for other nodes."""
     return next((line for line in reversed(output.splitlines()) if line.startswith(f"fatal: [{name}]: FAILED!")), "")
 
 
@@ -101,10 +99,10 @@ def test_from_a_step_on(place: Place, numbers: t.Iterable[int]) -> None:
         assert len(seen) == done + 1 < 30, seen
         taken = {name: settled.confirmed(bench, configs[name][0]) for name, bench in place.benches.items()}
         for name, bench in place.benches.items():
-            said = message(run.output, name)
-            failed[name] += bool(said)
-            assert bool(said) != taken[name], run.output
-            assert not said or (CAUSES[name] in said and STORE in said), said
+            last = message(run.output, name)
+            failed[name] += bool(last)
+            assert bool(last) != taken[name], run.output
+            assert not last or (CAUSES[name] in last and STORE in last), last
             bench.wait(
                 lambda bench=bench: bench.healthy() and settled.qps(bench) in (settled.OLD, settled.NEW),
                 30,
@@ -123,7 +121,8 @@ def test_from_a_step_on(place: Place, numbers: t.Iterable[int]) -> None:
         for bench in place.benches.values():
             assert settled.qps(bench) == settled.NEW
         print(
-            f"\n{number:4} {seen[-1]}: {ran - begun:.1f} s, healed {healed - ran:.1f} s later, well {well - healed:.1f} s after that, "
+            f"\n{number:4} {seen[-1]}: {ran - begun:.1f} s, "
+            f"disk healed {healed - ran:.1f} s later, kubelet healthy {well - healed:.1f} s after that, "
             f"again {time.monotonic() - well:.1f} s"
         )
         place.close()
@@ -132,30 +131,29 @@ def test_from_a_step_on(place: Place, numbers: t.Iterable[int]) -> None:
     assert min(failed.values()) >= min(4, len(seen) - 2), failed
 
 
-def test_the_guard_goes_back_on_a_full_disk(place: Place) -> None:
-    """Why it did cannot be written down then: what is told in the end is that nobody confirmed."""
+def test_the_guard_reverts_on_a_full_disk(place: Place) -> None:
+    """The guard cannot record the reason then; in the end it reports a missing confirmation."""
     bench, disk = place.benches[FULL], place.disks[FULL]
     disk.mount()
     bench.open()
     bench.assign(BAD, restart=False)
     disk.fill()
     bench.node.run("systemctl restart kubelet", check=False)
-    took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "way back")
+    took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "revert")
     invocation = bench.node.invocation_id()
     time.sleep(12)
     assert bench.node.invocation_id() == invocation, (
-        "it is not restarted again and again because that cannot be written down"
+        "the kubelet must not restart repeatedly because the guard cannot record it"
     )
     disk.heal()
-    # What could not be told, also since that could not be written down, is told again after a minute at most
-    # (LONGEST_PAUSE of the guard).
-    told = bench.wait(lambda: bench.status().get("error"), 120, "annotation", every=1)
-    print(f"\nrecovery on a full disk: {took:.1f} s, told {told:.1f} s after it was well")
+    # A report that could not be sent or recorded is repeated after a minute at most (LONGEST_PAUSE of the guard).
+    reported = bench.wait(lambda: bench.status().get("error"), 120, "annotation", every=1)
+    print(f"\nrecovery on a full disk: {took:.1f} s, reported {reported:.1f} s after the recovery")
     settled.settled(bench, settled.OLD, 30)
 
 
 @pytest.mark.parametrize("changes", [{"kubeAPIQPS": settled.NEW}, BAD])
-def test_the_guard_goes_back_once_a_read_only_disk_is_writable(place: Place, changes: dict[str, t.Any]) -> None:
+def test_the_guard_reverts_once_a_read_only_disk_is_writable(place: Place, changes: dict[str, t.Any]) -> None:
     bench, disk = place.benches[READ_ONLY], place.disks[READ_ONLY]
     disk.mount()
     bench.open()
@@ -164,7 +162,7 @@ def test_the_guard_goes_back_once_a_read_only_disk_is_writable(place: Place, cha
     bench.node.run("systemctl restart kubelet", check=False)
     time.sleep(8)
     if changes != BAD:
-        # Nobody has confirmed; it keeps what it has rather than nothing.
+        # No confirmation arrived; the kubelet keeps this configuration because there is no other.
         assert bench.healthy() and settled.qps(bench) == settled.NEW
     assert bench.active() != LOCAL
     disk.heal()

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard on a real node, alone: no Ansible, no ssh. Each case ends with the kubelet on its old configuration, said
-so on its Node.
+"""The guard on a real node, without Ansible and ssh. Each case ends with the kubelet on its old configuration, and with
+a report on its Node.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DROPIN = "/etc/systemd/system/kubelet.service.d/95-test.conf"
 
 @pytest.fixture
 def bench(static_lab: Lab) -> t.Iterator[Bench]:
-    """Node n1 with the guard; n2 must not notice."""
+    """Yield node n1 with the guard; check that n2 does not change."""
     bystander = static_lab.node("n2")
     before = bystander.invocation_id()
     bench = Bench(static_lab, "n1")
@@ -41,7 +41,7 @@ def bench(static_lab: Lab) -> t.Iterator[Bench]:
 def returned(
     bench: Bench, source: dict[str, str], reason: str, seconds: float, target: str = LOCAL, port: int = 10248
 ) -> None:
-    """The node is back by itself within `seconds`, and says so."""
+    """Assert that the node reverts automatically within `seconds` and reports it."""
     took = bench.wait(
         lambda: (
             bench.active() == target
@@ -49,7 +49,7 @@ def returned(
             and "maxPods: 77" not in bench.node.run(f"cat {STORE}/active/kubelet")
         ),
         seconds,
-        "way back",
+        "revert",
     )
     bench.wait(lambda: reason in bench.status().get("error", ""), 30, f"annotation with {reason!r}")
     print(f"\nrecovery: {reason}: {took:.1f} s")
@@ -60,13 +60,13 @@ def returned(
     bench.wait(
         lambda: any(reason in event["message"] for event in bench.events()),
         10,
-        f"Event with {reason!r}, which is told after the annotation",
+        f"Event with {reason!r}, which is sent after the annotation",
     )
-    told = bench.events()[-1]
+    event = bench.events()[-1]
     assert (
-        told["type"] == "Warning"
-        and reason in told["message"]
-        and told["message"].startswith("Kubelet restarting to use ")
+        event["type"] == "Warning"
+        and reason in event["message"]
+        and event["message"].startswith("Kubelet restarting to use ")
     )
     bench.wait(lambda: bench.configz()["maxPods"] != 77, 20, "configz with the old value")
     bench.wait(lambda: same_start(bench), 20, "start of the kubelet in the annotation")
@@ -78,24 +78,22 @@ def returned(
 
 
 def same_start(bench: Bench) -> bool:
-    """Whether the annotation tells when the kubelet was started that now runs. What falls between two seconds may be
-    told as either.
-    """
-    told = [
+    """Return whether the annotation has the start time of the running kubelet, give or take a second of rounding."""
+    times = [
         calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
         for text in (bench.status().get("started"), bench.start())
         if text
     ]
-    return len(told) == 2 and abs(told[0] - told[1]) <= 1
+    return len(times) == 2 and abs(times[0] - times[1]) <= 1
 
 
 def last_known_good(bench: Bench) -> str:
-    """What the store has as last-known-good; empty for the local configuration."""
+    """Return the last-known-good of the store; empty for the local configuration."""
     return bench.node.run(f"cat {STORE}/store/meta/last-known-good")
 
 
 def harm(bench: Bench, what: str) -> None:
-    """From now on do harm to every kubelet that runs something else than the local configuration."""
+    """From now on run shell code against every kubelet that does not run the local configuration."""
     script = f"""
 while sleep 0.2; do
   [ "$(readlink {STORE}/active)" = {LOCAL} ] && continue
@@ -109,7 +107,7 @@ done"""
 
 
 def graduated(bench: Bench, **options: t.Any) -> dict[str, str]:
-    """A last-known-good of its own."""
+    """Assign a source and let it graduate; return it."""
     source = bench.assign({"maxPods": 55}, deadline=3, confirm=60, **options)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
@@ -117,11 +115,11 @@ def graduated(bench: Bench, **options: t.Any) -> dict[str, str]:
     return source
 
 
-def test_a_configuration_the_kubelet_dies_of_at_once(bench: Bench) -> None:
+def test_a_configuration_that_ends_the_kubelet_at_once(bench: Bench) -> None:
     returned(bench, bench.assign(BAD), "ended 2 times", 30)
 
 
-def test_goes_back_to_last_known_good(bench: Bench) -> None:
+def test_reverts_to_last_known_good(bench: Bench) -> None:
     good = graduated(bench)
     bad = bench.assign(BAD)
     returned(bench, bad, "ended 2 times", 30, f"store/checkpoints/{good['uid']}/1")
@@ -146,13 +144,13 @@ def test_a_kubelet_that_dies_later(bench: Bench, seconds: int) -> None:
 
 
 def test_a_kubelet_that_runs_without_healthz(bench: Bench) -> None:
-    # Each once: a signal that is on its way while the guard restarts the kubelet would keep the one it ends from
-    # ending, for TimeoutStopSec=.
+    # Each kubelet only once: a SIGSTOP during the guard's restart would delay the end of the old kubelet by
+    # TimeoutStopSec=.
     harm(bench, '[ $age -ge 3 ] && [ $pid != "$stopped" ] && kill -STOP $pid && stopped=$pid')
     returned(bench, bench.assign(GOOD, deadline=120, unhealthy=8), "healthz has failed", 60)
 
 
-def test_healthz_is_looked_for_where_the_new_configuration_put_it(bench: Bench) -> None:
+def test_healthz_is_queried_at_the_address_of_the_new_configuration(bench: Bench) -> None:
     source = bench.assign({**GOOD, "healthzPort": 10348}, deadline=8, confirm=60, unhealthy=4)
     bench.wait(lambda: bench.healthy(10348), 30, "healthz on the new port")
     bench.confirm()
@@ -168,17 +166,17 @@ def test_a_healthz_address_that_does_not_exist(bench: Bench) -> None:
     )
 
 
-def test_nobody_confirmed(bench: Bench) -> None:
+def test_a_missing_confirmation(bench: Bench) -> None:
     returned(bench, bench.assign(GOOD, deadline=8), "was not confirmed", 40)
 
 
-def test_nobody_even_restarted_the_kubelet(bench: Bench) -> None:
+def test_a_missing_restart_and_confirmation(bench: Bench) -> None:
     before = bench.node.invocation_id()
     returned(bench, bench.assign(GOOD, deadline=5, restart=False), "was not confirmed", 40)
     assert bench.node.invocation_id() == before
 
 
-# The kernel's clock is that of all nodes and of this machine. So the guard on n1 is started with a view of its own.
+# All nodes and this machine share the kernel's clock, so only the guard on n1 gets a modified one.
 FALSE_CLOCK = """import time
 real, of = time.time, time.clock_gettime
 time.time = lambda: real() + float(open("/run/wall").read())
@@ -188,28 +186,28 @@ time.clock_gettime = lambda clock: time.time() if clock == time.CLOCK_REALTIME e
 
 @pytest.fixture
 def clock(bench: Bench) -> t.Iterator[t.Callable[[int], object]]:
-    """Sets the wall clock that the guard of n1 sees, in days from now."""
+    """Yield a function that sets the wall clock of n1's guard, in days from now."""
     main = f"{STORE}/guard/__main__.py"
     bench.node.run(f"echo 0 > /run/wall; cat - {main} > /run/main.py; cp /run/main.py {main}", stdin=FALSE_CLOCK)
     yield lambda days: bench.node.run(f"echo {days * 86400} > /run/wall.new; mv /run/wall.new /run/wall")
     bench.node.run("rm -f /run/wall /run/main.py")
 
 
-def told(bench: Bench) -> datetime.timedelta:
-    """How far from now the clock is by which the guard told its last."""
+def report_time(bench: Bench) -> datetime.timedelta:
+    """Return how far from now the guard's clock was at its last report."""
     return datetime.datetime.fromisoformat(bench.status()["time"].replace("Z", "+00:00")) - datetime.datetime.now(
         datetime.UTC
     )
 
 
-def test_a_clock_that_jumps_back_saves_nothing(bench: Bench, clock: t.Callable[[int], object]) -> None:
+def test_a_clock_that_jumps_back_does_not_prevent_a_revert(bench: Bench, clock: t.Callable[[int], object]) -> None:
     bench.assign(GOOD, deadline=15)
     bench.wait(lambda: bench.status().get("reason") == "on trial", 30, "annotation")
     clock(-1)
-    took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "way back")
+    took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "revert")
     print(f"\nrecovery: a clock that jumped: {took:.1f} s")
     bench.wait(lambda: "was not confirmed" in bench.status().get("error", ""), 30, "annotation")
-    assert told(bench) < datetime.timedelta(hours=-23)
+    assert report_time(bench) < datetime.timedelta(hours=-23)
     assert bench.configz()["maxPods"] != 77
 
 
@@ -219,7 +217,7 @@ def test_a_clock_that_jumps_ahead_decides_nothing(bench: Bench, clock: t.Callabl
     clock(30)
     bench.confirm()
     bench.wait(lambda: bench.status().get("reason") == "on trial, confirmed", 30, "annotation")
-    assert told(bench) > datetime.timedelta(days=29)
+    assert report_time(bench) > datetime.timedelta(days=29)
     time.sleep(5)
     assert bench.active() != LOCAL and not bench.node.run(f"cat {STORE}/store/meta/last-known-good")
     assert bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "active"
@@ -233,7 +231,7 @@ def test_rebooted_in_the_middle(bench: Bench) -> None:
     assert bench.node.restarts() == 0
 
 
-def test_a_reboot_after_the_confirmation_goes_on(bench: Bench) -> None:
+def test_a_trial_continues_after_a_reboot_and_a_confirmation(bench: Bench) -> None:
     source = bench.assign(GOOD, deadline=8, confirm=60)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
@@ -268,7 +266,7 @@ def test_without_an_api_server(bench: Bench) -> None:
     control.stop()
     try:
         source = bench.assign(BAD)
-        took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 30, "way back")
+        took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 30, "revert")
         print(f"\nrecovery without API server: {took:.1f} s")
         time.sleep(6)
     finally:
@@ -315,16 +313,17 @@ def test_nothing_graduates_while_the_node_is_not_ready(bench: Bench) -> None:
     bench.wait(lambda: source["uid"] in last_known_good(bench), 60, "graduation")
 
 
-def test_with_a_damaged_local_configuration_the_units_own_file_is_run(bench: Bench) -> None:
+def test_with_a_damaged_local_configuration_the_units_own_file_is_used(bench: Bench) -> None:
     source = bench.assign(BAD, restart=False)
     bench.node.run(f"echo torn > {STORE}/store/local/files/0; systemctl restart kubelet", check=False)
     returned(bench, source, "ended 2 times", 30)
 
 
-def test_with_nothing_whole_in_the_store_the_units_own_file_is_run(bench: Bench) -> None:
+def test_with_a_damaged_store_the_units_own_file_is_used(bench: Bench) -> None:
     good = graduated(bench)
     bench.node.run(
-        f"echo torn > {STORE}/store/checkpoints/{good['uid']}/1/kubelet; rm -r {STORE}/store/local; systemctl restart kubelet",
+        f"echo torn > {STORE}/store/checkpoints/{good['uid']}/1/kubelet; "
+        f"rm -r {STORE}/store/local; systemctl restart kubelet",
         check=False,
     )
     bench.wait(bench.healthy, 30, "healthz")
@@ -337,7 +336,7 @@ def test_with_nothing_whole_in_the_store_the_units_own_file_is_run(bench: Bench)
     assert "does not match" in bench.status()["error"]
 
 
-def test_graduation_and_what_it_costs_to_wait_for_it(bench: Bench) -> None:
+def test_graduation_and_its_cost(bench: Bench) -> None:
     source = bench.assign(GOOD, deadline=25)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
@@ -352,18 +351,18 @@ def test_graduation_and_what_it_costs_to_wait_for_it(bench: Bench) -> None:
     bench.wait(lambda: bench.status().get("lastKnownGood", {}).get("configMap") == source, 20, "annotation")
     status = bench.status()
     assert status["active"] == status["assigned"] == status["lastKnownGood"] and "error" not in status
-    bench.wait(bench.events, 10, "Event, which is told after the annotation")
+    bench.wait(bench.events, 10, "Event, which is sent after the annotation")
     assert [event["type"] for event in bench.events()] == ["Normal"]
 
 
-def test_a_configuration_that_had_been_good_is_left_alone(bench: Bench) -> None:
+def test_a_graduated_configuration_is_not_changed(bench: Bench) -> None:
     good = graduated(bench)
     harm(bench, "[ $age -ge 2 ] && kill -9 $pid")
     bench.wait(lambda: "not changed" in bench.status().get("reason", ""), 40, "annotation")
     assert bench.active().endswith(f"{good['uid']}/1") and "worked before" in bench.status()["error"]
 
 
-def test_a_kubelet_that_was_broken_before_is_left_alone(bench: Bench) -> None:
+def test_a_kubelet_that_was_broken_before_is_not_changed(bench: Bench) -> None:
     source = bench.assign(BAD, deadline=25, extra={"was_healthy": False})
     bench.wait(lambda: "as before" in bench.status().get("reason", ""), 20, "annotation")
     assert bench.active() != LOCAL

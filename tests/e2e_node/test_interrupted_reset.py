@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The reset of the role `checkpoint`, its controller killed before each of its steps: a second reset ends what the
-first one began.
+"""The reset of the role `checkpoint` with its controller killed before each of its steps: a second reset completes the
+first one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.support.role_bench import AFTER, Role
 REBOOTED = "n2"
 
 
-# Before the local configuration is made active, before the kubelet is restarted.
+# Before the local configuration becomes active, before the kubelet restarts.
 @boundaries.some_or_each(3, 5)
 def test_killed_before_a_step_and_one_node_rebooted(both: Role, numbers: t.Iterable[int]) -> None:
     role, seen = both, list[str]()

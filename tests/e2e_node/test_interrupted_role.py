@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role `checkpoint`, its controller killed before each of its steps: one node is left to itself, the other one is
-rebooted too.
+"""The role `checkpoint` with its controller killed before each of its steps: one node keeps running, the other one is
+also rebooted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.support import boundaries, settled
 from tests.support.role_bench import AFTER, Role, Source
 
 LEFT, REBOOTED = "n1", "n2"
-# Of a node that nobody confirms; for the plays that do confirm it is to be enough on a busy machine too.
+# The deadline of an unconfirmed trial; plays that do confirm must finish within it on a busy machine, too.
 LEAST_SECONDS, TIMES = 12, 1.5
 Wanted = dict[str, tuple[Source, t.Any]]
 
@@ -26,9 +26,7 @@ def wanted(role: Role) -> Wanted:
 
 
 def killed_at(role: Role, configs: Wanted, boundary: int, **variables: t.Any) -> str:
-    """Run the role with the controller killed at a boundary; return the name of the step it did not begin, empty when
-    there is none.
-    """
+    """Run the role and kill the controller at a boundary; return the name of the step before which it ended, or ""."""
     at = []
 
     def before(count: int, name: str) -> bool:
@@ -77,7 +75,8 @@ def test_killed_before_a_step_and_one_node_rebooted(both: Role, numbers: t.Itera
         for bench in role.benches.values():
             assert settled.qps(bench) == settled.NEW
         print(
-            f"\n{number:4} {name}: {killed - begun:.1f} s, reboot {rebooted - killed:.1f} s, well {well - rebooted:.1f} s later, "
+            f"\n{number:4} {name}: {killed - begun:.1f} s, reboot {rebooted - killed:.1f} s, "
+            f"kubelet healthy {well - rebooted:.1f} s later, "
             f"again {time.monotonic() - well:.1f} s"
         )
         if name == AFTER:

@@ -1,11 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A last-known-good that another kubelet version proved.
+"""A last-known-good that graduated under another kubelet version.
 
-The lab has one kubelet, 1.20.2. The other version is a shell script bound over its binary: it says that it is v1.21.0,
-refuses each configuration with one field in it in the words of a kubelet (or does not), and is the real kubelet in all
-else.
+The lab has one kubelet, 1.20.2. The other version is a shell script bound over its binary: it reports v1.21.0, refuses
+each configuration with one certain field like a kubelet (or does not), and otherwise runs the real kubelet.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SCRIPT = f"""#!/bin/bash
 [ "$1" = --version ] && echo "Kubernetes v1.21.0" && exit
 for word in "$@"; do
   if [[ $word = --config=* ]] && grep -q 'WHAT' "${{word#--config=}}"; then
-    echo 'F0101 00:00:00.000000       1 server.go:205] invalid configuration: maxPods is not what this version takes' >&2
+    echo 'F0101 00:00:00.000000       1 server.go:205] invalid configuration: maxPods is unknown in this version' >&2
     exit 255
   fi
 done
@@ -34,7 +33,7 @@ exec -a /usr/bin/kubelet {REAL} "$@"
 
 @pytest.fixture
 def bench(static_lab: Lab) -> t.Iterator[Bench]:
-    """Node n1 with the guard and a last-known-good; its kubelet is the real one again in the end."""
+    """Yield node n1 with the guard and a last-known-good; restore its kubelet afterwards."""
     bench = Bench(static_lab, "n1")
     bench.open()
     try:
@@ -48,7 +47,7 @@ def bench(static_lab: Lab) -> t.Iterator[Bench]:
 
 
 def other_version(bench: Bench, refuses: str) -> None:
-    """From its next start on the kubelet is the other version."""
+    """Replace the kubelet by the other version, from its next start on."""
     bench.node.run(
         f"cat > {OTHER} && chmod 755 {OTHER} && cp /usr/bin/kubelet {REAL} && mount --bind {OTHER} /usr/bin/kubelet",
         stdin=SCRIPT.replace("WHAT", refuses),
@@ -57,7 +56,7 @@ def other_version(bench: Bench, refuses: str) -> None:
 
 
 @pytest.mark.parametrize("refused", [True, False])
-def test_what_the_present_version_refuses_is_passed_over(bench: Bench, refused: bool) -> None:
+def test_what_the_current_version_refuses_is_skipped(bench: Bench, refused: bool) -> None:
     good = bench.assign({"maxPods": 55}, deadline=2, confirm=90)
     bench.wait(bench.healthy, 30, "healthz")
     bench.confirm()
@@ -68,7 +67,7 @@ def test_what_the_present_version_refuses_is_passed_over(bench: Bench, refused: 
 
     bad = bench.assign(BAD, deadline=120)
     target = "store/local/config" if refused else f"store/checkpoints/{good['uid']}/1"
-    took = bench.wait(lambda: bench.active() == target and bench.healthy(), 60, "way back")
+    took = bench.wait(lambda: bench.active() == target and bench.healthy(), 60, "revert")
     print(f"\nrecovery past a last-known-good that is {'refused' if refused else 'taken'}: {took:.1f} s")
     bench.wait(lambda: "the kubelet ended" in bench.status().get("error", ""), 30, "annotation")
     status = bench.status()

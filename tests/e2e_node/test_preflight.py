@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The preflight on real nodes: what systemd and the kubelet really do, against what it says."""
+"""The preflight on real nodes: compare its report with what systemd and the kubelet really do."""
 
 from __future__ import annotations
 
@@ -50,15 +50,13 @@ class Node:
         self.lab_node.run(f"mkdir -p $(dirname {path}) && cat > {path}", stdin=text)
 
     def python(self, code: str) -> t.Any:
-        """Run code on the node; return what it leaves in `result`."""
+        """Run code on the node; return the value of `result`."""
         return json.loads(
             self.lab_node.run("python3 -", stdin=f"{PRELUDE}{code}\nprint(json.dumps(result))\n").splitlines()[-1]
         )
 
     def unit(self, text: str) -> dict[str, t.Any]:
-        """Give the node a unit, which is never started, and return how it is judged and what it would run, in systemd's
-        words and in ours.
-        """
+        """Write a unit that is never started; return its form and its command, according to systemd and to our code."""
         self.write(f"/run/systemd/system/{UNIT}", text)
         self.run("systemctl daemon-reload")
         return t.cast(
@@ -67,21 +65,23 @@ class Node:
 found = unit.Unit({UNIT!r})
 result = {{"form": found.form()._asdict()}}
 if found.form().kind != "refused":
-    result.update(next=found.next_command()._asdict(), files=[word.text for word in found.command_line().words()], dropin=found.dropin({ACTIVE!r}))
+    result.update(next=found.next_command()._asdict(), dropin=found.dropin({ACTIVE!r}))
+    result["files"] = [word.text for word in found.command_line().words()]
 """),
         )
 
     def etc(self) -> str:
-        """Everything about the unit files that is to be the same after a removal."""
+        """Return everything about the unit files that a removal must restore."""
         return self.run(
-            "cd /etc/systemd/system && find . -name 'kubelet*' -o -path './kubelet*' | sort | xargs ls -ld --time-style=+ && "
+            "cd /etc/systemd/system && "
+            "find . -name 'kubelet*' -o -path './kubelet*' | sort | xargs ls -ld --time-style=+ && "
             "find . -path './kubelet*' -type f | sort | xargs sha256sum"
         )
 
 
 @pytest.fixture(scope="module")
 def tree() -> str:
-    """The node code as an archive."""
+    """Return the node code as an archive."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as writer:
         writer.add(
@@ -94,7 +94,7 @@ def tree() -> str:
 
 @pytest.fixture
 def nodes(lab: Lab, tree: str) -> t.Iterator[dict[str, Node]]:
-    """Two nodes with the code; afterwards nothing of it is left, and their kubelets run as before."""
+    """Yield two nodes with the code; remove it afterwards and restore their kubelets."""
     found = {name: Node(lab, lab.node(name)) for name in ("n1", "n2")}
     for node in found.values():
         node.lab_node.run(f"mkdir -p {PLACE} && base64 -d | tar -xz -C {PLACE}", stdin=tree)
@@ -106,7 +106,7 @@ def nodes(lab: Lab, tree: str) -> t.Iterator[dict[str, Node]]:
 
 
 def module(ansible: Ansible, host: str, options: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Run the module on a node over ssh, as a user does."""
+    """Run the module on a node over ssh, like a user."""
     command = [
         str(Path(sys.executable).with_name("ansible")),
         "-i",
@@ -151,7 +151,7 @@ def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> N
     assert [problem["rule"] for problem in found["problems"]] == ["cgroup-driver"]
 
 
-def test_a_kubelet_that_is_down_and_an_edit_that_waits(nodes: dict[str, Node]) -> None:
+def test_a_stopped_kubelet_and_a_pending_edit(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
     look = "result = preflight.look()['kubelet']"
     running = node.python(look)
@@ -192,7 +192,7 @@ E="--e=%n $A ${A}"
 """
 
 
-def test_our_reading_of_files_is_systemds(nodes: dict[str, Node]) -> None:
+def test_our_reading_of_files_equals_systemds(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
     node.write(f"{PLACE}/env", NASTY)
     found = node.unit(f"""[Unit]
@@ -224,7 +224,7 @@ ExecStart=-/usr/bin/kubelet $A $B $C $D $E $F $G ${{I}} $NONE ${{NONE}} --x=${{H
         ("Type=forking\nExecStart=/usr/bin/kubelet --config=/x", "Type=forking"),
         ("EnvironmentFile={place}/env\nExecStart=/usr/bin/kubelet $ARGS", "env, line 1: --config=/y is set by ARGS"),
         ("Type=oneshot\nExecStart=/usr/bin/kubelet --config=/x\nExecStart=/bin/true", "2 ExecStart="),
-        ("User=nobody\nExecStart=/usr/bin/kubelet --config=/x", "user nobody"),
+        ("User=daemon\nExecStart=/usr/bin/kubelet --config=/x", "user daemon"),
         ("ExecStart=/usr/bin/kubelet --config=/etc/%n.yaml", "without specifiers"),
     ],
 )
@@ -237,7 +237,7 @@ def test_other_forms_are_refused(nodes: dict[str, Node], text: str, reason: str)
     assert (found["form"]["kind"], reason in found["form"]["reason"]) == ("refused", True), found["form"]
 
 
-def test_a_unit_that_is_not_there_is_refused(nodes: dict[str, Node]) -> None:
+def test_a_missing_unit_is_refused(nodes: dict[str, Node]) -> None:
     found = nodes["n1"].python("result = preflight.look('nosuch.service')['kubelet']")
     assert found["form"] == "refused" and "no such unit" in found["reason"]
 
@@ -265,7 +265,8 @@ ours = [kubelet.argv(), kubelet.form()._asdict()]
 changed += [kubelet.remove(), kubelet.remove()]
 kubelet.restart()
 wrong = wrong or wrong_after_a_minute()
-result = {{"changed": changed, "invocation": invocation, "wrong": wrong, "ours": ours, "back": kubelet.argv(), "reloads": calls["daemon-reload"]}}
+result = {{"changed": changed, "invocation": invocation, "wrong": wrong, "ours": ours, "back": kubelet.argv()}}
+result["reloads"] = calls["daemon-reload"]
 """
 
 
@@ -315,7 +316,8 @@ except unit.UnitError as error:
         node.run("systemctl daemon-reload")
         assert "did not stay up" in node.python(restart)["error"]
         node.run(
-            f"for i in 1 2 3 4 5 6 7 8 9 10; do [ $(systemctl show -P ActiveState {UNIT}) = failed ] && break; sleep 0.3; done"
+            "for i in 1 2 3 4 5 6 7 8 9 10; do "
+            f"[ $(systemctl show -P ActiveState {UNIT}) = failed ] && break; sleep 0.3; done"
         )
         assert "repeated too quickly" in node.run(f"systemctl start {UNIT} || journalctl -o cat -n 3 -u {UNIT}")
         node.write(f"/run/systemd/system/{UNIT}", text.format("/bin/sleep 60"))
@@ -353,11 +355,12 @@ CONFIGS: dict[str, tuple[str, str, str, list[str]]] = {
 }
 
 
-def test_the_nodes_kubelet_checks_configs_and_the_running_one_does_not_notice(nodes: dict[str, Node]) -> None:
+def test_the_nodes_binary_checks_configs_and_the_running_kubelet_is_not_affected(nodes: dict[str, Node]) -> None:
     node = nodes["n2"]
     state = (
-        "ls -lR --time-style=full-iso /var/lib/kubelet/pki /var/lib/kubelet/cpu_manager_state; iptables-save | grep -v '^#'; ls /run; "
-        "find /sys/fs/cgroup -type d | grep -v system.slice | sort; systemctl show kubelet -p InvocationID,MainPID,NRestarts; "
+        "ls -lR --time-style=full-iso /var/lib/kubelet/pki /var/lib/kubelet/cpu_manager_state; "
+        "iptables-save | grep -v '^#'; ls /run; find /sys/fs/cgroup -type d | grep -v system.slice | sort; "
+        "systemctl show kubelet -p InvocationID,MainPID,NRestarts; "
         "systemctl list-units --all --no-legend 'run-[ru]*'"
     )
     before = node.run(state)
@@ -369,13 +372,13 @@ for name, text in { ({name: config[0] for name, config in CONFIGS.items()})!r}.i
 """)
     print({name: f"{answer[3]:.3f} s" for name, answer in found.items()})
     for name, (_text, verdict, message, unknown) in CONFIGS.items():
-        said = found[name]
-        assert (said[0], said[2]) == (verdict, unknown), (name, said)
-        assert message in (said[1] or [""])[0], (name, said)
+        result = found[name]
+        assert (result[0], result[2]) == (verdict, unknown), (name, result)
+        assert message in (result[1] or [""])[0], (name, result)
     assert node.run(state) == before
 
 
-def test_what_gives_no_answer_has_checked_nothing(nodes: dict[str, Node]) -> None:
+def test_a_binary_without_an_answer_has_checked_nothing(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
     for name, script in (
         ("hang", "exec sleep 60"),
@@ -396,7 +399,7 @@ result["flag"] = [*binary.check("{{}}", ["/usr/bin/kubelet", "--no-such-flag=1"]
     assert found["hang"][3] < 20
     assert "ended if it had not ended" in found["hang"][1][0] and "no kubelet binary" in found["missing"][1][0]
     assert "unknown flag: --no-such-flag" in found["flag"][1][0]
-    assert node.run("pgrep -f '[s]leep 60' || true") == "", "a hanging kubelet is ended"
+    assert node.run("pgrep -f '[s]leep 60' || true") == "", "the check must end a hanging kubelet"
     assert node.run("ls /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x 2>/dev/null || true") == ""
 
 
@@ -405,13 +408,14 @@ def test_the_sandbox_has_no_network_and_nothing_to_write(nodes: dict[str, Node])
     node.write(
         f"{PLACE}/nosy",
         "#!/bin/sh\n{ ls -A /run; for f in /var/lib/kubelet /etc /sys/fs/cgroup /root /home /tmp; do "
-        "touch $f/x 2>/dev/null && echo wrote $f; done; ip -o link | wc -l; ip route; grep Cap /proc/self/status; } 2>&1 | tr '\\n' ' '\n",
+        "touch $f/x 2>/dev/null && echo wrote $f; done; "
+        "ip -o link | wc -l; ip route; grep Cap /proc/self/status; } 2>&1 | tr '\\n' ' '\n",
     )
     node.run(f"chmod 755 {PLACE}/nosy")
-    said = node.python(f"result = binary.check('{{}}', ['/usr/bin/kubelet'], {PLACE!r} + '/nosy')[1][0]")
-    assert "wrote" not in said and "CapEff: 0000000000000004" in said.replace("\\t", " ").replace("\t", " "), said
-    assert " 1 Cap" in said.replace("\t", " "), f"one interface, no route: {said}"
-    assert "containerd" not in said and "dbus" not in said, said
+    output = node.python(f"result = binary.check('{{}}', ['/usr/bin/kubelet'], {PLACE!r} + '/nosy')[1][0]")
+    assert "wrote" not in output and "CapEff: 0000000000000004" in output.replace("\\t", " ").replace("\t", " "), output
+    assert " 1 Cap" in output.replace("\t", " "), f"one interface, no route: {output}"
+    assert "containerd" not in output and "dbus" not in output, output
 
 
 def test_a_preflight_takes_a_few_times_what_the_bare_binary_takes(nodes: dict[str, Node]) -> None:
@@ -423,7 +427,8 @@ def fastest(work):
         work()
         times.append(time.monotonic() - started)
     return min(times)
-result = [fastest(lambda: command.execute(["/usr/bin/kubelet", "--version"])), fastest(lambda: preflight.look(text={json.dumps(HEADER)!r}))]
+result = [fastest(lambda: command.execute(["/usr/bin/kubelet", "--version"]))]
+result.append(fastest(lambda: preflight.look(text={json.dumps(HEADER)!r})))
 """)
     print(f"kubelet --version {found[0]:.3f} s, preflight with check {found[1]:.3f} s")
     assert found[1] <= 10 * found[0]

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The store on a real node: a kubelet starts after a cut at any call of a switch, and store and kubelet read what the
-other one wrote.
+"""The store on a real node: a kubelet starts after a power cut at any call of a switch, and store and kubelet can read
+each other's files.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ sys.path.insert(0, {PLACE!r})
 from {PACKAGE.replace("/", ".")}._node.store.store import File, Moment, Store, Trial, take
 
 def source(name):
-    return {{"namespace": "kube-system", "name": name, "uid": "uid-" + name, "resourceVersion": "7", "kubeletConfigKey": "kubelet"}}
+    place = {{"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}}
+    return dict(place, uid="uid-" + name, resourceVersion="7")
 """
-# Every cut starts from the same store, with `a` known good; `b` is staged, armed and switched to until the power goes.
+# Every cut starts from the same store, with `a` as last-known-good; the power fails while `b` is staged, armed and
+# switched to.
 CUT = """
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS
 
@@ -75,14 +77,15 @@ while True:
 store = Store(STORE)
 found = store.resolve()
 text = open(STORE + "/active/kubelet").read()
-print(json.dumps({"exit": done.returncode, "calls": done.stdout.decode(), "resolved": found.source and found.source["name"], "active": store.running(),
+print(json.dumps({"exit": done.returncode, "calls": done.stdout.decode(),
+                  "resolved": found.source and found.source["name"], "active": store.running(),
                   "maxPods": json.loads(text)["maxPods"], "seconds": time.monotonic() - began}))
 """
 
 
 @pytest.fixture
 def node(lab: Lab) -> t.Iterator[LabNode]:
-    """Node n1 with the collection's code on it, and with its own kubelet as it was in the end."""
+    """Yield node n1 with the collection's code; restore its kubelet afterwards."""
     node = lab.node("n1")
     dynamic = "dynamic-config-dir" in node.run("cat /etc/default/kubelet")
     archive = io.BytesIO()
@@ -112,9 +115,9 @@ def python(node: LabNode, code: str) -> t.Any:
 
 
 def configuration(lab: Lab, node: LabNode, pods: int) -> str:
-    """The node's own configuration, as JSON, with another maxPods."""
+    """Return the node's own configuration as JSON, with another maxPods."""
     found = lab.get(f"/api/v1/nodes/{node.name}/proxy/configz")["kubeletconfig"]
-    # configz leaves an empty list out, for which a kubelet would put its default.
+    # configz omits an empty list, which a kubelet would replace by its default.
     found.update(
         kind="KubeletConfiguration", apiVersion="kubelet.config.k8s.io/v1beta1", enforceNodeAllocatable=[], maxPods=pods
     )
@@ -137,7 +140,8 @@ def test_a_kubelet_starts_after_every_cut(lab: Lab, node: LabNode) -> None:
         node,
         """
 store = Store(PLACE + "/base")
-store.remember_local({"/var/lib/kubelet/config.yaml": take("/var/lib/kubelet/config.yaml")}, "/var/lib/kubelet/config.yaml")
+own = "/var/lib/kubelet/config.yaml"
+store.remember_local({own: take(own)}, own)
 store.stage(source("a"), {"kubelet": open(PLACE + "/a").read()})
 store.arm(Trial(source("a"), None, Moment.now()))
 store.switch(source("a"))
@@ -188,7 +192,8 @@ def test_store_and_kubelet_read_each_other(lab: Lab, node: LabNode) -> None:
 from {PACKAGE.replace("/", ".")}._node.store import meta
 native, ours = Store({NATIVE!r}), Store(STORE)
 data = {{key: value.decode() for key, value in native.data(native.assigned()).items()}}
-ours.remember_local({{"/var/lib/kubelet/config.yaml": take("/var/lib/kubelet/config.yaml")}}, "/var/lib/kubelet/config.yaml")
+own = "/var/lib/kubelet/config.yaml"
+ours.remember_local({{own: take(own)}}, own)
 ours.stage(native.assigned(), data)
 ours.arm(Trial(native.assigned(), None, Moment.now()))
 ours.switch(native.assigned())
@@ -200,13 +205,14 @@ print(json.dumps({{"assigned": native.assigned(), "good": native.last_known_good
             node.run(f"cd {STORE}/store && diff -r {NATIVE}/store . | grep -v '^Only in [.]'", check=False).strip()
             == ""
         )
-        # The other way: a kubelet that comes up on the files of ours.
+        # The other direction: a kubelet that starts with the files of the store.
         node.run(
-            f"systemctl stop kubelet && rm -rf {NATIVE}/store && cp -a {STORE}/store {NATIVE}/ && systemctl start kubelet"
+            f"systemctl stop kubelet && rm -rf {NATIVE}/store && cp -a {STORE}/store {NATIVE}/ && "
+            "systemctl start kubelet"
         )
         eventually(lambda: live(lab, node) == 63 or None)
         node.run("sleep 13")
-        # On a busy machine a request of the kubelet's may fail; it says so in its status until it has tried again.
+        # On a busy machine a request of the kubelet may fail; its status reports that until the next attempt.
         eventually(
             lambda: status(lab) == {"assigned": {"configMap": known}, "active": {"configMap": known}} or None, 60
         )
@@ -233,7 +239,7 @@ def live(lab: Lab, node: LabNode) -> int:
 
 
 def eventually(ask: t.Callable[[], object], seconds: float = 30) -> None:
-    """Wait until something is so; a kubelet that has just started refuses connections for a while."""
+    """Wait until `ask` returns true; a kubelet that has just started refuses connections for a while."""
     end = time.monotonic() + seconds
     while True:
         last: object = None
