@@ -14,6 +14,7 @@ from tests.e2e.conftest import ansible  # noqa: F401  # pylint: disable=unused-i
 from tests.lab.lab import Lab
 from tests.support import settled
 from tests.support.borrowed_lab import borrowed
+from tests.support.preflight_node import DROPINS, PLACE, UNIT, Node, archive
 from tests.support.role_bench import Role
 
 
@@ -55,3 +56,22 @@ def both(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
         for bench in role.benches.values():
             settled.unwatch(bench)
             bench.close()
+
+
+@pytest.fixture(scope="module")
+def tree() -> str:
+    """Return the node code as an archive."""
+    return archive()
+
+
+@pytest.fixture
+def nodes(lab: Lab, tree: str) -> t.Iterator[dict[str, Node]]:
+    """Yield two nodes with the node code; remove it afterwards."""
+    found = {name: Node(lab, lab.node(name)) for name in ("n1", "n2")}
+    for node in found.values():
+        node.lab_node.run(f"mkdir -p {PLACE} && base64 -d | tar -xz -C {PLACE}", stdin=tree)
+    yield found
+    for node in found.values():
+        node.run(
+            f"rm -rf {PLACE} /run/systemd/system/{UNIT} {DROPINS}/zzz-livenodes-kubelet.conf; systemctl daemon-reload"
+        )

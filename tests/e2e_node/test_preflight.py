@@ -5,104 +5,17 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import subprocess
 import sys
-import tarfile
 import typing as t
 from pathlib import Path
 
 import pytest
 
-from tests.lab.lab import Lab
-from tests.lab.node import LabNode
-from tests.support.ansible import ROOT, Ansible
+from tests.support.ansible import Ansible
 from tests.support.plain_unit import CONFIG_LINE, plain_unit
-
-PLACE = "/root/livenodes-test"
-UNIT = "lnk-test.service"
-HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
-DROPINS = "/etc/systemd/system/kubelet.service.d"
-ACTIVE = f"{PLACE}/active/kubelet"
-MODULES = "ansible_collections.livenodes.kubelet.plugins.module_utils._node"
-PRELUDE = f"""
-import json, sys, time
-sys.dont_write_bytecode = True
-sys.path.insert(0, {PLACE!r})
-from {MODULES}.host import host_checks, preflight
-from {MODULES}.system import binary, command, config_summary, health
-from {MODULES}.unit import unit, unit_override
-"""
-
-
-class Node:
-    """A node with the collection's node code on it."""
-
-    def __init__(self, lab: Lab, node: LabNode) -> None:
-        self.lab, self.lab_node, self.name = lab, node, node.name
-
-    def run(self, command: str) -> str:
-        return self.lab_node.run(command)
-
-    def write(self, path: str, text: str) -> None:
-        self.lab_node.run(f"mkdir -p $(dirname {path}) && cat > {path}", stdin=text)
-
-    def python(self, code: str) -> t.Any:
-        """Run code on the node; return the value of `result`."""
-        return json.loads(
-            self.lab_node.run("python3 -", stdin=f"{PRELUDE}{code}\nprint(json.dumps(result))\n").splitlines()[-1]
-        )
-
-    def unit(self, text: str) -> dict[str, t.Any]:
-        """Write a unit that is never started; return its form and its command, according to systemd and to our code."""
-        self.write(f"/run/systemd/system/{UNIT}", text)
-        self.run("systemctl daemon-reload")
-        return t.cast(
-            "dict[str, t.Any]",
-            self.python(f"""
-found = unit.Unit({UNIT!r})
-result = {{"form": found.form()._asdict()}}
-if found.form().kind != "refused":
-    result.update(next=found.next_command()._asdict(), dropin=found.dropin({ACTIVE!r}))
-    result["files"] = [word.text for word in found.command_line().words()]
-"""),
-        )
-
-    def etc(self) -> str:
-        """Return everything about the unit files that a removal must restore."""
-        return self.run(
-            "cd /etc/systemd/system && "
-            "find . -name 'kubelet*' -o -path './kubelet*' | sort | xargs ls -ld --time-style=+ && "
-            "find . -path './kubelet*' -type f | sort | xargs sha256sum"
-        )
-
-
-@pytest.fixture(scope="module")
-def tree() -> str:
-    """Return the node code as an archive."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w:gz") as writer:
-        writer.add(
-            ROOT / "plugins/module_utils",
-            "ansible_collections/livenodes/kubelet/plugins/module_utils",
-            filter=lambda item: None if "__pycache__" in item.name else item,
-        )
-    return base64.b64encode(archive.getvalue()).decode()
-
-
-@pytest.fixture
-def nodes(lab: Lab, tree: str) -> t.Iterator[dict[str, Node]]:
-    """Yield two nodes with the code; remove it afterwards and restore their kubelets."""
-    found = {name: Node(lab, lab.node(name)) for name in ("n1", "n2")}
-    for node in found.values():
-        node.lab_node.run(f"mkdir -p {PLACE} && base64 -d | tar -xz -C {PLACE}", stdin=tree)
-    yield found
-    for node in found.values():
-        node.run(
-            f"rm -rf {PLACE} /run/systemd/system/{UNIT} {DROPINS}/zzz-livenodes-kubelet.conf; systemctl daemon-reload"
-        )
+from tests.support.preflight_node import ACTIVE, DROPINS, HEADER, PLACE, UNIT, Node
 
 
 def module(ansible: Ansible, host: str, options: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -325,97 +238,6 @@ except unit.UnitError as error:
         assert node.python(restart) == node.run(f"systemctl show -P InvocationID {UNIT}").strip()
     finally:
         node.run(f"systemctl stop {UNIT}; systemctl reset-failed {UNIT} || true")
-
-
-CONFIGS: dict[str, tuple[str, str, str, list[str]]] = {
-    "valid": (json.dumps(HEADER), "valid", "", []),
-    "valid, logs as JSON, certificates rotated": (
-        json.dumps({**HEADER, "logging": {"format": "json"}, "rotateCertificates": True}),
-        "valid",
-        "",
-        [],
-    ),
-    "negative": (
-        json.dumps({**HEADER, "kubeAPIQPS": -1}),
-        "invalid",
-        "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number",
-        [],
-    ),
-    "unknown": (
-        json.dumps({**HEADER, "maxPodz": 1, "authentication": {"webhok": {}}}),
-        "valid",
-        "",
-        ["authentication.webhok", "maxPodz"],
-    ),
-    "type": (json.dumps({**HEADER, "maxPods": "5"}), "invalid", "failed to decode", []),
-    "empty": ("", "invalid", "was empty", []),
-    "nothing": ("{}", "invalid", "Object 'Kind' is missing", []),
-    "gate": (json.dumps({**HEADER, "featureGates": {"Foo": True}}), "invalid", "feature gate: Foo", []),
-    "no YAML": ("a: [", "invalid", "failed to decode", []),
-}
-
-
-def test_the_nodes_binary_checks_configs_and_the_running_kubelet_is_not_affected(nodes: dict[str, Node]) -> None:
-    node = nodes["n2"]
-    state = (
-        "ls -lR --time-style=full-iso /var/lib/kubelet/pki /var/lib/kubelet/cpu_manager_state; "
-        "iptables-save | grep -v '^#'; ls /run; find /sys/fs/cgroup -type d | grep -v system.slice | sort; "
-        "systemctl show kubelet -p InvocationID,MainPID,NRestarts; "
-        "systemctl list-units --all --no-legend 'run-[ru]*'"
-    )
-    before = node.run(state)
-    found = node.python(f"""
-result = {{}}
-for name, text in { ({name: config[0] for name, config in CONFIGS.items()})!r}.items():
-    started = time.monotonic()
-    result[name] = [*binary.check(text, unit.Unit().argv(), minor=lambda: 20), time.monotonic() - started]
-""")
-    print({name: f"{answer[3]:.3f} s" for name, answer in found.items()})
-    for name, (_text, verdict, message, unknown) in CONFIGS.items():
-        result = found[name]
-        assert (result[0], result[2]) == (verdict, unknown), (name, result)
-        assert message in (result[1] or [""])[0], (name, result)
-    assert node.run(state) == before
-
-
-def test_a_binary_without_an_answer_has_checked_nothing(nodes: dict[str, Node]) -> None:
-    node = nodes["n1"]
-    for name, script in (
-        ("hang", "exec sleep 60"),
-        ("silent", "exit 1"),
-        ("strange", "echo hello; exit 1"),
-        ("nosy", "ls -A /run; touch /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x; mkdir /sys/fs/cgroup/x; ip link"),
-    ):
-        node.write(f"{PLACE}/{name}", f"#!/bin/sh\n{script}\n")
-    node.run(f"chmod 755 {PLACE}/*")
-    found = node.python(f"""
-result = {{}}
-for name in ("hang", "silent", "strange", "nosy", "missing"):
-    started = time.monotonic()
-    result[name] = [*binary.check("{{}}", ["/usr/bin/kubelet"], {PLACE!r} + "/" + name), time.monotonic() - started]
-result["flag"] = [*binary.check("{{}}", ["/usr/bin/kubelet", "--no-such-flag=1"])]
-""")
-    assert {answer[0] for answer in found.values()} == {"not checked"}
-    assert found["hang"][3] < 20
-    assert "ended if it had not ended" in found["hang"][1][0] and "no kubelet binary" in found["missing"][1][0]
-    assert "unknown flag: --no-such-flag" in found["flag"][1][0]
-    assert node.run("pgrep -f '[s]leep 60' || true") == "", "the check must end a hanging kubelet"
-    assert node.run("ls /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x 2>/dev/null || true") == ""
-
-
-def test_the_sandbox_has_no_network_and_nothing_to_write(nodes: dict[str, Node]) -> None:
-    node = nodes["n1"]
-    node.write(
-        f"{PLACE}/nosy",
-        "#!/bin/sh\n{ ls -A /run; for f in /var/lib/kubelet /etc /sys/fs/cgroup /root /home /tmp; do "
-        "touch $f/x 2>/dev/null && echo wrote $f; done; "
-        "ip -o link | wc -l; ip route; grep Cap /proc/self/status; } 2>&1 | tr '\\n' ' '\n",
-    )
-    node.run(f"chmod 755 {PLACE}/nosy")
-    output = node.python(f"result = binary.check('{{}}', ['/usr/bin/kubelet'], {PLACE!r} + '/nosy')[1][0]")
-    assert "wrote" not in output and "CapEff: 0000000000000004" in output.replace("\\t", " ").replace("\t", " "), output
-    assert " 1 Cap" in output.replace("\t", " "), f"one interface, no route: {output}"
-    assert "containerd" not in output and "dbus" not in output, output
 
 
 def test_a_preflight_takes_a_few_times_what_the_bare_binary_takes(nodes: dict[str, Node]) -> None:

@@ -27,8 +27,9 @@ LAST = 1000
 
 
 def some_or_each(*some: int) -> pytest.MarkDecorator:
-    """Parametrise a test with the numbers of the steps that it interrupts: some and the last one in the short tier, each
-    one (up to where the test ends the count) in the long tier.
+    """Parametrise a test with the numbers of the steps that it interrupts.
+
+    The short tier has some of them and the last one, the long tier all (the test itself ends the count).
     """
     each = pytest.param(range(1, LAST), id="each step", marks=pytest.mark.long)
     return pytest.mark.parametrize("numbers", [pytest.param((*some, LAST), id="some steps"), each])
@@ -37,7 +38,7 @@ def some_or_each(*some: int) -> pytest.MarkDecorator:
 def steps(
     ansible: Ansible, playbook: Path, before: t.Callable[[int, str], bool], *arguments: str, **environment: str
 ) -> Run:
-    """Run a playbook; before each step call `before` with its number (from 1) and name. Kill the controller on False.
+    """Run a playbook; call `before` with number (from 1) and name of each step, kill the controller on False.
 
     Returns the finished run; the exit code of a killed controller is -9.
     """

@@ -1,0 +1,100 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The node's own kubelet binary checks configurations in a sandbox, without an effect on the running kubelet."""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.preflight_node import HEADER, PLACE, Node
+
+CONFIGS: dict[str, tuple[str, str, str, list[str]]] = {
+    "valid": (json.dumps(HEADER), "valid", "", []),
+    "valid, logs as JSON, certificates rotated": (
+        json.dumps({**HEADER, "logging": {"format": "json"}, "rotateCertificates": True}),
+        "valid",
+        "",
+        [],
+    ),
+    "negative": (
+        json.dumps({**HEADER, "kubeAPIQPS": -1}),
+        "invalid",
+        "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number",
+        [],
+    ),
+    "unknown": (
+        json.dumps({**HEADER, "maxPodz": 1, "authentication": {"webhok": {}}}),
+        "valid",
+        "",
+        ["authentication.webhok", "maxPodz"],
+    ),
+    "type": (json.dumps({**HEADER, "maxPods": "5"}), "invalid", "failed to decode", []),
+    "empty": ("", "invalid", "was empty", []),
+    "nothing": ("{}", "invalid", "Object 'Kind' is missing", []),
+    "gate": (json.dumps({**HEADER, "featureGates": {"Foo": True}}), "invalid", "feature gate: Foo", []),
+    "no YAML": ("a: [", "invalid", "failed to decode", []),
+}
+
+
+def test_the_nodes_binary_checks_configs_and_the_running_kubelet_is_not_affected(nodes: dict[str, Node]) -> None:
+    node = nodes["n2"]
+    state = (
+        "ls -lR --time-style=full-iso /var/lib/kubelet/pki /var/lib/kubelet/cpu_manager_state; "
+        "iptables-save | grep -v '^#'; ls /run; find /sys/fs/cgroup -type d | grep -v system.slice | sort; "
+        "systemctl show kubelet -p InvocationID,MainPID,NRestarts; "
+        "systemctl list-units --all --no-legend 'run-[ru]*'"
+    )
+    before = node.run(state)
+    found = node.python(f"""
+result = {{}}
+for name, text in { ({name: config[0] for name, config in CONFIGS.items()})!r}.items():
+    started = time.monotonic()
+    result[name] = [*binary.check(text, unit.Unit().argv(), minor=lambda: 20), time.monotonic() - started]
+""")
+    print({name: f"{answer[3]:.3f} s" for name, answer in found.items()})
+    for name, (_text, verdict, message, unknown) in CONFIGS.items():
+        result = found[name]
+        assert (result[0], result[2]) == (verdict, unknown), (name, result)
+        assert message in (result[1] or [""])[0], (name, result)
+    assert node.run(state) == before
+
+
+def test_a_binary_without_an_answer_has_checked_nothing(nodes: dict[str, Node]) -> None:
+    node = nodes["n1"]
+    for name, script in (
+        ("hang", "exec sleep 60"),
+        ("silent", "exit 1"),
+        ("strange", "echo hello; exit 1"),
+        ("nosy", "ls -A /run; touch /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x; mkdir /sys/fs/cgroup/x; ip link"),
+    ):
+        node.write(f"{PLACE}/{name}", f"#!/bin/sh\n{script}\n")
+    node.run(f"chmod 755 {PLACE}/*")
+    found = node.python(f"""
+result = {{}}
+for name in ("hang", "silent", "strange", "nosy", "missing"):
+    started = time.monotonic()
+    result[name] = [*binary.check("{{}}", ["/usr/bin/kubelet"], {PLACE!r} + "/" + name), time.monotonic() - started]
+result["flag"] = [*binary.check("{{}}", ["/usr/bin/kubelet", "--no-such-flag=1"])]
+""")
+    assert {answer[0] for answer in found.values()} == {"not checked"}
+    assert found["hang"][3] < 20
+    assert "ended if it had not ended" in found["hang"][1][0] and "no kubelet binary" in found["missing"][1][0]
+    assert "unknown flag: --no-such-flag" in found["flag"][1][0]
+    assert node.run("pgrep -f '[s]leep 60' || true") == "", "the check must end a hanging kubelet"
+    assert node.run("ls /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x 2>/dev/null || true") == ""
+
+
+def test_the_sandbox_has_no_network_and_nothing_to_write(nodes: dict[str, Node]) -> None:
+    node = nodes["n1"]
+    node.write(
+        f"{PLACE}/nosy",
+        "#!/bin/sh\n{ ls -A /run; for f in /var/lib/kubelet /etc /sys/fs/cgroup /root /home /tmp; do "
+        "touch $f/x 2>/dev/null && echo wrote $f; done; "
+        "ip -o link | wc -l; ip route; grep Cap /proc/self/status; } 2>&1 | tr '\\n' ' '\n",
+    )
+    node.run(f"chmod 755 {PLACE}/nosy")
+    output = node.python(f"result = binary.check('{{}}', ['/usr/bin/kubelet'], {PLACE!r} + '/nosy')[1][0]")
+    assert "wrote" not in output and "CapEff: 0000000000000004" in output.replace("\\t", " ").replace("\t", " "), output
+    assert " 1 Cap" in output.replace("\t", " "), f"one interface, no route: {output}"
+    assert "containerd" not in output and "dbus" not in output, output
