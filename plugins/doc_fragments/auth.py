@@ -14,7 +14,7 @@ options:
   kubeconfig:
     description:
       - Path of a kubeconfig file, or its content as a mapping.
-      - If neither this option nor O(host) is set, E(K8S_AUTH_KUBECONFIG), E(KUBECONFIG) and C(~/.kube/config) are tried
+      - Without this option and O(host), the defaults are E(K8S_AUTH_KUBECONFIG), E(KUBECONFIG) and C(~/.kube/config),
         in this order.
     type: raw
   context:

@@ -19,9 +19,9 @@ description:
   - "Variables from the Node: C(node_labels), C(node_roles) (as C(kubectl get nodes) shows them), C(node_taints),
     C(node_addresses) (the first of each type), C(node_os), C(node_arch), C(node_ready), C(node_schedulable),
     C(node_kubelet_version) and C(node_kubelet_minor) (V(v1.20.2) and V(1.20))."
-  - "Variables on its configuration: C(node_delivery) (V(native), V(checkpoint) or V(none)), C(node_variant) (name of
-    the ConfigMap that the kubelet runs, V(local) for its own file), C(node_settled) (whether it runs what it should,
-    without an error), C(node_drift) (the opposite) and C(node_error) (the error it reports)."
+  - C(node_delivery) is V(native), V(checkpoint) or V(none). C(node_variant) is the name of the ConfigMap that the
+    kubelet runs, or V(local) for its own file. C(node_settled) is whether it runs what it should, without an error, and
+    C(node_drift) is the opposite. C(node_error) is the error that it reports.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - constructed

@@ -12,7 +12,7 @@ author: livenodes.kubelet contributors (@livenodes)
 description:
   - Runs on the node and writes the store of checkpoints that kubelets of 1.24 and later no longer have. Files and terms
     are those of the kubelets of 1.11 to 1.23.
-  - The source that is assigned, active and last-known-good, and the error, are returned in the format of
+  - Returns the assigned, the active and the last-known-good source and the error in the format of
     M(livenodes.kubelet.node_config_info).
   - Every change is atomic and durable. After a power failure at any time the kubelet finds a complete configuration.
   - The module writes only the store. The role P(livenodes.kubelet.checkpoint#role) restarts the kubelet when

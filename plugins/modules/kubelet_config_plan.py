@@ -15,9 +15,9 @@ description:
     nothing.
   - Unset fields keep their value, because the desired configuration of a node is its live one with the overrides. Nodes
     that differ get several variants.
-  - Maps are merged, lists are replaced, V(null) removes a field. C(evictionHard), C(evictionSoft),
-    C(evictionSoftGracePeriod) and C(evictionMinimumReclaim) are replaced as a whole, as the kubelet does, and the plan
-    names the keys that are lost.
+  - An override merges maps and replaces lists, and V(null) removes a field. It replaces C(evictionHard),
+    C(evictionSoft), C(evictionSoftGracePeriod) and C(evictionMinimumReclaim) as a whole, as the kubelet does. The plan
+    names the lost keys.
   - Fails when the plan contains a refusal. The result still contains the plan.
 extends_documentation_fragment:
   - livenodes.kubelet.configmap

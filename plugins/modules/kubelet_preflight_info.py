@@ -107,7 +107,7 @@ kubelet:
       description: The config file; V(null) if the kubelet has none.
       type: str
     config_unreadable:
-      description: Why the config file could not be read on the node; V(null) if it was read.
+      description: Why the config file is unreadable on the node; V(null) if it is readable.
       type: str
     config_given_by:
       description: File and line that name the config file without this collection.

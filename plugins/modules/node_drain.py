@@ -37,8 +37,8 @@ options:
   state:
     description:
       - V(drained) cordons O(nodes) and evicts their pods. A node that is already cordoned is drained, but not marked.
-      - V(restored) uncordons those O(nodes) that have the mark, whichever run set it. If the node has been uncordoned
-        since, only the mark is removed. Nodes without the mark are not changed.
+      - V(restored) uncordons those O(nodes) that have the mark, whichever run set it. If the node is no longer
+        cordoned, only the mark is removed. Nodes without the mark are not changed.
     type: str
     choices: [drained, restored]
     default: drained
@@ -96,7 +96,7 @@ nodes:
   type: dict
   contains:
     changed:
-      description: Whether the node was cordoned or uncordoned, or a pod was evicted from it.
+      description: Whether the module cordoned or uncordoned the node, or evicted a pod from it.
       type: bool
     cordoned:
       description: Whether the node is cordoned now, whatever the cause.

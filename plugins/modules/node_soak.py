@@ -36,7 +36,7 @@ options:
   sources:
     description:
       - A config source by node name, as for M(livenodes.kubelet.node_config_source). Without this option and
-        O(source), the source that is assigned to each node is used.
+        O(source), the default is the assigned source of each node.
     type: dict
   delivery:
     description:
