@@ -37,7 +37,7 @@ NEW = Unit(invocation="new")
 
 
 def play(terms: Terms, *seen: Facts) -> tuple[Action, Progress]:
-    """Look at the facts one after the other; stop at the first action that is not waiting."""
+    """Observe the facts one after the other; stop at the first action that is not waiting."""
     progress, action = Progress(), Action(WAIT)
     for facts in seen:
         progress = observe(terms, progress, facts)
@@ -56,7 +56,7 @@ def test_confirmed_and_held_graduates_at_the_end_of_the_time() -> None:
     assert play(CONFIRMED, at(110), at(710))[0].what == GRADUATE
 
 
-def test_without_the_proof_of_its_node_it_is_asked_for_and_waited_for() -> None:
+def test_the_node_is_asked_for_and_waited_for() -> None:
     assert play(CONFIRMED, at(110, node=None), at(709, node=None))[0].what == WAIT
     assert play(CONFIRMED, at(110, node=None), at(710, node=None))[0].what == ASK
     action, _progress = play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999, node="it is not Ready"))
@@ -64,7 +64,7 @@ def test_without_the_proof_of_its_node_it_is_asked_for_and_waited_for() -> None:
     assert play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999))[0].what == GRADUATE
 
 
-def test_the_node_is_no_reason_to_go_back_and_none_to_stay() -> None:
+def test_the_node_is_no_reason_to_revert_and_none_to_graduate() -> None:
     assert (
         play(CONFIRMED, at(110), at(710, node="no answer"), at(720, None, restarts=2, node="no answer"))[0].what
         == REVERT
@@ -92,7 +92,7 @@ def test_another_invocation_starts_the_time_anew_without_being_a_failure() -> No
 
 
 @pytest.mark.parametrize("apart", [1, 5, 60, 250])
-def test_two_ends_of_the_kubelet_go_back_however_far_apart(apart: int) -> None:
+def test_two_ends_of_the_kubelet_revert_however_far_apart(apart: int) -> None:
     seen = (
         at(110, True),
         at(110 + apart, None, restarts=1, invocation="i1", sub="start-pre", active="activating"),
@@ -116,12 +116,12 @@ def test_restarts_from_before_the_trial_are_not_its_failures() -> None:
     assert play(TERMS, old)[1].failures == 0
 
 
-def test_start_limit_goes_back_at_once() -> None:
+def test_start_limit_reverts_at_once() -> None:
     action, _progress = play(TERMS, at(102, None, active="failed", sub="failed", result="start-limit-hit"))
     assert action == (REVERT, "systemd has given up starting the kubelet (start-limit-hit)")
 
 
-def test_running_without_healthz_goes_back_after_its_time() -> None:
+def test_running_without_healthz_reverts_after_its_time() -> None:
     assert play(TERMS, at(101, False), at(160, False))[0].what == WAIT
     assert play(TERMS, at(101, False), at(161, False))[0].what == REVERT
 
@@ -132,7 +132,7 @@ def test_a_slow_start_is_no_fault() -> None:
     )
 
 
-def test_reboot_before_the_confirmation_goes_back_and_after_it_does_not() -> None:
+def test_reboot_before_the_confirmation_reverts_and_after_it_does_not() -> None:
     action, _progress = play(TERMS, at(110), at(3, None, boot="b2", active="activating", sub="start-pre"))
     assert action.what == REVERT and "rebooted" in action.reason
     assert play(CONFIRMED, at(110), at(3, boot="b2"), at(602, boot="b2"))[0].what == WAIT
@@ -148,12 +148,12 @@ def test_failures_are_remembered_across_a_reboot() -> None:
     assert play(CONFIRMED, *seen)[0].what == REVERT
 
 
-def test_a_configuration_that_had_been_good_is_left_alone() -> None:
+def test_a_configuration_that_worked_before_is_kept() -> None:
     action, _progress = play(TERMS._replace(can_revert=False), at(102, None, restarts=5))
     assert action.what == KEEP and "worked before" in action.reason
 
 
-def test_a_kubelet_that_was_broken_before_is_left_alone_until_nobody_confirms() -> None:
+def test_a_kubelet_that_was_broken_before_is_kept_until_the_confirmation_is_late() -> None:
     broken = TERMS._replace(was_healthy=False)
     action, _progress = play(broken, at(102, None, restarts=5), at(120, None, restarts=9))
     assert action.what == WAIT and "as before" in action.reason
@@ -165,11 +165,11 @@ def test_a_kubelet_that_the_new_configuration_healed_is_watched_like_any_other()
     assert play(broken, at(102), at(130, None, restarts=2))[0].what == REVERT
 
 
-def test_a_kubelet_somebody_stopped_is_waited_for() -> None:
+def test_a_stopped_kubelet_is_waited_for() -> None:
     assert play(CONFIRMED, at(110), at(9999, None, active="inactive", sub="dead"))[0].what == WAIT
 
 
-def test_a_way_back_that_was_begun_is_walked_to_its_end() -> None:
+def test_a_revert_that_was_begun_is_finished() -> None:
     begun = observe(TERMS, Progress(), at(110))._replace(verdict="the kubelet ended 2 times")
     assert decide(TERMS, begun, at(111)) == (REVERT, "the kubelet ended 2 times")
 
@@ -194,7 +194,7 @@ FACTS = st.builds(
 
 @st.composite
 def lives(draw: st.DrawFn) -> list[Facts]:
-    """What a node can live through: time goes on within a boot, and a boot never returns."""
+    """Return a sequence of facts: time increases within a boot, and a boot never returns."""
     first = sorted(draw(st.lists(FACTS, max_size=12)), key=lambda facts: facts.now)
     second = sorted(draw(st.lists(FACTS, max_size=6)), key=lambda facts: facts.now)
     return [facts._replace(boot="b1", now=100 + facts.now) for facts in first] + [
@@ -230,7 +230,7 @@ def test_only_what_was_confirmed_and_held_without_a_break_graduates(terms: Terms
 
 
 @given(ANY_TERMS, lives())
-def test_a_trial_nobody_confirmed_is_over_by_its_deadline_or_at_the_reboot(terms: Terms, life: list[Facts]) -> None:
+def test_an_unconfirmed_trial_is_over_by_its_deadline_or_at_the_reboot(terms: Terms, life: list[Facts]) -> None:
     terms = terms._replace(confirmed=False)
     action, _progress = play(terms, *life)
     if any(facts.boot != "b1" or facts.now - terms.armed >= terms.confirm_seconds for facts in life):
@@ -238,7 +238,7 @@ def test_a_trial_nobody_confirmed_is_over_by_its_deadline_or_at_the_reboot(terms
 
 
 @given(ANY_TERMS, lives())
-def test_nothing_is_gone_back_to_that_is_what_runs(terms: Terms, life: list[Facts]) -> None:
+def test_what_runs_is_never_reverted_to(terms: Terms, life: list[Facts]) -> None:
     assert play(terms._replace(can_revert=False), *life)[0].what != REVERT
 
 

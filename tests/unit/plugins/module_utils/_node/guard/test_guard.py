@@ -22,16 +22,14 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.sto
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
 OTHER = {**SOURCE, "uid": "u2"}
-# No process of this machine has it.
-NOBODY = "99999999"
+# No process of this machine has this id.
+NO_PROCESS = "99999999"
 LOCAL = "store/local/config"
 NEW = "store/checkpoints/u1/1"
 
 
 class Node:
-    """A node as the guard sees it: its clock, its systemd, its healthz. A restart runs the prestart step, as the unit
-    does.
-    """
+    """A node as the guard sees it: clock, systemd, healthz. A restart runs the prestart step, as the unit does."""
 
     def __init__(self, folder: Path, fs: files.OS | None = None) -> None:
         self.store = Store(str(folder / "config"), fs)
@@ -43,7 +41,7 @@ class Node:
             "Result": "success",
             "InvocationID": "i0",
             "NRestarts": "0",
-            "MainPID": NOBODY,
+            "MainPID": NO_PROCESS,
         }
         self.well = True
         self.commands: list[str] = []
@@ -101,7 +99,7 @@ class Node:
         )
         self.guard().prestart()
         self.ran.append(self.store.running())
-        self.properties.update(ActiveState="active", SubState="running", MainPID=NOBODY)
+        self.properties.update(ActiveState="active", SubState="running", MainPID=NO_PROCESS)
 
     def later(self, seconds: float = 1) -> float | None:
         self.seconds += seconds
@@ -137,8 +135,8 @@ def test_the_watcher_restarts_a_kubelet_that_hangs(node: Node) -> None:
     assert node.ran == [NEW, LOCAL] and "systemctl reset-failed" in node.commands and "healthz" in node.error()
 
 
-def test_what_was_seen_of_the_kubelet_before_is_not_held_against_the_new_one(node: Node) -> None:
-    """The watcher looks, and has to wait for the lock while the kubelet is restarted with the new configuration."""
+def test_an_observation_of_the_former_kubelet_does_not_count_against_the_new_one(node: Node) -> None:
+    """The watcher observes, and waits for the lock while the kubelet is restarted with the new configuration."""
     node.properties.update(NRestarts="9")
     node.assign()
     guard, look, looks = node.guard(), node.run, []
@@ -156,7 +154,7 @@ def test_what_was_seen_of_the_kubelet_before_is_not_held_against_the_new_one(nod
     assert (node.ran, node.error()) == ([NEW], "")
 
 
-def test_graduates_by_itself(node: Node) -> None:
+def test_graduates_without_the_controller(node: Node) -> None:
     node.assign(kubelet_version="v1.20.2")
     node.start()
     node.later()
@@ -172,7 +170,7 @@ def test_graduates_by_itself(node: Node) -> None:
     assert node.later() is None
 
 
-def test_waits_for_the_proof_of_its_node(node: Node) -> None:
+def test_waits_for_its_node(node: Node) -> None:
     node.assign()
     node.start()
     node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
@@ -204,22 +202,22 @@ def test_a_kubelet_that_ends_while_its_node_is_asked_for_does_not_graduate(node:
     assert node.store.last_known_good() is None and node.ran == [NEW, NEW]
 
 
-def test_since_when_the_kubelet_runs_is_told_while_it_does(node: Node) -> None:
+def test_the_start_of_the_kubelet_is_reported_while_it_runs(node: Node) -> None:
     guard = node.guard()
     node.properties["ExecMainStartTimestampMonotonic"] = "5000000"
     guard._report("reverted")
-    told = t.cast(Report, guard.records.report())
+    pending = t.cast(Report, guard.records.report())
     assert guard.reportable()
-    guard.records.write_report(told._replace(annotated=True, message=""))
+    guard.records.write_report(pending._replace(annotated=True, message=""))
     assert not guard.reportable()
     guard.tick()
     assert guard.reportable() and guard.seen and guard.seen.since()
-    # A way back whose restart is yet to come.
+    # A revert whose restart is still to follow.
     guard.records.remember(Progress(verdict="it ended"))
     assert not guard.reportable()
 
 
-def test_the_start_of_the_kubelet_is_told_by_the_clock_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_start_of_the_kubelet_is_reported_by_the_current_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.clock_gettime", lambda _clock: 100.0)
     monkeypatch.setattr("time.time", lambda: 5000.0)
     seen = observe.Kubelet(Unit(), 7, 40.0)
@@ -273,7 +271,7 @@ def test_a_reboot_before_the_confirmation(node: Node) -> None:
     assert node.ran == [NEW, LOCAL] and "rebooted" in node.error()
 
 
-def test_back_to_last_known_good_and_to_local_when_that_is_damaged(node: Node) -> None:
+def test_reverts_to_last_known_good_and_to_local_when_that_is_damaged(node: Node) -> None:
     node.store.stage(OTHER, {"kubelet": "{}"})
     node.store.switch(OTHER)
     node.store.graduate(OTHER, "")
@@ -295,7 +293,7 @@ def test_back_to_last_known_good_and_to_local_when_that_is_damaged(node: Node) -
         ("v1.21.0", "invalid", LOCAL),
     ],
 )
-def test_what_another_kubelet_version_proved_is_checked_before_it_is_used(
+def test_what_another_kubelet_version_verified_is_checked_before_it_is_used(
     node: Node, now: str, verdict: str, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node.store.stage(OTHER, {"kubelet": "{}"})
@@ -313,7 +311,7 @@ def test_what_another_kubelet_version_proved_is_checked_before_it_is_used(
 
 @pytest.mark.parametrize("looked", [False, True])
 def test_state_files_go_with_the_switch(node: Node, tmp_path: Path, looked: bool) -> None:
-    """Also when the watcher has looked before the first start of the trial, as it mostly has."""
+    """Also when the watcher has observed before the first start of the trial, as is usual."""
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 
     state = tmp_path / "cpu_manager_state"
@@ -348,7 +346,7 @@ def test_a_trial_whose_switch_never_came_is_forgotten(node: Node, former: dict[s
     assert node.later() is None
 
 
-def test_a_trial_that_cannot_be_read_is_taken_back(node: Node) -> None:
+def test_an_unreadable_trial_is_reverted(node: Node) -> None:
     node.assign()
     node.start()
     Path(node.store.trial_path).write_text("torn")
@@ -356,7 +354,7 @@ def test_a_trial_that_cannot_be_read_is_taken_back(node: Node) -> None:
     assert node.store.running() == LOCAL and node.ran[-1] == LOCAL
 
 
-def test_somebody_elses_way_back_is_told(node: Node) -> None:
+def test_a_revert_by_the_controller_is_reported(node: Node) -> None:
     node.assign()
     node.start()
     node.store.revert("the controller asked for it")
@@ -387,7 +385,7 @@ def test_without_any_store_the_units_own_file_is_run(node: Node) -> None:
     assert node.ran == [LOCAL] and Path(node.store.active, "kubelet").read_text() == node.own.read_text()
 
 
-def test_nothing_whole_and_no_file_of_its_own_is_told(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_whole_and_no_file_of_its_own_is_reported(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
     node.own.unlink()
     Path(node.store.local_folder, "files/0").write_text("torn")
     node.start()
@@ -395,7 +393,7 @@ def test_nothing_whole_and_no_file_of_its_own_is_told(node: Node, capsys: pytest
 
 
 class Full(files.OS):
-    """A disk on which nothing more can be written; links and names still can be made."""
+    """A disk to which no data can be written; links and names can still be created."""
 
     full = False
 
@@ -405,7 +403,7 @@ class Full(files.OS):
         return super().write(handle, data)
 
 
-def test_a_full_disk_does_not_keep_the_node_from_going_back(tmp_path: Path) -> None:
+def test_a_full_disk_does_not_prevent_a_revert(tmp_path: Path) -> None:
     disk = Full()
     node = Node(tmp_path, disk)
     node.assign()
@@ -456,7 +454,7 @@ def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypat
         ([], "clusterDNS: [10.0.0.1]\nhealthzPort: 7\n", ("127.0.0.1", 7)),
     ],
 )
-def test_healthz_is_where_flags_and_configuration_say(
+def test_healthz_is_where_flags_and_configuration_put_it(
     tmp_path: Path, words: list[str], config: str, expected: tuple[str, int]
 ) -> None:
     (tmp_path / "k").write_text(config)

@@ -25,9 +25,7 @@ PENDING = status_annotation.Report(
 
 
 class Api:
-    """An API server of paper: refuses calls of a method with the status given; it has one Node, with what is said of
-    its condition Ready.
-    """
+    """An API server that refuses calls of a method with the given status; it has one Node with this condition Ready."""
 
     def __init__(self, ready: dict[str, str] | None = None, **refused: int) -> None:
         self.refused = refused
@@ -58,7 +56,7 @@ def records(tmp_path: Path) -> Records:
     return records
 
 
-def told(records: Records, api: Api, started: float | None = 7.9) -> str:
+def sent(records: Records, api: Api, started: float | None = 7.9) -> str:
     return status_reporter.report(records, lambda: t.cast(Kubeconfig, api), lambda: started)
 
 
@@ -88,23 +86,23 @@ def test_the_event_is_the_kubelets() -> None:
     }
 
 
-def test_tells_both_once(records: Records) -> None:
+def test_sends_both_once(records: Records) -> None:
     api = Api()
-    assert told(records, api) == "" and records.report() is None
+    assert sent(records, api) == "" and records.report() is None
     assert [call[:2] for call in api.calls] == [
         ("PATCH", "/api/v1/nodes/n1"),
         ("POST", "/api/v1/namespaces/default/events"),
     ]
     assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"}
-    assert told(records, api) == "" and len(api.calls) == 2
+    assert sent(records, api) == "" and len(api.calls) == 2
 
 
-def test_since_when_the_kubelet_runs_is_told_as_soon_as_one_does(records: Records) -> None:
+def test_the_start_of_the_kubelet_is_sent_as_soon_as_it_runs(records: Records) -> None:
     api = Api()
     for _time in range(2):
-        assert told(records, api, None) == "" and records.report() is not None
+        assert sent(records, api, None) == "" and records.report() is not None
     assert api.annotation() == STATUS and [call[0] for call in api.calls] == ["PATCH", "POST"]
-    assert told(records, api) == "" and records.report() is None
+    assert sent(records, api) == "" and records.report() is None
     assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"} and [call[0] for call in api.calls] == [
         "PATCH",
         "POST",
@@ -112,8 +110,8 @@ def test_since_when_the_kubelet_runs_is_told_as_soon_as_one_does(records: Record
     ]
 
 
-def test_the_start_told_with_a_report_is_never_that_of_the_kubelet_before(records: Records) -> None:
-    """A kubelet that is started anew while the last one's status is being told."""
+def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(records: Records) -> None:
+    """A kubelet that is restarted while the status of the former one is being sent."""
     newer, api = PENDING._replace(status={**STATUS, "reason": "on trial"}, name_suffix="other"), Api()
 
     def since() -> float:
@@ -148,44 +146,44 @@ def test_the_start_told_with_a_report_is_never_that_of_the_kubelet_before(record
         ({}, "not Ready"),
     ],
 )
-def test_a_ready_node_with_a_heartbeat_since_the_start_is_the_proof(
+def test_a_ready_node_with_a_heartbeat_since_the_start_verifies_the_kubelet(
     ready: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.time", lambda: 1e9 + 60)
-    said = status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), "", 1e9 + 0.9)
-    assert re.search(wrong, said) if wrong else said == ""
+    found = status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), "", 1e9 + 0.9)
+    assert re.search(wrong, found) if wrong else found == ""
 
 
-def test_no_proof_without_an_answer_or_a_kubelet_and_none_needed_without_a_cluster() -> None:
+def test_unverified_without_an_answer_or_a_kubelet_and_not_needed_without_a_cluster() -> None:
     ready = {"status": "True", "lastHeartbeatTime": status_annotation.stamp(time.time())}
     assert "did not answer" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready, GET=503)), "", 0.0)
     assert "no kubelet" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), "", None)
     assert status_reporter.unverified(lambda: status_reporter.api_of(["kubelet"]), "", 0.0) == ""
 
 
-def test_goes_on_where_it_stopped(records: Records) -> None:
+def test_continues_where_it_stopped(records: Records) -> None:
     first, second = Api(POST=503), Api()
-    assert "refused" in told(records, first)
+    assert "refused" in sent(records, first)
     assert t.cast(status_annotation.Report, records.report()).annotated
-    assert told(records, second) == "" and [call[0] for call in second.calls] == ["POST"]
+    assert sent(records, second) == "" and [call[0] for call in second.calls] == ["POST"]
 
 
 def test_nothing_is_lost_without_an_api_server(records: Records) -> None:
-    assert "refused" in told(records, Api(PATCH=0)) and records.report() == PENDING
+    assert "refused" in sent(records, Api(PATCH=0)) and records.report() == PENDING
 
 
-def test_an_event_that_is_there_already_is_told(records: Records) -> None:
-    assert told(records, Api(POST=409)) == "" and records.report() is None
+def test_an_event_that_exists_counts_as_sent(records: Records) -> None:
+    assert sent(records, Api(POST=409)) == "" and records.report() is None
 
 
-def test_a_kubelet_without_a_cluster_has_nobody_to_tell(records: Records) -> None:
+def test_a_kubelet_without_a_cluster_reports_to_none(records: Records) -> None:
     assert (
         status_reporter.report(records, lambda: status_reporter.api_of(["kubelet"]), lambda: None) == ""
         and records.report() is None
     )
 
 
-def test_a_report_that_came_meanwhile_stays(records: Records) -> None:
+def test_a_newer_report_stays(records: Records) -> None:
     records.write_report(PENDING._replace(name_suffix="other"))
     records.sent(PENDING, PENDING._replace(annotated=True))
     assert records.report() == PENDING._replace(name_suffix="other")

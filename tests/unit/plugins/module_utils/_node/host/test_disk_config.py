@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the disk says, on trees of files with real times."""
+"""What the kubelet would read from the disk, on trees of files with real times."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_plain_file(tmp_path: Path) -> None:
     }
 
 
-def test_a_time_that_a_copy_brought_along_does_not_count(tmp_path: Path) -> None:
+def test_a_modification_time_that_a_copy_set_does_not_count(tmp_path: Path) -> None:
     place = write(tmp_path, "/etc/kubelet.yaml")
     os.utime(place, (1, 1))
     assert look(tmp_path, "--config=/etc/kubelet.yaml")["changed"] == place.stat().st_ctime > 1

@@ -90,7 +90,7 @@ def test_containerd_is_asked_as_it_runs(tmp_path: Path) -> None:
         ({}, [], {"containerd": VERSION_3.format(runc="true")}, (None, None)),
     ],
 )
-def test_what_cannot_be_told_stays_unknown(
+def test_what_cannot_be_determined_stays_unknown(
     config: dict[str, t.Any],
     argv: list[str],
     outputs: dict[str, str],

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The meta files: byte for byte what a kubelet writes, and nothing else is believed."""
+"""The meta files: byte for byte what a kubelet writes; everything else is refused."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_what_a_kubelet_reads_too() -> None:
         NATIVE.replace(b"name: c1", b"name: null"),
     ],
 )
-def test_damage_is_told(data: bytes) -> None:
+def test_damage_is_reported(data: bytes) -> None:
     with pytest.raises(meta.SourceError) as caught:
         meta.decode(data)
     assert str(caught.value)
@@ -145,7 +145,7 @@ def test_unfit_keys(key: str) -> None:
 @pytest.mark.parametrize(
     "value", ["1e3", "274", "0x1f", "1.5", "true", "no", "on", "null", "2026-01-01", "0b1", "017", "y"]
 )
-def test_values_yaml_takes_for_something_else_are_quoted(value: str) -> None:
+def test_values_yaml_reads_as_other_types_are_quoted(value: str) -> None:
     assert f'name: "{value}"\n'.encode() in meta.encode({**SOURCE, "name": value})
 
 

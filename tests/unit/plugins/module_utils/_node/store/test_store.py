@@ -151,7 +151,7 @@ DAMAGE: list[t.Callable[[Path, Owners], object]] = [
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_checkpoint(store: Store, owners: Owners, damage: t.Callable[[Path, Owners], object]) -> None:
-    """It is passed over for last-known-good, never run, and staging again repairs it."""
+    """It is skipped in favour of last-known-good, never run, and repaired by staging again."""
     assign(store, B)
     place = under(store, "store", "checkpoints", "uid-b", "7")
     damage(place, owners)
@@ -187,8 +187,8 @@ def test_damaged_checkpoint(store: Store, owners: Owners, damage: t.Callable[[Pa
 def test_unreadable_files(
     store: Store, assigned: bytes | None, good: bytes | None, trial: bytes | None, expected: str | None
 ) -> None:
-    """assigned, else last-known-good, else local; a trial that nobody can read proves nothing. Never nothing, and never
-    an exception.
+    """assigned, else last-known-good, else local; an unreadable trial verifies nothing. There is always a result, and
+    never an exception.
     """
     assign(store, B)
     for path, data in ((("meta", "assigned"), assigned), (("meta", "last-known-good"), good), (("trial",), trial)):
@@ -206,7 +206,7 @@ def test_what_graduated_needs_no_trial(store: Store) -> None:
     assert store.resolve() == (A, "store/checkpoints/uid-a/7", ())
 
 
-def test_way_back(store: Store) -> None:
+def test_revert(store: Store) -> None:
     """What failed stays assigned, with the reason, and is tried again only when it is assigned anew."""
     assign(store, B)
     assert store.revert("it crashed") == (A, "store/checkpoints/uid-a/7", ("it crashed",))
@@ -221,7 +221,7 @@ def test_way_back(store: Store) -> None:
     assert store.trial() is None
 
 
-def test_way_back_without_a_trial(store: Store) -> None:
+def test_revert_without_a_trial(store: Store) -> None:
     store.switch(B)
     assert store.revert("by hand").source == A
     store.reset()
@@ -229,7 +229,7 @@ def test_way_back_without_a_trial(store: Store) -> None:
 
 
 def test_garbage(store: Store) -> None:
-    """Everything somebody may need stays; leftovers go; nothing goes while something cannot be read."""
+    """Everything in use stays; leftovers are removed; nothing is removed while a file is unreadable."""
     store.stage(source("d"), {"kubelet": "# d\n"})
     store.stage(source("b", resourceVersion="8"), {"kubelet": "# old b\n"})
     assign(store, B)
@@ -313,7 +313,7 @@ def test_unfit_data(store: Store, data: dict[str, str]) -> None:
     assert sorted(os.listdir(store.checkpoints)) == before
 
 
-def test_no_switch_without_a_way_back(tmp_path: Path) -> None:
+def test_no_switch_without_a_saved_local_config(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "config"))
     store.stage(A, {"kubelet": "# a\n"})
     for act in (lambda: store.switch(A), lambda: store.arm(Trial(A, None, NOW)), lambda: store.switch(None)):
@@ -337,7 +337,7 @@ def test_no_switch_to_what_is_not_whole(store: Store) -> None:
 
 
 def test_one_key_for_all(store: Store) -> None:
-    """Going back is one rename of a link only as long as every configuration has the same file name."""
+    """A revert is one rename of a link only while every configuration has the same file name."""
     other = source("e", kubeletConfigKey="kubelet.yaml")
     store.stage(other, {"kubelet.yaml": "# e\n"})
     with pytest.raises(StoreError, match="reads the file 'kubelet'"):
@@ -399,8 +399,8 @@ def test_removal(store: Store) -> None:
     assert not store.remove()
 
 
-def test_a_full_disk_does_not_stop_the_way_back(store: Store) -> None:
-    """The note of it cannot be written, and that is said; but the kubelet gets its old config."""
+def test_a_full_disk_does_not_prevent_a_revert(store: Store) -> None:
+    """The reason cannot be recorded, which is reported; but the kubelet gets its former config."""
 
     class Full(OS):
         def write(self, handle: int, data: bytes) -> int:

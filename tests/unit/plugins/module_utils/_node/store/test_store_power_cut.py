@@ -80,7 +80,7 @@ OPERATIONS: dict[str, Operation] = {
     "collect": lambda store: store.collect_garbage(),
     "remove": lambda store: store.remove(),
 }
-# Install, two good configs, a bad one and the way back, once more the same, back to local, all away.
+# Install, two good configs, a bad one and its revert, the same once more, revert to local, remove all.
 LIFE = [
     "remember",
     "stage a",
@@ -139,7 +139,7 @@ def check(disk: Disk, must_have_active: bool) -> None:
         assert active in WHOLE
         assert store.usable()
     if found.target is None:
-        assert active is None, "something is active and there is no way back"
+        assert active is None, "a config is active and no revert is possible"
     else:
         assert disk.look(f"{DIR}/{found.target}/kubelet") in WHOLE
         if found.source is not None:

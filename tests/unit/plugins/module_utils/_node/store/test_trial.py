@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The trial file: what is written is read again, what is damaged is told."""
+"""The trial file: what is written is read again, what is damaged is reported."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_fields_of_a_later_version_are_no_damage() -> None:
         FULL.encode().replace(b"5.5", b"null"),
     ],
 )
-def test_damage_is_told(data: bytes) -> None:
+def test_damage_is_reported(data: bytes) -> None:
     with pytest.raises(TrialError):
         decode(data)
 

@@ -42,7 +42,7 @@ def newer(message: str, **more: str) -> str:
         f"no such file or directory{DUMP}",
     ],
 )
-def test_valid_in_the_words_of_both_generations(output: str) -> None:
+def test_valid_in_the_format_of_both_generations(output: str) -> None:
     assert binary.verdict(output, MISSING, 255) == binary.Verdict("valid", [], [])
 
 
@@ -85,7 +85,7 @@ def test_valid_in_the_words_of_both_generations(output: str) -> None:
         ),
     ],
 )
-def test_invalid_in_the_words_of_both_generations(output: str, messages: list[str]) -> None:
+def test_invalid_in_the_format_of_both_generations(output: str, messages: list[str]) -> None:
     assert binary.verdict(output, MISSING, 1) == binary.Verdict("invalid", messages, [])
 
 

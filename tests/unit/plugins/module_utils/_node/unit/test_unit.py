@@ -40,9 +40,7 @@ Restart=always
 
 
 class Systemd:
-    """A node's files below a folder, and a systemd that has loaded what they say (checked against a real one in
-    tests/e2e).
-    """
+    """A node's files below a folder, and a systemd that has loaded them (checked against a real one in tests/e2e_node)."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -127,8 +125,7 @@ def node(tmp_path: Path) -> Systemd:
     return Systemd(tmp_path)
 
 
-# -- files
-# ---------------------------------------------------------------------------------------------------------------
+# files
 
 
 @pytest.mark.parametrize(
@@ -189,18 +186,17 @@ def test_quoting_is_undone_by_reading() -> None:
     assert unitfile.quoted("100%") == '"100%%"'
 
 
-# -- what it runs
-# --------------------------------------------------------------------------------------------------------
+# what it runs
 
 
-def test_the_running_kubelet_is_believed_over_all_files(node: Systemd) -> None:
+def test_the_running_kubelet_wins_over_all_files(node: Systemd) -> None:
     kubelet = node.kubeadm()
     node.properties["MainPID"] = "72"
     node.write("/proc/72/cmdline", b"/usr/bin/kubelet\0--config=/x\0--node-labels=a b\0\0")
     assert kubelet.command() == unit.Command(["/usr/bin/kubelet", "--config=/x", "--node-labels=a b", ""], "process")
 
 
-def test_for_a_kubelet_that_is_down_systemd_says_what_it_would_run(node: Systemd) -> None:
+def test_for_a_kubelet_that_is_down_systemd_shows_what_it_would_run(node: Systemd) -> None:
     kubelet = node.kubeadm()
     node.properties["EnvironmentFiles"] = (
         "/var/lib/kubelet/kubeadm-flags.env (ignore_errors=yes)\nEnvironmentFiles=/etc/kubelet.env (ignore_errors=no)"
@@ -220,7 +216,7 @@ def test_for_a_kubelet_that_is_down_systemd_says_what_it_would_run(node: Systemd
     ]
 
 
-def test_without_a_bus_the_files_are_read_and_that_is_said(node: Systemd) -> None:
+def test_without_a_bus_the_files_are_read_and_named_as_the_source(node: Systemd) -> None:
     assert node.kubeadm().command() == unit.Command(
         [
             "/usr/bin/kubelet",
@@ -251,7 +247,7 @@ def test_a_flag_in_a_continued_line_has_that_line(node: Systemd) -> None:
     assert node.load(SERVICE).shadowed()["maxPods"] == {"flag": "--max-pods=61", "file": SERVICE, "line": 6}
 
 
-def test_files_that_systemd_has_not_read_yet_are_not_believed(node: Systemd) -> None:
+def test_files_that_systemd_has_not_read_yet_are_refused(node: Systemd) -> None:
     kubelet = node.kubeadm()
     node.write(KUBEADM, KUBEADM_TEXT.replace("/usr/bin/kubelet $", "/usr/bin/kubelet --v=9 $"))
     node.properties["NeedDaemonReload"] = "yes"
@@ -263,8 +259,7 @@ def test_files_that_systemd_has_not_read_yet_are_not_believed(node: Systemd) -> 
     )
 
 
-# -- forms
-# ---------------------------------------------------------------------------------------------------------------
+# forms
 
 
 def test_kubeadms_form(node: Systemd) -> None:
@@ -397,8 +392,7 @@ def test_a_path_that_needs_quoting_is_refused(node: Systemd, path: str) -> None:
         node.kubeadm().dropin(path)
 
 
-# -- changing
-# ------------------------------------------------------------------------------------------------------------
+# changing
 
 
 def test_install_and_remove_reload_only_when_something_changed(node: Systemd) -> None:
@@ -435,14 +429,14 @@ def test_a_run_that_was_cut_off_before_the_reload_is_completed(node: Systemd) ->
     assert unit_override.config_of(kubelet.next_command().argv) == "/var/lib/kubelet/config.yaml"
 
 
-def test_what_others_are_writing_is_not_taken_over(node: Systemd) -> None:
+def test_unit_files_of_others_are_not_reloaded(node: Systemd) -> None:
     kubelet = node.kubeadm()
     node.properties["NeedDaemonReload"] = "yes"
     assert kubelet.remove() is False
     assert node.count("systemctl", "daemon-reload") == 0
 
 
-def test_a_folder_that_was_made_goes_again(node: Systemd) -> None:
+def test_a_folder_that_was_made_is_removed(node: Systemd) -> None:
     node.write(SERVICE, PLAIN_TEXT.format(config="/etc/kubelet.yaml"))
     kubelet = node.load(SERVICE)
     assert kubelet.install(ACTIVE) and not kubelet.install(ACTIVE)
@@ -451,7 +445,7 @@ def test_a_folder_that_was_made_goes_again(node: Systemd) -> None:
     assert not (node.root / FOLDER[1:]).exists()
 
 
-def test_a_dropin_without_effect_is_taken_away_again(node: Systemd) -> None:
+def test_a_dropin_without_effect_is_removed_again(node: Systemd) -> None:
     kubelet = node.kubeadm()
     node.properties["NeedDaemonReload"] = "no"
     original = node.run
@@ -502,7 +496,7 @@ def test_a_kubelet_that_dies_after_its_start_is_an_error(node: Systemd) -> None:
         kubelet.restart(1.0, die)
 
 
-def test_without_systemd_it_is_said(tmp_path: Path) -> None:
+def test_without_systemd_an_error_names_the_cause(tmp_path: Path) -> None:
     def none(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(list(argv), 127, "", "No such file or directory: 'systemctl'")
 
