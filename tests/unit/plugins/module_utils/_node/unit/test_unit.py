@@ -21,7 +21,8 @@ FOLDER = "/etc/systemd/system/kubelet.service.d"
 KUBEADM = f"{FOLDER}/10-kubeadm.conf"
 KUBEADM_TEXT = """# Note: This dropin only works with kubeadm and kubelet v1.11+
 [Service]
-Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
+Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf \
+--kubeconfig=/etc/kubernetes/kubelet.conf"
 Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
 EnvironmentFile=-/etc/default/kubelet
@@ -40,7 +41,7 @@ Restart=always
 
 
 class Systemd:
-    """A node's files below a folder, and a systemd that has loaded them (checked against a real one in tests/e2e_node)."""
+    """A node's files below a folder, and a systemd that has loaded them; tests/e2e_node has a real one."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -123,67 +124,6 @@ class Systemd:
 @pytest.fixture
 def node(tmp_path: Path) -> Systemd:
     return Systemd(tmp_path)
-
-
-# files
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("A=b\n#c\n;d\nB='x y'\n", {"A": "b", "B": "x y"}),
-        ('A="b \\"c\\" \\$d \\x"  \n', {"A": 'b "c" $d \\x'}),
-        ("A=b\\\nc\n", {"A": "bc"}),
-        ("A=b \\\n  c  \n", {"A": "b   c"}),
-        ("export A=b\nA B=c\n1A=b\nC=\n", {"C": ""}),
-        ("A=--x='y z'\n", {"A": "--x='y z'"}),
-        ("A='b'\"c\" d\n", {"A": "bcd"}),
-        ("A=1\nA=2", {"A": "2"}),
-        ("# c \\\nA=b\nB=c\n", {"B": "c"}),
-        ("A='b\\'\n", {"A": "b\\"}),
-        ('A="b\nc"\n', {"A": "b\nc"}),
-        ("no equals\nA=b\n", {"A": "b"}),
-        ("A", {}),
-    ],
-)
-def test_environment_files_are_read_as_systemd_reads_them(text: str, found: dict[str, str]) -> None:
-    assert {variable.name: variable.value for variable in unitfile.environment_file(text)} == found
-
-
-def test_variables_know_their_line() -> None:
-    text = "# one\nA=b\\\nc\n\nB='x\ny'\nC=d\n"
-    assert [(variable.name, variable.line) for variable in unitfile.environment_file(text)] == [
-        ("A", 2),
-        ("B", 5),
-        ("C", 7),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (" a  b ", ["a", "b"]),
-        ('"a b" \'c "d\'', ["a b", 'c "d']),
-        ("a\\x20b \\101\\ts", ["a b", "A\ts"]),
-        ('--x="y z"q', ["--x=y zq"]),
-        ("", []),
-        ('""', [""]),
-    ],
-)
-def test_settings_are_split_as_systemd_splits_them(text: str, words: list[str]) -> None:
-    assert [token.text for token in unitfile.split(text)] == words
-
-
-@pytest.mark.parametrize("text", ['"a', "a\\q", "b\\xzz", "a\\"])
-def test_what_systemd_refuses_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError):
-        unitfile.split(text)
-
-
-def test_quoting_is_undone_by_reading() -> None:
-    for word in ("a b", 'a"b', "a\\b", "a\nb\tc", "plain", "it's"):
-        assert [token.text for token in unitfile.split(unitfile.quoted(word))] == [word]
-    assert unitfile.quoted("100%") == '"100%%"'
 
 
 # what it runs
@@ -276,7 +216,8 @@ def test_kubeadms_form(node: Systemd) -> None:
 def test_other_flags_of_the_variable_are_kept(node: Systemd) -> None:
     node.write(
         SERVICE,
-        "[Service]\nEnvironment=\"ARGS=--v=2 --config /a.yaml --node-labels='a %% b'\"\nExecStart=/usr/bin/kubelet $ARGS\n",
+        "[Service]\nEnvironment=\"ARGS=--v=2 --config /a.yaml --node-labels='a %% "
+        "b'\"\nExecStart=/usr/bin/kubelet $ARGS\n",
     )
     kubelet = node.load(SERVICE)
     assert kubelet.form().config == "/a.yaml"
@@ -370,20 +311,6 @@ def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str
     node.properties.update(change)
     assert kubelet.form().kind == unit_override.REFUSED
     assert reason in kubelet.form().reason
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[Service]\nExecStart=/a\nExecStart=/b\n",
-        "[Service]\nExecStart=/a ; /b\n",
-        "[Service]\nExecStart=\n",
-        '[Service]\nExecStart="/a\n',
-    ],
-)
-def test_commands_that_are_not_one_command_are_an_error(text: str) -> None:
-    with pytest.raises(ValueError):
-        commandline.CommandLine([(SERVICE, text)])
 
 
 @pytest.mark.parametrize("path", ["relative", "/a b", "/a$b", "/a%b", '/a"b', "/a\nb"])

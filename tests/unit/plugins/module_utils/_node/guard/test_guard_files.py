@@ -1,0 +1,59 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guard's two files: unreadable ones count as absent, and a newer report is never lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.status_annotation import Report
+
+PENDING = Report({"reason": "on trial"}, "Kubelet restarting to use local config: it ended", True, 1.5, "59682f00")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    (tmp_path / "store").mkdir()
+    records = Records(str(tmp_path))
+    records.write_report(PENDING)
+    return records
+
+
+def test_a_newer_report_stays(records: Records) -> None:
+    records.write_report(PENDING._replace(name_suffix="other"))
+    records.sent(PENDING, PENDING._replace(annotated=True))
+    assert records.report() == PENDING._replace(name_suffix="other")
+    records.sent(PENDING, None)
+    assert records.report() is not None
+
+
+def test_an_event_that_was_not_sent_is_kept_with_the_newer_status(records: Records) -> None:
+    """Once: as long as no other Event replaces it."""
+    records.queue({"reason": "on trial, confirmed"}, "", False, 2.5)
+    assert records.report() == PENDING._replace(status={"reason": "on trial, confirmed"})
+    records.queue({"reason": "reverted"}, "another restart", True, 3.5)
+    newest = records.report()
+    assert newest and (newest.message, newest.time) == ("another restart", 3.5)
+    records.write_report(newest._replace(message=""))
+    records.queue({"reason": "recovered"}, "", False, 4.5)
+    newest = records.report()
+    assert newest and (newest.message, newest.warning) == ("", False)
+
+
+@pytest.mark.parametrize("text", ["torn", "[]", "null", '{"name": "t", "unknown": 1}'])
+def test_an_unreadable_file_counts_as_absent(records: Records, text: str) -> None:
+    for path in (records.progress_path, records.report_path):
+        Path(path).write_text(text)
+    assert (records.progress(), records.report()) == (Progress(), None)
+
+
+def test_an_empty_progress_leaves_no_file(records: Records) -> None:
+    records.remember(Progress(name="t", failures=1))
+    assert records.progress() == Progress(name="t", failures=1)
+    records.remember(Progress())
+    assert not Path(records.progress_path).exists()

@@ -1,0 +1,74 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guard's program runs without Ansible, from the files that are installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_install
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the guard's folder on a node that has no store yet."""
+    place = tmp_path_factory.mktemp("config") / "guard"
+    for name, data in guard_install.program().items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(data)
+    # The guard must not ask the kubelet of this machine.
+    settings = {"unit": "livenodes-no-such.service", "argv": ["/usr/bin/kubelet"]}
+    (place / "settings.json").write_text(json.dumps(settings))
+    return place
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", str(folder), *words], cwd="/", check=False, text=True, capture_output=True, timeout=60
+    )
+
+
+def test_the_program_reports_its_status(folder: Path) -> None:
+    done = run(folder, "status")
+    assert done.returncode == 0, done.stderr
+    status = json.loads(done.stdout)
+    assert (status["reported"], status["progress"]) == (True, None)
+
+
+@pytest.mark.parametrize("command", ["report", "verify"])
+def test_without_a_cluster_there_is_nothing_to_report_or_verify(folder: Path, command: str) -> None:
+    done = run(folder, command)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_unknown_command_shows_the_known_ones(folder: Path) -> None:
+    done = run(folder, "nonsense")
+    assert done.returncode == 2 and "prestart | watch | tick | report | verify | status" in done.stderr
+
+
+def test_the_program_needs_nothing_but_itself(folder: Path) -> None:
+    """It holds every module that the guard loads on demand, and none of Ansible's."""
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
+    package = f"{guard_install.PACKAGE}/_node"
+    needed = {f"{package}/system/{name}.py" for name in ("binary", "config_summary", "kubeconfig")}
+    assert needed | {f"{package}/guard/status_reporter.py", "__main__.py"} <= found
+    assert not [name for name in found if "ansible" in name or "_cluster" in name]
+
+
+def test_wanted_files_are_the_program_its_settings_and_its_service(tmp_path: Path) -> None:
+    wanted = guard_install.wanted(str(tmp_path), {"unit": "kubelet.service"})
+    others = {path for path in wanted if not path.startswith(f"{tmp_path}/guard/livenodes_kubelet/")}
+    assert others == {
+        f"{tmp_path}/guard/__main__.py",
+        f"{tmp_path}/guard/settings.json",
+        guard_install.SERVICE_PATH,
+    }
+    service = wanted[guard_install.SERVICE_PATH][0].decode()
+    assert f"-I {tmp_path}/guard watch\n" in service and "ConditionPathExists=|" in service
+    assert guard_install.prestart(str(tmp_path)).startswith("ExecStartPre=-+")

@@ -1,0 +1,65 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the guard observes of the kubelet: start, process, healthz endpoint."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Unit
+
+
+def test_the_start_of_the_kubelet_is_reported_by_the_current_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.clock_gettime", lambda _clock: 100.0)
+    monkeypatch.setattr("time.time", lambda: 5000.0)
+    seen = observe.Kubelet(Unit(), 7, 40.0)
+    assert seen.since() == 4940.0
+    monkeypatch.setattr("time.time", lambda: 8600.0)
+    assert seen.since() == 8540.0
+    assert seen._replace(pid=0).since() is None and seen._replace(unit=Unit(sub="start-pre")).since() is None
+
+
+def test_systemd_is_not_asked_again_while_the_process_runs_on() -> None:
+    calls: list[str] = []
+    with subprocess.Popen(["sleep", "60"]) as process:
+        text = f"ActiveState=active\nSubState=running\nMainPID={process.pid}\nExecMainStartTimestampMonotonic=5500000\n"
+
+        def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+            calls.append(argv[1])
+            return subprocess.CompletedProcess(list(argv), 0, text, "")
+
+        first = observe.kubelet("kubelet.service", run)
+        assert (
+            first
+            and first.started == 5.5
+            and observe.kubelet("kubelet.service", run, first) == first
+            and calls == ["show"]
+        )
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        observe.kubelet("kubelet.service", run, first)
+        assert calls == ["show", "show"]
+
+
+@pytest.mark.parametrize(
+    ("words", "config", "expected"),
+    [
+        ([], "", ("127.0.0.1", 10248)),
+        (["--healthz_port", "1"], "healthzPort: 2\n", ("127.0.0.1", 1)),
+        ([], "healthzPort: 10348\nhealthzBindAddress: 0.0.0.0\n", ("127.0.0.1", 10348)),
+        ([], '{"healthzPort": 0}', ("127.0.0.1", 0)),
+        ([], "clusterDNS: [10.0.0.1]\nhealthzPort: 7\n", ("127.0.0.1", 7)),
+    ],
+)
+def test_healthz_is_where_flags_and_configuration_put_it(
+    tmp_path: Path, words: list[str], config: str, expected: tuple[str, int]
+) -> None:
+    (tmp_path / "k").write_text(config)
+    assert observe.target(["kubelet", f"--config={tmp_path / 'k'}", *words]) == expected

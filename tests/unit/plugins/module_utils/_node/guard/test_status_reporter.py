@@ -1,0 +1,160 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is sent to the API server, what stays pending, and when a Node verifies its kubelet."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import status_annotation, status_reporter
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+
+SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
+
+STATUS = status_annotation.status(SOURCE, None, None, "it ended", "reverted", 0)
+
+PENDING = status_annotation.Report(
+    STATUS, "Kubelet restarting to use local config: it ended", True, 1.5, status_annotation.suffix(1.5)
+)
+
+
+class Api:
+    """An API server that refuses calls of a method with the given status; it has one Node with this condition Ready."""
+
+    def __init__(self, ready: dict[str, str] | None = None, **refused: int) -> None:
+        self.refused = refused
+        self.ready = {"type": "Ready", **(ready or {})}
+        self.calls: list[tuple[str, str, t.Any]] = []
+
+    def node_name(self, _override: str = "") -> str:
+        return "n1"
+
+    def call(self, method: str, path: str, body: t.Any = None, _content_type: str = "") -> t.Any:
+        if method in self.refused:
+            raise ApiError(f"{method} {path}: refused", self.refused[method])
+        self.calls.append((method, path, body))
+        return {"status": {"conditions": [{"type": "MemoryPressure", "status": "False"}, self.ready]}}
+
+    def annotation(self) -> t.Any:
+        """What was written last."""
+        return json.loads(
+            [call for call in self.calls if call[0] == "PATCH"][-1][2]["metadata"]["annotations"][annotation.STATUS]
+        )
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    (tmp_path / "store").mkdir()
+    records = Records(str(tmp_path))
+    records.write_report(PENDING)
+    return records
+
+
+def sent(records: Records, api: Api, started: float | None = 7.9) -> str:
+    return status_reporter.report(records, lambda: t.cast(Kubeconfig, api), lambda: started)
+
+
+def test_sends_both_once(records: Records) -> None:
+    api = Api()
+    assert sent(records, api) == "" and records.report() is None
+    assert [call[:2] for call in api.calls] == [
+        ("PATCH", "/api/v1/nodes/n1"),
+        ("POST", "/api/v1/namespaces/default/events"),
+    ]
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"}
+    assert sent(records, api) == "" and len(api.calls) == 2
+
+
+def test_the_start_of_the_kubelet_is_sent_as_soon_as_it_runs(records: Records) -> None:
+    api = Api()
+    for _time in range(2):
+        assert sent(records, api, None) == "" and records.report() is not None
+    assert api.annotation() == STATUS and [call[0] for call in api.calls] == ["PATCH", "POST"]
+    assert sent(records, api) == "" and records.report() is None
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:00:07Z"} and [call[0] for call in api.calls] == [
+        "PATCH",
+        "POST",
+        "PATCH",
+    ]
+
+
+def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(records: Records) -> None:
+    """A kubelet that is restarted while the status of the former one is being sent."""
+    newer, api = PENDING._replace(status={**STATUS, "reason": "on trial"}, name_suffix="other"), Api()
+
+    def since() -> float:
+        records.write_report(newer)
+        return 99.0
+
+    status_reporter.report(records, lambda: t.cast(Kubeconfig, api), since)
+    assert api.annotation() == {**STATUS, "started": "1970-01-01T00:01:39Z"} and records.report() == newer
+
+
+@pytest.mark.parametrize(
+    ("ready", "wrong"),
+    [
+        ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:40Z"}, ""),
+        ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, ""),
+        (
+            {"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:39Z"},
+            "heartbeat of Node n1 is from 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z",
+        ),
+        # Of a clock that was set back since: as old as any other.
+        ({"status": "True", "lastHeartbeatTime": "2001-09-09T02:46:40Z"}, "last heartbeat"),
+        (
+            {
+                "status": "False",
+                "lastHeartbeatTime": "2001-09-09T01:46:50Z",
+                "reason": "KubeletNotReady",
+                "message": "no network",
+            },
+            "KubeletNotReady.: no net",
+        ),
+        ({"status": "Unknown", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, "not Ready"),
+        ({}, "not Ready"),
+    ],
+)
+def test_a_ready_node_with_a_heartbeat_since_the_start_verifies_the_kubelet(
+    ready: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1e9 + 60)
+    found = status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), "", 1e9 + 0.9)
+    assert re.search(wrong, found) if wrong else found == ""
+
+
+def test_unverified_without_an_answer_or_a_kubelet_and_not_needed_without_a_cluster() -> None:
+    ready = {"status": "True", "lastHeartbeatTime": status_annotation.stamp(time.time())}
+    assert "did not answer" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready, GET=503)), "", 0.0)
+    assert "no kubelet" in status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), "", None)
+    assert status_reporter.unverified(lambda: status_reporter.api_of(["kubelet"]), "", 0.0) == ""
+
+
+def test_continues_where_it_stopped(records: Records) -> None:
+    first, second = Api(POST=503), Api()
+    assert "refused" in sent(records, first)
+    assert t.cast(status_annotation.Report, records.report()).annotated
+    assert sent(records, second) == "" and [call[0] for call in second.calls] == ["POST"]
+
+
+def test_nothing_is_lost_without_an_api_server(records: Records) -> None:
+    assert "refused" in sent(records, Api(PATCH=0)) and records.report() == PENDING
+
+
+def test_an_event_that_exists_counts_as_sent(records: Records) -> None:
+    assert sent(records, Api(POST=409)) == "" and records.report() is None
+
+
+def test_a_kubelet_without_a_cluster_reports_to_none(records: Records) -> None:
+    assert (
+        status_reporter.report(records, lambda: status_reporter.api_of(["kubelet"]), lambda: None) == ""
+        and records.report() is None
+    )

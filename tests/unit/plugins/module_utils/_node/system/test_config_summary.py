@@ -1,0 +1,32 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Secrets are masked in messages about a configuration, and unknown fields are completed."""
+
+from __future__ import annotations
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import config_summary
+
+
+def test_secrets_in_the_config_are_not_in_the_messages() -> None:
+    text = '{"staticPodURLHeader": {"Authorization": ["Bearer hunter2"]}, "maxPods": "5"}'
+    shown = config_summary.without_secrets(
+        [f"failed to load, error failed to decode: in {text} bigger context ...|hunt"], text
+    )
+    assert "hunt" not in shown[0] and "maxPods" in shown[0]
+    unread = "staticPodURLHeader: &a {Authorization: [hunter2]}"
+    assert config_summary.without_secrets([f"failed to load config /x, error {unread}"], unread)[0].startswith(
+        "failed to load config /x, (more is not shown"
+    )
+    assert config_summary.without_secrets(["as it is"], "{}") == ["as it is"]
+
+
+def test_fields_that_an_old_kubelet_leaves_unnamed_are_added() -> None:
+    text = (
+        '{"kind": "K", "maxPodz": 1, "foo": 2, "logging": {"formatt": "x"}, "evictionHard": {"a": "b"}, '
+        '"memorySwap": {}}'
+    )
+    assert config_summary.complete(["formatt"], text, 20) == ["foo", "logging.formatt", "maxPodz", "memorySwap"]
+    assert config_summary.complete(["formatt"], text, 34) == ["foo", "logging.formatt", "maxPodz"]
+    assert config_summary.complete(["a.b", "maxPodz"], "&not json", 20) == ["a.b", "maxPodz"]
+    assert config_summary.complete([], text, 20) == []
