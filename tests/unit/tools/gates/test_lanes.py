@@ -80,13 +80,20 @@ if sys.argv[1] == "up":
 if sys.argv[1] == "down":
     shutil.rmtree(place)
 """
-# Stands in for nox: a gate appends its name, its lab and the moments of its begin and its end to a list.
+# Stands in for nox: a gate appends its name, its lab and the times of its begin and its end to a list. It waits for the
+# begin of the gate that runs beside it.
 NOX = """
-import os, sys, time
-begin = time.monotonic()
+import os, pathlib, sys, time
+begin, diary = time.monotonic(), pathlib.Path(os.environ["DIARY"])
+diary.with_name(sys.argv[-1] + ".begun").touch()
+other = dict(pair.split("=") for pair in os.environ.get("BESIDE", "").split())
+while sys.argv[-1] in other and not diary.with_name(other[sys.argv[-1]] + ".begun").exists():
+    if time.monotonic() > begin + 60:
+        sys.exit(1)
+    time.sleep(0.1)
 time.sleep(float(os.environ["SECONDS"]))
-with open(os.environ["DIARY"], "a") as diary:
-    diary.write(f"{sys.argv[-1]} {os.environ['LIVENODES_LAB_DIR']} {begin} {time.monotonic()}\\n")
+with diary.open("a") as stream:
+    stream.write(f"{sys.argv[-1]} {os.environ['LIVENODES_LAB_DIR']} {begin} {time.monotonic()}\\n")
 """
 WANTED = {
     "unit": "quick",
@@ -116,9 +123,13 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 
 def test_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SECONDS", "3")
+    beside = {"docs": "sanity", "e2e": "e2e_node"}
+    pairs = [*beside.items(), *((after, before) for before, after in beside.items())]
+    monkeypatch.setenv("BESIDE", " ".join("=".join(pair) for pair in pairs))
+    monkeypatch.setenv("SECONDS", "0")
     work = lanes.Run(tier(**WANTED))
     work.all()
+    assert {one.verdict for one in work.outcomes} == {"passed"}
     diary = {
         line[0]: (line[1], float(line[2]), float(line[3]))
         for line in map(str.split, places["diary"].read_text(encoding="utf-8").splitlines())
@@ -130,8 +141,8 @@ def test_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypa
     # Not before the first, which fills the environment that they share.
     assert end["unit"] < min(begin[name] for name in WANTED if name != "unit")
     assert end["docs"] < min(begin["e2e"], begin["e2e_node"])
-    for beside in (("docs", "sanity"), ("e2e", "e2e_node")):
-        assert max(begin[name] for name in beside) < min(end[name] for name in beside)
+    for pair in beside.items():
+        assert max(begin[name] for name in pair) < min(end[name] for name in pair)
     assert end["e2e_node"] < begin["molecule_lab"]
     assert end["molecule_lab"] < begin["e2e_rollout"]
     assert begin["benchmarks"] > max(end["e2e"], end["e2e_rollout"])
