@@ -109,7 +109,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
                 live=self.get_option("live"),
                 **{kind: os.path.join(here, os.path.expanduser(path)) if path else "" for kind, path in paths.items()},
             ),
-            say=self._display.display,
+            display=self._display.display,
             warn=self._display.warning,
             streams=(sys.stdout, sys.stderr),
             clock=time.time,

@@ -1,8 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action of a controller module: runs it in Ansible's own process where that comes to the same, because a Python of
-its own costs most of a second.
+"""The action of a controller module: runs the module in Ansible's own process if the result is the same.
+
+A process for the module would cost most of a second.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from ..module_utils._cluster.api.controller_module import Definition
 from ..module_utils._cluster.api.errors import MissingLibrary
 from . import in_process
 
-# Read by Python and the loader of programs when they start.
+# Python and the dynamic loader read these variables when they start.
 AT_START = ("PYTHON", "LD_")
 
 
 class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no types
-    """Subclasses name the `module`. What this class does not do itself, Ansible does as for any module."""
+    """Base class of the actions; a subclass sets `module`. Ansible runs the module if this class cannot."""
 
     module: Definition
 
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        """Run the module here, or else as a module."""
+        """Run the module in this process, otherwise as an ordinary module."""
         variables = task_vars or {}
         environment: dict[str, t.Any] = {}
         self._compute_environment_string(environment)
@@ -45,7 +46,7 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
                         invocation=_wants_invocation(variables),
                     )
             except MissingLibrary:
-                # The interpreter that Ansible finds for modules may be another, and have it.
+                # The interpreter that Ansible finds for modules may be another one that has the library.
                 pass
         return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))
 
@@ -59,7 +60,10 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
 
 
 def _same_python(one: str, other: str) -> bool:
-    """An environment's interpreter is a link to the one it was made from, so that files alone do not tell."""
+    """Return whether two paths are the same Python.
+
+    The interpreter of a virtual environment is a link to another one, so the folders must be equal too.
+    """
     return os.path.dirname(one) == os.path.dirname(other) and os.path.realpath(one) == os.path.realpath(other)
 
 

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A module of the controller in Ansible's own process: what AnsibleModule does around the call, without a Python of its
-own.
-"""
+"""Runs a controller module in Ansible's own process, with the checks and results of AnsibleModule."""
 
 from __future__ import annotations
 
@@ -28,8 +26,9 @@ Result = t.Dict[str, t.Any]
 
 @contextlib.contextmanager
 def surroundings(environment: t.Mapping[str, t.Any], folder: str) -> t.Iterator[None]:
-    """Give this process for a while what a module finds in its own: the task's environment, the playbook's folder, no
-    terminal.
+    """Give this process the surroundings of a module: the task's environment, the playbook's folder, no terminal.
+
+    The former state is restored at the end.
     """
     variables, place = dict(os.environ), os.getcwd()
     os.environ.update({str(name): str(value) for name, value in environment.items()})
@@ -39,7 +38,7 @@ def surroundings(environment: t.Mapping[str, t.Any], folder: str) -> t.Iterator[
             yield
     finally:
         os.chdir(place)
-        # A worker does all items of a loop, and all retries.
+        # The same worker runs all items of a loop and all retries.
         os.environ.clear()
         os.environ.update(variables)
 
@@ -54,18 +53,18 @@ def run(
     verbosity: int,
     invocation: bool,
 ) -> Result:
-    """Validate the arguments of the task `name` as AnsibleModule does and return the result as it would.
+    """Validate the arguments of the task `name` and return the result, both as AnsibleModule does.
 
-    A defect is a failure with the traceback in `exception`. Raises MissingLibrary.
+    An unexpected exception is a failure with the traceback in `exception`. Raises MissingLibrary.
     """
-    told = len(get_warning_messages())
+    warned_before = len(get_warning_messages())
     checked = ArgumentSpecValidator(definition.spec, **definition.limits).validate(_plain(arguments))
     options = checked.validated_parameters
-    # There is no public way to ask for these three.
-    secrets, warnings, deprecations = checked._no_log_values, checked._warnings, checked._deprecations  # pylint: disable=protected-access
+    # pylint: disable=protected-access  # these three have no public accessor
+    secrets, warnings, deprecations = checked._no_log_values, checked._warnings, checked._deprecations
     texts = [
         *(f"Both option {both['option']} and its alias {both['alias']} are set." for both in warnings),
-        *get_warning_messages()[told:],
+        *get_warning_messages()[warned_before:],
     ]
     if checked.error_messages:
         unknown = isinstance(checked.errors[0], UnsupportedError)
@@ -83,7 +82,7 @@ def run(
         result["deprecations"] = deprecations
     if invocation:
         result["invocation"] = {"module_args": options}
-    # The names of secrets may be values of ours: what is true, false or null tells none.
+    # A secret may have the same text as a value of the result; true, false and null contain no secret.
     kept = {key: value for key, value in result.items() if value is None or isinstance(value, bool)}
     return {**remove_values(result, secrets), **kept}
 
@@ -96,12 +95,13 @@ def _attempt(
         return json.loads(json.dumps(result)), warnings
     except MissingLibrary:
         raise
-    except Exception as error:  # pylint: disable=broad-except  # as a module that ends with a traceback fails its task, and no more
+    # A module that ends with a traceback fails its task only.
+    except Exception as error:  # pylint: disable=broad-except
         return {"failed": True, "msg": f"{type(error).__name__}: {error}", "exception": traceback.format_exc()}, []
 
 
 def _plain(arguments: t.Any) -> t.Any:
-    """Return what a module would get: nothing but JSON, none of Ansible's own kinds of text."""
+    """Return the arguments as a module gets them: plain JSON, without Ansible's own text types."""
     return json.loads(json.dumps(arguments, default=_text))
 
 

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a task result says about a rollout: a pure function from the result of one of our modules to events.
+"""The events in a task result: a pure function from the result of a module of this collection to events.
 
-Results come from outside: whatever does not have the expected shape is passed over, never an exception.
+Results come from outside: a value of an unexpected shape is skipped and never raises an exception.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
-"""What can happen to a node, in the usual order. `restored`: uncordoned again."""
+"""The steps of a node, in the usual order. `restored`: uncordoned again."""
 
 PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, REFUSED, PAUSED = (
     "plan",
@@ -26,27 +26,27 @@ PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, REFUSED, PAUSED = 
 )
 
 REMEDIES = {
-    "fell_back": "Correct the value that is named, then run the rollout again. The kubelet's own log has more.",
-    "differs": "A flag on the kubelet's command line wins over the file: remove the flag, or the field.",
-    "silent": "Look at `journalctl -u kubelet` on the node. With checkpoint delivery its guard goes back by itself.",
-    "not_ready": "See why the Node is not Ready (`kubectl describe node`), then run the rollout again.",
-    "reassigned": "Find out who else changed what the node should run, then run the rollout again.",
+    "fell_back": "Correct the named value, then run the rollout again. The kubelet's log has the details.",
+    "differs": "A flag on the kubelet's command line overrides the file: remove the flag or the field.",
+    "silent": "Look at `journalctl -u kubelet` on the node. "
+    "With checkpoint delivery, the guard reverts the node automatically.",
+    "not_ready": "Find out why the Node is not Ready (`kubectl describe node`), then run the rollout again.",
+    "reassigned": "Find out which other controller or user assigned another source, then run the rollout again.",
     "pending": "Run the rollout again, with a longer kubelet_config_wait_timeout if the nodes are slow.",
-    "sync_error": "Push again; look at the Node authorizer and at the network between node and API server.",
-    "not_listening": "Start the kubelet with --dynamic-config-dir and the feature gate DynamicKubeletConfig, or use the delivery checkpoint.",
-    "not_restarting": "Its unit needs Restart=always; where --dynamic-config-dir is gone use the delivery checkpoint.",
-    "pods_lost": "See why the pods were evicted or restarted, or allow a loss with allow_pod_loss.",
-    "pods_unready": "See why the pods on the node do not become Ready, then run the rollout again.",
+    "sync_error": "Push again; check the Node authorizer and the network between node and API server.",
+    "not_listening": "Start the kubelet with --dynamic-config-dir and the gate DynamicKubeletConfig, "
+    "or use checkpoint delivery.",
+    "not_restarting": "The unit needs Restart=always. Without --dynamic-config-dir, use checkpoint delivery.",
+    "pods_lost": "Find out why the pods were evicted or restarted, or allow a loss with allow_pod_loss.",
+    "pods_unready": "Find out why the pods on the node do not become Ready, then run the rollout again.",
     "restarted": "The kubelet restarted during the soak: look at `journalctl -u kubelet` on the node.",
-    "unreachable": "Make the host reachable for Ansible, then run the rollout again: it goes on where it stopped.",
+    "unreachable": "Make the host reachable for Ansible, then run the rollout again: it continues where it stopped.",
 }
-"""By the state a node failed with. Messages of other failures name their remedy themselves."""
+"""By the state of a failed node. Other failures name the remedy in their message."""
 
 
 class Event(t.NamedTuple):
-    """One thing that happened. `kind` is a step or one of the names above; `node` is empty for what concerns the whole
-    rollout.
-    """
+    """An event. `kind` is a step or one of the names above; `node` is empty for an event of the whole rollout."""
 
     kind: str
     node: str = ""
@@ -56,18 +56,19 @@ class Event(t.NamedTuple):
 
 
 def read(
-    module: str, result: t.Mapping[str, t.Any], node: str, trouble: str = "", told: str = "", task: str = ""
+    module: str, result: t.Mapping[str, t.Any], node: str, trouble: str = "", task_event: str = "", task: str = ""
 ) -> list[Event]:
-    """Return what the result of a task says: of one of our modules (its short name), or of another task that speaks for
-    a node or failed.
+    """Return the events in the result of a task.
 
-    `node` is the node of the host that the result belongs to, empty when the task ran once for all: bulk modules name
-    their nodes themselves. `trouble` is empty, failed or unreachable. `told` is the task's variable
-    kubelet_rollout_event: the name of the step where a play uses a module for another than the usual one, such as the
-    way back; `planned` where the plan is a fact. `task` is the task's name, for failures that say nothing.
+    `module` is the short name of a module of this collection, or empty for another task that failed or has an event.
+    `node` is the node of the result's host. It is empty when the task ran once for all hosts: then the result names its
+    nodes. `trouble` is empty, failed or unreachable. `task_event` is the task's variable kubelet_rollout_event: the
+    step, if it is not the module's usual one (such as reverted), or `planned` if the plan is a fact. `task` is the
+    task's name, for failures without a message.
     """
-    step = told if told in STEPS else ""
-    reader = None if trouble == "unreachable" else _READERS.get(module, _way_back if told == "planned" else None)
+    step = task_event if task_event in STEPS else ""
+    planned = _rollback_plan if task_event == "planned" else None
+    reader = None if trouble == "unreachable" else _READERS.get(module, planned)
     found = list(reader(result, node, bool(trouble), step)) if reader else []
     if trouble and not any(event.kind in (FAILED, REFUSED, PAUSED) for event in found):
         words = _message(result) or f"the task {task!r} failed; its own output has the cause"
@@ -81,24 +82,24 @@ def read(
     return found
 
 
-def _plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: str) -> t.Iterator[Event]:
+def _plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
     plan = result.get("plan")
     if isinstance(plan, dict) and isinstance(plan.get("nodes"), dict):
         yield Event(PLAN, detail=plan)
 
 
-def _way_back(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: str) -> t.Iterator[Event]:
-    # Which fields change is not planned there: its lines say of each node what it goes to.
+def _rollback_plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
+    # The plan of a rollback does not list fields: its lines name the target of each node.
     plan = _inner(result, "ansible_facts", "edit_result", "plan")
     lines = [str(line).partition(": ") for line in _inner(plan, "text") or ()]
-    going = {*(_inner(plan, "nodes") or ()), *(_inner(plan, "local") or ())}
+    changing = {*(_inner(plan, "nodes") or ()), *(_inner(plan, "local") or ())}
     if lines:
         yield Event(
             PLAN,
             detail={
                 "nodes": {
                     name: {"action": "assign", "text": words}
-                    if name in going
+                    if name in changing
                     else {"action": "none", "problems": [{"severity": "warning", "message": words}]}
                     for name, _mark, words in lines
                 }
@@ -106,20 +107,20 @@ def _way_back(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: s
         )
 
 
-def _forecast(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: str) -> t.Iterator[Event]:
+def _forecast(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
     if isinstance(result.get("summary"), dict):
         yield Event(
             FORECAST, detail={"summary": result["summary"], "text": [str(line) for line in result.get("text") or ()]}
         )
 
 
-def _lease(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: str) -> t.Iterator[Event]:
+def _lease(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
     group = _argument(result, "group")
     if group:
         yield Event(GROUP, message=str(group))
 
 
-def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool, _told: str) -> t.Iterator[Event]:
+def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool, _step: str) -> t.Iterator[Event]:
     if failed:
         paused = result.get("paused")
         if isinstance(paused, dict):
@@ -129,62 +130,62 @@ def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool, _told: str) -
         yield Event(BATCH, detail=[str(name) for name in names] if isinstance(names, list) else [])
 
 
-def _source(result: t.Mapping[str, t.Any], _node: str, failed: bool, told: str) -> t.Iterator[Event]:
+def _source(result: t.Mapping[str, t.Any], _node: str, failed: bool, step: str) -> t.Iterator[Event]:
     state = _argument(result, "state") or "present"
-    # Rows of an assignment have no message; that of the failed task has a line a node.
+    # The rows of an assignment have no message; the message of the failed task has one line per node.
     reasons = dict(line.split(": ", 1) for line in _message(result).splitlines() if ": " in line) if failed else {}
     for name, row in _rows(result):
         if row.get("delivery"):
             yield Event(DELIVERY, name, detail=str(row["delivery"]))
         if "ok" in row:
-            yield from _verdict(name, row, told or "verified")
+            yield from _verdict(name, row, step or "verified")
         elif name in reasons:
             yield Event(FAILED, name, reasons[name])
         elif state in ("present", "absent") and row.get("changed") and row.get("delivery") != "checkpoint":
-            yield Event(told or "switched", name)
+            yield Event(step or "switched", name)
 
 
-def _soak(result: t.Mapping[str, t.Any], _node: str, _failed: bool, told: str) -> t.Iterator[Event]:
+def _soak(result: t.Mapping[str, t.Any], _node: str, _failed: bool, step: str) -> t.Iterator[Event]:
     for name, row in _rows(result):
-        yield from _verdict(name, row, told or "soaked")
+        yield from _verdict(name, row, step or "soaked")
 
 
-def _back(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _told: str) -> t.Iterator[Event]:
+def _revert(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
     for name, row in _rows(result):
         if "ok" in row:
             yield Event("reverted" if row["ok"] else NOT_REVERTED, name, _message(row))
 
 
-def _drain(result: t.Mapping[str, t.Any], _node: str, failed: bool, told: str) -> t.Iterator[Event]:
-    step = told or ("restored" if _argument(result, "state") == "restored" else "drained")
+def _drain(result: t.Mapping[str, t.Any], _node: str, failed: bool, step: str) -> t.Iterator[Event]:
+    step = step or ("restored" if _argument(result, "state") == "restored" else "drained")
     for name, row in _rows(result):
         words = _message(row)
-        # A row has no verdict; the message of the failed task repeats those of the rows that failed.
+        # A row has no verdict; the message of the failed task repeats those of the failed rows.
         if failed and words and words in _message(result):
             yield Event(FAILED, name, words, "drain")
         elif row.get("changed"):
             yield Event(step, name)
 
 
-def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool, told: str) -> t.Iterator[Event]:
+def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool, step: str) -> t.Iterator[Event]:
     yield Event(DELIVERY, node, detail="checkpoint")
     state = _argument(result, "state") or "assigned"
     if failed:
         return
     if state == "confirmed":
-        yield Event(told or "confirmed", node)
+        yield Event(step or "confirmed", node)
     elif state == "rolled_back" and result.get("changed"):
         yield Event("reverted", node, str(result.get("error") or ""))
     elif state == "staged" or (state == "assigned" and (result.get("changed") or result.get("restart_needed"))):
         yield Event("staged", node)
         if state == "assigned":
-            yield Event(told or "switched", node)
+            yield Event(step or "switched", node)
 
 
-def _guard(result: t.Mapping[str, t.Any], node: str, failed: bool, told: str) -> t.Iterator[Event]:
-    # The handler that restarts never fails (see the role checkpoint); a restart that was proven has its seconds.
+def _guard(result: t.Mapping[str, t.Any], node: str, failed: bool, step: str) -> t.Iterator[Event]:
+    # The handler that restarts never fails (see the role checkpoint); only a verified restart has seconds.
     if "seconds" in result:
-        yield Event(told or "restarted", node)
+        yield Event(step or "restarted", node)
     elif not failed and _argument(result, "state") == "restarted" and result.get("msg"):
         yield Event(FAILED, node, _message(result))
 
@@ -196,7 +197,7 @@ def _verdict(name: str, row: t.Mapping[str, t.Any], step: str) -> t.Iterator[Eve
     else:
         yield Event(FAILED, name, _message(row), state)
         if state == "fell_back":
-            # It is the kubelet itself that went back.
+            # The kubelet itself reverted.
             yield Event("reverted", name)
 
 
@@ -228,7 +229,7 @@ _READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool, str], t.Iterat
     "kubelet_rollout_gate": _gate,
     "node_config_source": _source,
     "node_soak": _soak,
-    "node_config_revert": _back,
+    "node_config_revert": _revert,
     "node_drain": _drain,
     "kubelet_checkpoint": _checkpoint,
     "kubelet_guard": _guard,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known of a rollout so far: nodes, batches, plan and how it ended. Knows no Ansible, no clock and no files."""
+"""The state of a rollout: nodes, batches, plan and outcome. Uses neither Ansible nor a clock nor files."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ TO_DO, RUNNING, DONE, FAILED, REVERTED, UNTOUCHED, UNCHANGED, UNFINISHED = (
     "unfinished",
 )
 STATES = (FAILED, REVERTED, UNFINISHED, RUNNING, DONE, UNTOUCHED, TO_DO, UNCHANGED)
-"""Worst first. `waiting` and `running` are states of a rollout that goes on, `untouched` and `unfinished` what becomes
-of them.
-"""
+"""Worst first. At the end of a rollout, `waiting` becomes `untouched` and `running` becomes `unfinished`."""
 
 
 class Node:
-    """One node. `steps` holds seconds since the epoch by step, in the order they happened."""
+    """A node. `steps` holds seconds since the epoch by step, in the order of the steps."""
 
     __slots__ = ("batch", "cause", "change", "delivery", "name", "steps", "to_change", "verdict")
 
@@ -40,7 +38,7 @@ class Node:
         self.change: int | None = None
         self.delivery = ""
         self.to_change = True
-        """Whether something is to be done here; true as well for a node that no plan has spoken of."""
+        """Whether the node must change; also true for a node without a plan."""
 
     def state(self, ended: bool) -> str:
         """Return one of STATES."""
@@ -69,7 +67,7 @@ class Batch:
 
 
 class Rollout:
-    """A rollout as its events tell it."""
+    """The state of a rollout according to its events."""
 
     def __init__(self, began: float) -> None:
         self.began = self.ended = began
@@ -86,7 +84,7 @@ class Rollout:
         self._known: dict[str, int] = {}
 
     def apply(self, event: events.Event, at: float) -> bool:
-        """Take an event in; return whether it is a failure that was not known yet."""
+        """Apply an event and return whether it is a new failure."""
         self.ended = max(self.ended, at)
         if event.kind == events.PLAN:
             self._plan(event.detail)
@@ -100,7 +98,7 @@ class Rollout:
                 self._open(at, event.detail)
         elif event.kind == events.PAUSED:
             self.paused = {**event.detail, "message": event.message}
-        elif event.kind == events.REFUSED or (event.kind == events.FAILED and self._said(event.message)):
+        elif event.kind == events.REFUSED or (event.kind == events.FAILED and self._repeats(event.message)):
             self._refuse(event.message)
         elif event.kind == events.DELIVERY:
             self.node(event.node).delivery = event.detail
@@ -113,18 +111,18 @@ class Rollout:
         return False
 
     def node(self, name: str) -> Node:
-        """Return a node, made when it is new."""
+        """Return a node; it is created if it is new."""
         if name not in self.nodes:
             self.nodes[name] = Node(name)
         return self.nodes[name]
 
     def close(self) -> Batch | None:
-        """The current batch is over; return it."""
+        """End the current batch and return it."""
         closed, self.current = self.current, None
         return closed
 
     def end(self, at: float, outcome: str = "") -> None:
-        """The run is over: by itself, or with the outcome given."""
+        """End the rollout, with the outcome that its events imply or with the given one."""
         self.ended = max(self.ended, at)
         states = {node.state(ended=True) for node in self.nodes.values()}
         if outcome:
@@ -139,16 +137,14 @@ class Rollout:
             self.outcome = "failed" if UNFINISHED in states and not self.check_mode else "done"
 
     def count(self, batch: Batch | None = None) -> dict[str, int]:
-        """Count nodes by state, of one batch or all; states that nobody is in are left out."""
+        """Return the number of nodes by state, of one batch or of all; states without nodes are omitted."""
         counts = dict.fromkeys(STATES, 0)
         for node in self.nodes.values() if batch is None else map(self.node, batch.nodes):
             counts[node.state(self.outcome != "running")] += 1
         return {state: number for state, number in counts.items() if number}
 
     def seconds_left(self, at: float) -> float | None:
-        """Return how long the nodes that wait will take, by what those before them took; None before the first batch is
-        over.
-        """
+        """Return the estimated seconds for the remaining nodes; None before the end of the first batch."""
         counts = self.count()
         over = sum(counts.get(state, 0) for state in (DONE, FAILED, REVERTED))
         left = counts.get(TO_DO, 0) + counts.get(RUNNING, 0)
@@ -171,7 +167,7 @@ class Rollout:
     def _step(self, node: Node, event: events.Event, at: float) -> None:
         step = event.kind
         if node.cause is not None and step in ("verified", "soaked", "confirmed"):
-            # After a failure that is the proof of the way back.
+            # After a failure, this step verifies the revert.
             step = "reverted"
         elif node.cause is not None and step in ("staged", "switched", "restarted"):
             return
@@ -190,15 +186,18 @@ class Rollout:
         return True
 
     def _stay(self, node: Node, event: events.Event, at: float) -> bool:
-        """A node that failed is not back, whatever else was said of it."""
+        """Record that a failed node is not reverted, even if an earlier event reported a revert."""
         node.steps.pop("reverted", None)
         if node.cause is None:
             return self._fail(node, event, at)
         node.cause = f"{node.cause}; {event.message}"
         return True
 
-    def _said(self, words: str) -> bool:
-        """Whether this repeats, with more words, why the rollout was stopped or paused: no failure of the host that says it."""
+    def _repeats(self, words: str) -> bool:
+        """Return whether a message repeats, with more words, why the rollout was stopped or paused.
+
+        Such a message is not a failure of the host that reports it.
+        """
         return any(message and message in words for message in [*self.messages, (self.paused or {}).get("message")])
 
     def _refuse(self, words: str) -> None:
@@ -216,9 +215,9 @@ class Rollout:
             changes, problems = row.get("changes") or [], row.get("problems") or []
             if not node.to_change and not problems:
                 continue
-            # Nodes with the same to do share one entry, whatever their variants.
-            way = str(row.get("text") or "")
-            key = json.dumps([row.get("effect"), changes, problems, way], sort_keys=True, default=str)
+            # Nodes with the same changes share one entry, even if their variants differ.
+            target = str(row.get("text") or "")
+            key = json.dumps([row.get("effect"), changes, problems, target], sort_keys=True, default=str)
             if key not in self._known:
                 self._known[key] = len(self.changes)
                 self.changes.append(
@@ -226,7 +225,7 @@ class Rollout:
                         "effect": row.get("effect"),
                         "changes": changes,
                         "problems": problems,
-                        "text": way,
+                        "text": target,
                         "variants": [],
                         "nodes": 0,
                     }

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Takes events as they come, keeps people informed and the reports up to date."""
+"""Receives the events of a rollout, prints the progress and updates the reports."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from . import events, model, report_document, report_files, report_text, status_
 from .page import page
 
 BETWEEN_DRAWINGS = 0.1
-"""Seconds: a thousand results a second need not be a thousand drawings."""
+"""Seconds between two drawings of the status line."""
 BETWEEN_REPORTS = 10.0
-"""Seconds between reports while a batch runs. Where one takes long to make, a hundred times as long as that."""
+"""Seconds between reports while a batch runs. For a slow report it is a hundred times its duration, if longer."""
 
 
 class Settings(t.NamedTuple):
-    """What the user asked for. `html` and `json` are absolute paths, empty for no report; `live` is auto, always or
-    never.
+    """The options of the user. `html` and `json` are absolute paths, empty for no report.
+
+    `live` is auto, always or never.
     """
 
     html: str = ""
@@ -27,57 +28,61 @@ class Settings(t.NamedTuple):
 
 
 class Recorder:
-    """One run of ansible-playbook. `clock` returns seconds since the epoch; `say` prints a line, `warn` a warning."""
+    """Records one run of ansible-playbook.
+
+    `clock` returns seconds since the epoch, `display` prints a line and `warn` a warning.
+    """
 
     def __init__(
         self,
         settings: Settings,
-        say: t.Callable[[str], t.Any],
+        display: t.Callable[[str], t.Any],
         warn: t.Callable[[str], t.Any],
         streams: tuple[t.TextIO, t.TextIO],
         clock: t.Callable[[], float],
     ) -> None:
-        self.settings, self._say, self._warn, self._clock = settings, say, warn, clock
+        self.settings, self._display, self._warn, self._clock = settings, display, warn, clock
         self.rollout = model.Rollout(clock())
         self._line = _status_line(settings.live, *streams)
         self._hosts = self._doing = ""
         self._since = self.rollout.began
         self._drawn = self._written = 0.0
         self._pause = BETWEEN_REPORTS
-        self._told_trouble: set[str] = set()
+        self._warned_paths: set[str] = set()
 
     def play(self, hosts: str) -> None:
-        """A play begins, or the next batch of one."""
+        """Record the start of a play, or of its next batch."""
         self._hosts = hosts
         self._close()
         self._doing = ""
         self._draw(force=True)
 
     def doing(self, task: str) -> None:
-        """A task of ours begins."""
+        """Record the start of a task of this collection."""
         self._doing, self._since = task, self._clock()
         self._draw(force=True)
 
     def dry_run(self) -> None:
-        """What comes is a forecast: nothing happens to nodes."""
+        """Mark the run as check mode: the nodes do not change."""
         self.rollout.check_mode = True
 
     def take(self, found: t.Iterable[events.Event]) -> None:
-        """Take in what a result said."""
+        """Apply the events of a result."""
         for event in found:
-            # Of the first play that has to do with kubelets, unless the lease knows better.
+            # The hosts of the first play with an event, unless a lease names the group.
             self.rollout.group = self.rollout.group or self._hosts
             if event.kind == events.BATCH:
                 self._close()
             if self.rollout.apply(event, self._clock()):
-                self._say(report_text.failure_line(self.rollout.node(event.node)))
+                self._display(report_text.failure_line(self.rollout.node(event.node)))
         if self._clock() - self._written >= self._pause:
             self._write()
         self._draw()
 
     def end(self, outcome: str = "", failed: bool = False) -> None:
-        """The run is over: by itself, or with the outcome given. `failed`: Ansible counts failures, also such that no
-        event told of.
+        """Record the end of the run, with the outcome of its events or the given one.
+
+        `failed`: Ansible counts failures, possibly without an event.
         """
         if self.rollout.outcome != "running":
             return
@@ -89,17 +94,17 @@ class Recorder:
             self._line.close()
             self._line = None
         if not self.rollout.nodes and not self.rollout.messages and not self.rollout.paused:
-            # Enabled for all playbooks, and this one had nothing to do with kubelets.
+            # The callback is enabled for all playbooks, and this one changed no kubelets.
             return
         self._write()
-        self._say(report_text.last_line(self.rollout))
+        self._display(report_text.last_line(self.rollout))
         for path in filter(None, (self.settings.html, self.settings.json)):
-            self._say(f"kubelet rollout: the report is in {path}")
+            self._display(f"kubelet rollout: the report is in {path}")
 
     def _close(self) -> None:
         batch = self.rollout.close()
         if batch:
-            self._say(report_text.batch_line(self.rollout, batch, self._clock()))
+            self._display(report_text.batch_line(self.rollout, batch, self._clock()))
             self._write()
 
     def _write(self) -> None:
@@ -112,10 +117,11 @@ class Recorder:
                 if path:
                     write(path, report)
             except OSError as error:
-                if path not in self._told_trouble:
-                    self._told_trouble.add(path)
+                if path not in self._warned_paths:
+                    self._warned_paths.add(path)
                     self._warn(
-                        f"the report of the rollout could not be written to {path}: {error.strerror or error}. The rollout goes on; name another file"
+                        f"the report of the rollout could not be written to {path}: {error.strerror or error}. "
+                        "The rollout continues; name another file"
                     )
         self._written = self._clock()
         self._pause = max(BETWEEN_REPORTS, 100 * (self._written - began))
@@ -130,7 +136,7 @@ class Recorder:
 
 
 def _status_line(live: str, stdout: t.TextIO, stderr: t.TextIO) -> status_line.StatusLine | None:
-    """Return the status line, on stderr where that is a terminal, or None where there is none."""
+    """Return the status line, on stderr if that is a terminal, or None without a terminal."""
     on = [stream for stream in (stderr, stdout) if stream.isatty()]
     if live == "never" or (live == "auto" and not on):
         return None

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rollout as the document that both reports are made of: plain values only, stable keys."""
+"""A rollout as the document behind both reports: plain values, stable keys."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import typing as t
 from . import events, model
 
 VERSION = 1
-"""Rises when a key of the JSON report goes or changes its meaning."""
+"""Incremented when a key of the JSON report is removed or changes its meaning."""
 
 
 def make(rollout: model.Rollout) -> dict[str, t.Any]:
-    """Return the report. Times are UTC, RFC 3339; `steps` are seconds since `started`; nodes come worst first, then by
-    batch and name.
+    """Return the report. Times are UTC in RFC 3339, `steps` are seconds since `started`.
+
+    Nodes are sorted by state (worst first), batch and name.
     """
     ended = rollout.outcome != "running"
     states = {name: node.state(ended) for name, node in rollout.nodes.items()}

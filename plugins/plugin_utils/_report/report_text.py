@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What people read on a terminal or in a log: lines, and the bar."""
+"""The lines and the progress bar for terminals and logs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def count(number: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as people say them: 8 s, 2 min 5 s, 3 h 10 min."""
+    """Return seconds in readable form: 8 s, 2 min 5 s, 3 h 10 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -29,37 +29,39 @@ def duration(seconds: float) -> str:
 
 
 def one_line(words: str) -> str:
-    """Return a text from outside as one line without control characters, which could play tricks on a terminal."""
+    """Return a text from outside as one line without control characters, which could manipulate a terminal."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in words).split())
 
 
 def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
-    """Return the line of a batch that is over."""
+    """Return the line of a finished batch."""
     names = ", ".join(batch.nodes[:_SHOWN]) + (
         f" and {len(batch.nodes) - _SHOWN:,} more" if len(batch.nodes) > _SHOWN else ""
     )
     return one_line(
-        f"kubelet rollout: batch {batch.number}, {count(len(batch.nodes), 'node')} ({names}): {_counts(rollout.count(batch))} in "
-        f"{duration(batch.ended - batch.began)}; {_progress(rollout, at)}"
+        f"kubelet rollout: batch {batch.number}, {count(len(batch.nodes), 'node')} ({names}): "
+        f"{_counts(rollout.count(batch))} in {duration(batch.ended - batch.began)}; {_progress(rollout, at)}"
     )
 
 
 def failure_line(node: model.Node) -> str:
-    """Return the line of a node that failed."""
+    """Return the line of a failed node."""
     state = f" ({node.verdict})" if node.verdict else ""
     return one_line(f"kubelet rollout: node {node.name} failed{state}: {node.cause}")
 
 
 def last_line(rollout: model.Rollout) -> str:
-    """Return the line of a rollout that is over."""
+    """Return the line of a finished rollout."""
     return one_line(
-        f"kubelet rollout: {rollout.outcome} after {duration(rollout.ended - rollout.began)}: {_counts(rollout.count()) or 'no nodes'}"
+        f"kubelet rollout: {rollout.outcome} after {duration(rollout.ended - rollout.began)}: "
+        f"{_counts(rollout.count()) or 'no nodes'}"
     )
 
 
 def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, width: int) -> str:
-    """Return the status line, at most `width` characters: the bar over the nodes that are to change, what is done now,
-    and how long it will take.
+    """Return the status line, at most `width` characters: the progress, the current task and the remaining time.
+
+    The bar counts the nodes that must change.
     """
     counts = rollout.count()
     over, all_of_them = _over(counts)

@@ -7,7 +7,7 @@
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
 
-  // Text only: nothing that comes from outside is ever read as markup.
+  // Text only: nothing from outside is ever read as markup.
   const make = (tag, words, className) => {
     const element = document.createElement(tag);
     if (words !== undefined) element.textContent = words;
@@ -17,7 +17,8 @@
   const duration = (seconds) => {
     const whole = Math.round(seconds);
     if (whole < 60) return `${whole} s`;
-    return whole < 3600 ? `${Math.floor(whole / 60)} min ${whole % 60} s` : `${Math.floor(whole / 3600)} h ${Math.floor(whole % 3600 / 60)} min`;
+    if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+    return `${Math.floor(whole / 3600)} h ${Math.floor(whole % 3600 / 60)} min`;
   };
 
   const nodes = data.nodes.map(([name, state, batch, delivery, flat, verdict, cause, remedy], order) => {
@@ -26,13 +27,14 @@
     steps.sort((one, other) => one[1] - other[1]);
     const began = batch ? data.batches[batch - 1][0] : 0;
     const ended = steps.length ? steps[steps.length - 1][1] : null;
-    return {name, state, batch, delivery, steps, verdict, cause, remedy, order, began, took: ended === null ? -1 : Math.max(0, ended - began),
-            words: `${name}\n${verdict || ""}\n${cause || ""}`.toLowerCase()};
+    const took = ended === null ? -1 : Math.max(0, ended - began);
+    const words = `${name}\n${verdict || ""}\n${cause || ""}`.toLowerCase();
+    return {name, state, batch, delivery, steps, verdict, cause, remedy, order, began, took, words};
   });
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const longest = Math.max(1, ...data.batches.map((batch) => batch[1]));
 
-  // The table: one plain row a node.
+  // The table: one plain row per node.
   const rows = byId("rows");
   const draw = (node, axis) => {
     const [from, span] = axis === "run" ? [0, Math.max(1, data.seconds)] : [node.began, longest];
@@ -41,23 +43,27 @@
     let before = place(node.began);
     if (node.steps.length) stops.push(`transparent 0 ${before}%`);
     for (const [step, at] of node.steps) {
-      // What took no time is still to be seen.
+      // A step without a duration stays visible.
       const after = Math.min(100, Math.max(place(at), before + 0.4));
       stops.push(`var(--${step}) ${before}% ${after}%`);
       before = after;
     }
-    node.bar.style.backgroundImage = stops.length ? `linear-gradient(to right, ${stops.join(", ")}, transparent ${before}%)` : "none";
+    const gradient = `linear-gradient(to right, ${stops.join(", ")}, transparent ${before}%)`;
+    node.bar.style.backgroundImage = stops.length ? gradient : "none";
   };
   for (const node of nodes) {
     const line = make("div", undefined, "line");
     line.setAttribute("role", "row");
     line.tabIndex = -1;
-    const cells = [make("div", node.name), make("div"), make("div", node.batch || "–"), make("div"), make("div", node.took < 0 ? "–" : duration(node.took))];
+    const took = node.took < 0 ? "–" : duration(node.took);
+    const texts = [node.name, undefined, node.batch || "–", undefined, took];
+    const cells = texts.map((text) => make("div", text));
     cells[0].title = node.name;
     cells[1].append(make("span", data.states[node.state], `chip s-${data.states[node.state]}`));
     node.bar = make("div", undefined, "bar");
     node.bar.setAttribute("role", "img");
-    node.bar.setAttribute("aria-label", node.steps.map(([step, at]) => `${step} after ${duration(at - node.began)}`).join(", ") || "nothing happened");
+    const label = node.steps.map(([step, at]) => `${step} after ${duration(at - node.began)}`).join(", ");
+    node.bar.setAttribute("aria-label", label || "no steps");
     cells[3].append(node.bar);
     for (const cell of cells) cell.setAttribute("role", "cell");
     line.append(...cells);
@@ -67,7 +73,11 @@
 
   // Search, filters, order.
   const search = byId("search"), state = byId("state"), batch = byId("batch"), axis = byId("axis");
-  const addOption = (select, value, words) => { const option = make("option", words); option.value = value; select.append(option); };
+  const addOption = (select, value, words) => {
+    const option = make("option", words);
+    option.value = value;
+    select.append(option);
+  };
   data.states.forEach((word, index) => {
     const count = nodes.reduce((sum, node) => sum + (node.state === index), 0);
     if (count) addOption(state, index, `${word} (${count.toLocaleString("en")})`);
@@ -104,8 +114,9 @@
     visible = [];
     for (const line of rows.children) {
       const node = line.node;
-      line.hidden = !((!words || node.words.includes(words)) && (state.value === "" || node.state === Number(state.value))
-        && (batch.value === "" || node.batch === Number(batch.value)));
+      const inState = state.value === "" || node.state === Number(state.value);
+      const inBatch = batch.value === "" || node.batch === Number(batch.value);
+      line.hidden = !(inState && inBatch && (!words || node.words.includes(words)));
       if (!line.hidden) visible.push(node);
     }
     byId("shown").textContent = visible.length === nodes.length ? nodes.length.toLocaleString("en")
@@ -118,7 +129,9 @@
     const order = [...nodes];
     if (sorted) {
       const sign = downwards ? -1 : 1;
-      order.sort((one, other) => sign * (sorted === "name" ? compare(one.name, other.name) : one[sorted] - other[sorted]) || one.order - other.order);
+      const difference = (one, other) =>
+        sorted === "name" ? compare(one.name, other.name) : one[sorted] - other[sorted];
+      order.sort((one, other) => sign * difference(one, other) || one.order - other.order);
     }
     rows.replaceChildren(...order.map((node) => node.line));
     filter();
@@ -127,22 +140,26 @@
   state.addEventListener("change", filter);
   batch.addEventListener("change", filter);
   axis.addEventListener("change", () => nodes.forEach((node) => draw(node, axis.value)));
-  byId("clear").addEventListener("click", () => { search.value = state.value = batch.value = ""; filter(); search.focus(); });
+  byId("clear").addEventListener("click", () => {
+    search.value = state.value = batch.value = "";
+    filter();
+    search.focus();
+  });
 
-  // One node in full.
+  // The details of one node.
   const detail = byId("detail");
   const open = (node) => {
     byId("detail-name").textContent = node.name;
     const list = make("dl");
-    const say = (term, words) => { if (words) list.append(make("dt", term), make("dd", words)); };
-    say("State", data.states[node.state] + (node.verdict ? ` (${node.verdict})` : ""));
-    say("Cause", node.cause);
-    say("Remedy", node.remedy);
-    say("Batch", node.batch ? String(node.batch) : "");
-    say("Delivery", node.delivery);
+    const show = (term, words) => { if (words) list.append(make("dt", term), make("dd", words)); };
+    show("State", data.states[node.state] + (node.verdict ? ` (${node.verdict})` : ""));
+    show("Cause", node.cause);
+    show("Remedy", node.remedy);
+    show("Batch", node.batch ? String(node.batch) : "");
+    show("Delivery", node.delivery);
     let before = node.began;
     for (const [step, at] of node.steps) {
-      say(step, `${duration(at)} into the run, ${duration(at - before)} after what came before`);
+      show(step, `${duration(at)} after the start of the run, ${duration(at - before)} after the previous step`);
       before = at;
     }
     byId("detail-body").replaceChildren(list);
@@ -159,17 +176,21 @@
   rows.addEventListener("keydown", (event) => {
     const node = event.target.node, at = visible.indexOf(node);
     if (!node) return;
-    const to = {ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + 15, PageUp: at - 15, Home: 0, End: visible.length - 1}[event.key];
+    const last = visible.length - 1;
+    const targets = {ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + 15, PageUp: at - 15, Home: 0, End: last};
+    const to = targets[event.key];
     if (event.key === "Enter" || event.key === " ") open(node);
-    else if (to !== undefined) point(visible[Math.min(visible.length - 1, Math.max(0, to))], true);
+    else if (to !== undefined) point(visible[Math.min(last, Math.max(0, to))], true);
     else return;
     event.preventDefault();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "/" && !detail.open && !/^(INPUT|SELECT)$/.test(event.target.tagName)) { event.preventDefault(); search.focus(); }
+    if (event.key !== "/" || detail.open || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
+    event.preventDefault();
+    search.focus();
   });
 
-  // What the colours mean, and how many there are of each state.
+  // The legend of the colours, and the share of each state.
   const used = new Set(nodes.flatMap((node) => node.steps.map(([step]) => step)));
   for (const step of data.steps.filter((name) => used.has(name))) {
     const item = make("li"), box = make("i");
@@ -185,9 +206,16 @@
     byId("share").append(part);
   });
 
-  // Light and dark: as the system has it, until somebody says otherwise. A file may have no storage.
+  // Light and dark: the system decides until the user selects a theme. A page from a file may have no storage.
   const themes = ["auto", "light", "dark"], button = byId("theme");
-  const remember = (value) => { try { if (value) localStorage.setItem("rollout-theme", value); return localStorage.getItem("rollout-theme"); } catch { return value; } };
+  const remember = (value) => {
+    try {
+      if (value) localStorage.setItem("rollout-theme", value);
+      return localStorage.getItem("rollout-theme");
+    } catch {
+      return value;
+    }
+  };
   const paint = (theme) => {
     document.documentElement.dataset.theme = theme;
     button.textContent = `Theme: ${theme}`;

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The HTML report: one file that loads nothing, and in which nothing runs but its own script."""
+"""The HTML report: a self-contained file that runs only its own script."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write(path: str, report: t.Mapping[str, t.Any]) -> None:
 
 
 def make(report: t.Mapping[str, t.Any]) -> str:
-    """Return the page for a report as report_document.make returns it."""
+    """Return the page for a report of report_document.make."""
     template, style, script = _parts()
     parts = {
         "policy": _policy(style, script),
@@ -34,7 +34,7 @@ def make(report: t.Mapping[str, t.Any]) -> str:
         "data": _data(report),
         **sections.make(report),
     }
-    # In one pass: what is put in is not looked at again, whatever a node is called.
+    # In one pass, so that the name of a node is never read as a placeholder.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match.group(1)], template)
 
 
@@ -45,14 +45,18 @@ def _parts() -> tuple[str, str, str]:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the Content-Security-Policy: our own style and script by their hash, nothing else from anywhere."""
+    """Return the Content-Security-Policy: it allows the page's own style and script by hash, and nothing else."""
     hashes = [base64.b64encode(hashlib.sha256(words.encode()).digest()).decode() for words in (style, script)]
-    return f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return (
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
 
 
 def _data(report: t.Mapping[str, t.Any]) -> str:
-    """Return what the script shows, as JSON that cannot end the element it stands in. Rows instead of mappings: a third
-    of the size.
+    """Return the data for the script as JSON that cannot close its element.
+
+    Rows take a third of the space of mappings.
     """
     steps = [*events.STEPS, events.FAILED]
     number = {step: index for index, step in enumerate(steps)}

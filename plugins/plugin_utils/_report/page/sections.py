@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of the HTML report that need no script. Whatever comes from outside goes through `escape`."""
+"""The parts of the HTML report that need no script. Every text from outside passes through `escape`."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from html import escape
 from .. import model, report_text
 
 OUTCOMES = {
-    "done": ("good", "Done", "Every node that was to change runs what it was given."),
+    "done": ("good", "Done", "Every changed node runs its assigned configuration."),
     "failed": (
         "bad",
         "Failed",
-        "Nodes failed. What to do is said below; a rollout that is run again goes on where this one stopped.",
+        "Nodes failed. The remedies are below. Run the rollout again: it continues where this one stopped.",
     ),
     "refused": ("bad", "Refused", "A rule stopped the rollout before its next step."),
     "paused": (
         "warn",
         "Paused",
-        "The rollout stopped after a batch because it is paused. Run it again when the pause is over.",
+        "The rollout is paused and stopped after a batch. Run it again after the pause.",
     ),
     "interrupted": (
         "warn",
         "Interrupted",
-        "The run was ended from outside. Run it again: it goes on where it stopped.",
+        "The run was interrupted. Run the rollout again: it continues where it stopped.",
     ),
     "running": (
         "info",
         "Not finished",
-        "Written while the rollout was going on. If it no longer runs it was killed: run it again to go on.",
+        "Written during the rollout. If the rollout was killed, run it again: it continues where it stopped.",
     ),
 }
-PLANNED = "Nothing was changed: this is what a rollout would do."
+PLANNED = "Nothing was changed: this page shows what a rollout would do."
 MOST_CARDS = 40
 MOST_NAMES = 12
 
 
 def make(report: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """Return the parts by their name in the template."""
+    """Return the parts by placeholder name."""
     kind, word, meaning = OUTCOMES[report["outcome"]]
     title = report["group"] or "all hosts"
     if report["check_mode"] or (report["outcome"] == "done" and model.UNTOUCHED in report["summary"]):
@@ -72,7 +72,8 @@ def _facts(report: t.Mapping[str, t.Any]) -> str:
         f"{report['summary']['batches']:,} batch{'' if report['summary']['batches'] == 1 else 'es'}",
         f"took {report_text.duration(report['seconds'])}",
     ]
-    began = f'<time datetime="{escape(report["started"])}">{escape(report["started"].replace("T", " ").replace("Z", " UTC"))}</time>'
+    shown = report["started"].replace("T", " ").replace("Z", " UTC")
+    began = f'<time datetime="{escape(report["started"])}">{escape(shown)}</time>'
     return " · ".join([began, *map(escape, facts)])
 
 
@@ -87,18 +88,18 @@ def _failures(report: t.Mapping[str, t.Any]) -> str:
         if "cause" in node:
             alike = re.sub(rf"(?<![\w.-]){re.escape(node['name'])}(?![\w-])", "\0", node["cause"])
             groups.setdefault((node["verdict"] or "", alike), []).append(node)
-    notes = [_note("In short" if groups else "Stopped", message) for message in report["messages"]]
+    notes = [_note("Summary" if groups else "Stopped", message) for message in report["messages"]]
     if report["paused"]:
         notes.insert(0, _note("Paused", _paused(report["paused"])))
     cards = [_card(nodes) for nodes in sorted(groups.values(), key=len, reverse=True)]
     more = (
-        f'<p class="quiet">{len(cards) - MOST_CARDS:,} more causes: see the nodes below.</p>'
+        f'<p class="quiet">{len(cards) - MOST_CARDS:,} more causes: see the table of nodes.</p>'
         if len(cards) > MOST_CARDS
         else ""
     )
     words = "".join([*notes, *cards[:MOST_CARDS]]) + more
     failed = sum(map(len, groups.values()))
-    head = f'Failures <span class="count">{failed:,}</span>' if failed else "What stopped it"
+    head = f'Failures <span class="count">{failed:,}</span>' if failed else "Why it stopped"
     return (
         f'<section id="failures" aria-labelledby="h-failures"><h2 id="h-failures">{head}</h2>{words}</section>'
         if words
@@ -124,19 +125,22 @@ def _card(nodes: list[t.Mapping[str, t.Any]]) -> str:
     state = first["verdict"] or first["state"]
     names = "".join(_name(node["name"]) for node in nodes[:MOST_NAMES])
     if len(nodes) > MOST_NAMES:
-        # The most that is shown at all; the table has them too.
+        # At most 500 more names; the table shows all of them.
         rest = nodes[MOST_NAMES : MOST_NAMES + 500]
-        names += f"<details><summary>{len(nodes) - MOST_NAMES:,} more</summary>{''.join(_name(node['name']) for node in rest)}</details>"
-    back = sum(node["state"] == model.REVERTED for node in nodes)
-    went = (
-        f'<p class="quiet">{back:,} of {report_text.count(len(nodes), "node")} went back to the former configuration.</p>'
-        if back
+        more = "".join(_name(node["name"]) for node in rest)
+        names += f"<details><summary>{len(nodes) - MOST_NAMES:,} more</summary>{more}</details>"
+    reverted = sum(node["state"] == model.REVERTED for node in nodes)
+    note = (
+        f'<p class="quiet">{reverted:,} of {report_text.count(len(nodes), "node")} '
+        "reverted to the previous configuration.</p>"
+        if reverted
         else ""
     )
     remedy = f'<p class="remedy"><b>Remedy</b> {escape(first["remedy"])}</p>' if first["remedy"] else ""
     return (
-        f'<article class="card bad"><h3><span class="chip s-{escape(first["state"])}">{escape(state)}</span> {report_text.count(len(nodes), "node")}</h3>'
-        f'<p class="cause">{escape(first["cause"])}</p>{remedy}{went}<div class="names">{names}</div></article>'
+        f'<article class="card bad"><h3><span class="chip s-{escape(first["state"])}">{escape(state)}</span> '
+        f"{report_text.count(len(nodes), 'node')}</h3>"
+        f'<p class="cause">{escape(first["cause"])}</p>{remedy}{note}<div class="names">{names}</div></article>'
     )
 
 
@@ -167,18 +171,20 @@ def _change(entry: t.Mapping[str, t.Any], shown: bool) -> str:
     more = f" and {len(variants) - 1:,} more variants" if len(variants) > 1 else ""
     named = escape(f"{variants[0]}{more}" if variants else entry["text"] or "no variant")
     rows = "".join(
-        f'<tr><th scope="row"><code>{escape(str(row.get("path", "")))}</code></th><td class="before"><code>{_value(row.get("before"))}</code></td>'
-        f'<td class="after"><code>{_value(row.get("after"))}</code></td><td>{_effect(row)} {escape(str(row.get("reason") or ""))}{_shadowed(row)}</td></tr>'
+        f'<tr><th scope="row"><code>{escape(str(row.get("path", "")))}</code></th>'
+        f'<td class="before"><code>{_value(row.get("before"))}</code></td>'
+        f'<td class="after"><code>{_value(row.get("after"))}</code></td>'
+        f"<td>{_effect(row)} {escape(str(row.get('reason') or ''))}{_shadowed(row)}</td></tr>"
         for row in entry["changes"]
         if isinstance(row, dict)
     )
-    # Of a way back it is not known which fields change.
+    # The plan of a rollback does not list the fields that change.
     table = (
         ("" if entry["text"] or entry["problems"] else '<p class="quiet">No field changes; only the source does.</p>')
         if not rows
         else (
-            '<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th><th scope="col">After</th>'
-            f'<th scope="col">Effect</th></tr></thead><tbody>{rows}</tbody></table></div>'
+            '<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th>'
+            f'<th scope="col">After</th><th scope="col">Effect</th></tr></thead><tbody>{rows}</tbody></table></div>'
         )
     )
     problems = "".join(
@@ -212,16 +218,19 @@ def _value(value: t.Any) -> str:
 def _batches(report: t.Mapping[str, t.Any]) -> str:
     rows = "".join(
         f'<tr><th scope="row">{batch["number"]}</th><td>{batch["nodes"]:,}</td><td>{batch.get(model.DONE, 0):,}</td>'
-        f"<td{' class=worst' if _bad(batch) else ''}>{_bad(batch):,}</td><td>{escape(report_text.duration(batch['at']))}</td>"
+        f"<td{' class=worst' if _bad(batch) else ''}>{_bad(batch):,}</td>"
+        f"<td>{escape(report_text.duration(batch['at']))}</td>"
         f"<td>{escape(report_text.duration(batch['seconds']))}</td></tr>"
         for batch in report["batches"]
     )
     if not rows:
         return ""
     return (
-        '<section id="batches" aria-labelledby="h-batches"><h2 id="h-batches">Batches</h2><div class="scroll tall" tabindex="0" role="region" '
-        'aria-labelledby="h-batches"><table class="numbers"><thead><tr><th scope="col">Batch</th><th scope="col">Nodes</th><th scope="col">Done</th>'
-        f'<th scope="col">Failed</th><th scope="col">Began after</th><th scope="col">Took</th></tr></thead><tbody>{rows}</tbody></table></div></section>'
+        '<section id="batches" aria-labelledby="h-batches"><h2 id="h-batches">Batches</h2>'
+        '<div class="scroll tall" tabindex="0" role="region" aria-labelledby="h-batches"><table class="numbers">'
+        '<thead><tr><th scope="col">Batch</th><th scope="col">Nodes</th><th scope="col">Done</th>'
+        '<th scope="col">Failed</th><th scope="col">Began after</th><th scope="col">Took</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div></section>"
     )
 
 

@@ -48,7 +48,7 @@ def test_a_way_back_says_who_is_back() -> None:
         "n2": {"ok": False, "state": "not_reverted", "message": "not yet"},
         "n3": {"ok": False, "state": "reassigned", "message": "somebody else did"},
     }
-    assert read("node_config_revert", {"nodes": rows}, "", told="reverted") == [
+    assert read("node_config_revert", {"nodes": rows}, "", task_event="reverted") == [
         Event("reverted", "n1", "running its previous configuration again"),
         Event(NOT_REVERTED, "n2", "not yet"),
         Event(NOT_REVERTED, "n3", "somebody else did"),
@@ -69,14 +69,14 @@ def test_the_plan_of_a_rollback_tells_of_each_node_where_it_goes() -> None:
             "n4": {**row, "previous": now},
         }
     )
-    found = read("", {"ansible_facts": {"edit_result": {"plan": plan}}}, "", told="planned")
+    found = read("", {"ansible_facts": {"edit_result": {"plan": plan}}}, "", task_event="planned")
     assert [(name, row["action"], row.get("text")) for name, row in found[0].detail["nodes"].items()] == [
         ("n1", "assign", "kube-system/b -> kube-system/a"),
         ("n2", "assign", "kube-system/b -> its local config"),
         ("n3", "none", None),
     ]
-    assert "not known" in found[0].detail["nodes"]["n3"]["problems"][0]["message"]
-    assert read("", {"ansible_facts": {"edit_result": None}}, "", told="planned") == []
+    assert "unknown" in found[0].detail["nodes"]["n3"]["problems"][0]["message"]
+    assert read("", {"ansible_facts": {"edit_result": None}}, "", task_event="planned") == []
 
 
 def test_an_assignment_that_failed_names_its_nodes() -> None:
@@ -115,7 +115,7 @@ def test_a_verdict_is_proof_or_failure() -> None:
         ("reverted", "n3"),
     ]
     assert steps(
-        read("node_config_source", given({"nodes": {"n1": {"ok": True}}}, state="verified"), "", told="reverted")
+        read("node_config_source", given({"nodes": {"n1": {"ok": True}}}, state="verified"), "", task_event="reverted")
     ) == [("reverted", "n1")]
 
 
@@ -170,9 +170,9 @@ def test_what_failed_for_all_is_nobodys_failure() -> None:
 
 
 def test_a_task_may_say_itself_what_it_is() -> None:
-    assert read("", {}, "n1", told="reverted") == [Event("reverted", "n1")]
-    assert read("", {"msg": "why"}, "n1", "failed", told="reverted") == [Event(FAILED, "n1", "why")]
-    assert read("", {}, "n1", told="something else") == []
+    assert read("", {}, "n1", task_event="reverted") == [Event("reverted", "n1")]
+    assert read("", {"msg": "why"}, "n1", "failed", task_event="reverted") == [Event(FAILED, "n1", "why")]
+    assert read("", {}, "n1", task_event="something else") == []
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
