@@ -90,7 +90,7 @@ def test_pods_that_would_be_evicted_stop_the_plan(lab: Lab, pods: tuple[str, ...
         "1 node to restart, 0 to drain, 3 pods at risk (3 evicted, 0 refused)",
         "evictionHard memory.available 99.99% is more than is available",
         "default/old",
-        "the forecast is refused, nothing was written: 3 pods at risk, 0 allowed.",
+        "the forecast is refused. Nothing was written: 3 pods at risk, 0 allowed.",
         "kubelet_config_forecast: warn",
     ):
         assert text in run.output, run.output

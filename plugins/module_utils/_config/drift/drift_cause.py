@@ -248,13 +248,13 @@ def _not_restarted(facts: Facts) -> Cause:
     if facts.host and facts.host.other_command:
         return Cause(
             NOT_RESTARTED,
-            "the kubelet's command line was changed after the kubelet was started",
+            "the kubelet's command line changed after the kubelet started",
             "Undo the change, or restart the kubelet: `systemctl restart kubelet`.",
         )
     file = facts.host.file if facts.host else "its config file"
     return Cause(
         NOT_RESTARTED,
-        f"{file} was changed after the kubelet was started",
+        f"{file} changed after the kubelet started",
         "Undo the change, or restart the kubelet: `systemctl restart kubelet`.",
     )
 

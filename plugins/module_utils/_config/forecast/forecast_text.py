@@ -54,7 +54,7 @@ def refusal(nodes: Nodes, counts: Mapping[str, int], allowed: int) -> str:
     """Return why a forecast is refused, and the remedy."""
     return "\n".join(
         [
-            "the forecast is refused, nothing was written: "
+            "the forecast is refused. Nothing was written: "
             f"{counted(at_risk(counts), 'pod')} at risk, {allowed} allowed.",
             *(line for kind in (EVICTED, REFUSED) for line in _reasons(nodes, kind)),
             *_notes(nodes),

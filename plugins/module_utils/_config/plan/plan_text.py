@@ -84,7 +84,7 @@ def refusals(plan: Mapping[str, Any]) -> str:
                 reasons.setdefault(_problem_text(problem), []).append(name)
     return "\n".join(
         [
-            "the plan is refused, nothing was written.",
+            "the plan is refused. Nothing was written.",
             *(f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items()),
         ]
     )

@@ -107,7 +107,7 @@ class _Run:
         if source is None or assigned != source:
             raise StoreError(
                 f"{self.store.config_dir}: {describe(source) if source else 'the local config'} cannot be confirmed, "
-                f"because {describe(assigned) if assigned else 'the local config'} is assigned: assign a source first"
+                f"because the assigned source is {describe(assigned) if assigned else 'local'}: assign a source first"
             )
         if armed is None or armed.to != source:
             if self.store.last_known_good() == source:
@@ -116,7 +116,7 @@ class _Run:
                 f"{self.store.config_dir}: {describe(source)} cannot be confirmed, it has no trial: assign it again"
             )
         if armed.failed:
-            raise StoreError(f"{describe(source)} cannot be confirmed, it was reverted: {armed.failed}")
+            raise StoreError(f"{describe(source)} cannot be confirmed, because the node reverted it: {armed.failed}")
         if not armed.confirmed:
             passed = armed.but(confirmed=True)
             self._change(lambda: self.store.record(passed))

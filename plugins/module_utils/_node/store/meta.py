@@ -57,7 +57,7 @@ def checked(source: t.Mapping[str, t.Any]) -> Source:
         value = source.get(part)
         if not isinstance(value, str) or not value:
             raise SourceError(
-                f"the config source has no {part} (all of {', '.join(PARTS)} are needed): "
+                f"the config source has no {part} (it needs {', '.join(PARTS)}): "
                 "copy it from the ConfigMap that was pushed"
             )
         if not _FORMS[part].fullmatch(value) or value in (".", ".."):

@@ -166,7 +166,7 @@ def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path) -> None:
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "a", "a", "pods were lost"))
     again = run("rolled_back", reason="another reason")
     assert (again["changed"], again["restart_needed"], again["error"]) == (False, False, "pods were lost")
-    assert "was reverted: pods were lost" in run("confirmed")["msg"]
+    assert "the node reverted it: pods were lost" in run("confirmed")["msg"]
 
     done = run("assigned", "b")
     assert (done["changed"], done["restart_needed"], status(done)) == (True, True, ("b", "b", "a", ""))
@@ -245,7 +245,7 @@ def test_refusals(run: Run, state: str, options: dict[str, t.Any], words: str) -
 def test_confirming_a_source_that_is_not_assigned(run: Run) -> None:
     run("assigned", "a")
     assert (
-        "ConfigMap kube-system/b at resourceVersion 7 cannot be confirmed, because ConfigMap kube-system/a"
+        "b at resourceVersion 7 cannot be confirmed, because the assigned source is ConfigMap kube-system/a"
         in run("confirmed", "b")["msg"]
     )
 

@@ -87,7 +87,7 @@ def test_a_refused_forecast_keeps_the_result_and_names_what_is_lost() -> None:
     ):
         forecast.forecast(session, given, False)
     assert caught.value.message.startswith(
-        "the forecast is refused, nothing was written: 1 pod at risk, 0 allowed.\n"
+        "the forecast is refused. Nothing was written: 1 pod at risk, 0 allowed.\n"
         "1 pod (default/b) would be refused at this restart or the next on 1 node (n1): OutOfpods"
     )
     result = caught.value.result

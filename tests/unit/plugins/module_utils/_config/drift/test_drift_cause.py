@@ -49,7 +49,7 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         {"checkpoint": True, "host": host(reference=None, file="/other.yaml", given_by="/etc/x.conf, line 2")},
         "/other.yaml (/etc/x.conf, line 2)",
     ),
-    ("not restarted", LIVE, {"host": host(outdated=True)}, "changed after the kubelet was started"),
+    ("not restarted", LIVE, {"host": host(outdated=True)}, "changed after the kubelet started"),
     ("not restarted", LIVE, {"active": B}, "config-b key kubelet active"),
     ("not restarted", PUSHED, {"assigned": B, "active": B}, "config-b key kubelet assigned"),
     ("unknown", LIVE, {}, "nothing on the node explains it"),
@@ -89,7 +89,7 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "not restarted",
         {D: 1, F: 1, L: 2},
         {"source": None, "assigned": None, "active": None, "pushed": None, "host": host(outdated=True)},
-        "was started",
+        "kubelet started",
     ),
 ]
 

@@ -75,7 +75,7 @@ def test_lines() -> None:
 def test_refusal() -> None:
     lines = forecast_text.refusal(NODES, COUNTS, 2).split("\n")
     assert lines[:-1] == [
-        "the forecast is refused, nothing was written: 9 pods at risk, 2 allowed.",
+        "the forecast is refused. Nothing was written: 9 pods at risk, 2 allowed.",
         EVICTED,
         REFUSED,
         NOTE,
