@@ -34,6 +34,7 @@ FAST_SECONDS = 1.0
 # has been healthy for a while.
 CALM_AFTER_SECONDS = 60.0
 CALM_SECONDS = 10.0
+LONGEST_SECONDS = 60.0
 # Stage of a kubelet that fails with a configuration that worked before: the guard reports it and changes nothing.
 CRASHED = "crashed"
 PRESTART = Unit(active="activating", sub="start-pre")
@@ -78,6 +79,8 @@ class Guard:
         self.verify = verify or self._verify
         self.seen: observe.Kubelet | None = None
         self.records = Records(store.config_dir, store.fs)
+        # How many looks in a row could not make `active` point elsewhere.
+        self.blocked = 0
 
     # The two entry points
 
@@ -134,6 +137,8 @@ class Guard:
                 since = self.records.progress().healthy_since
                 if node or (since is not None and facts.now - since > CALM_AFTER_SECONDS):
                     wait = CALM_SECONDS
+                if self.blocked:
+                    wait = min(LONGEST_SECONDS, FAST_SECONDS * 2.0**self.blocked)
             elif progress.verdict:
                 restart = self._revert(progress.verdict, facts)
             elif progress.reported == CRASHED:
@@ -215,7 +220,7 @@ class Guard:
         """Act on a trial that failed; return what `_judge` returns."""
         if not progress.verdict and _or_none(self.store.assigned) != trial.to:
             # The module armed the trial and was stopped before the switch: there is nothing to revert.
-            self.store.disarm()
+            self.store.withdraw()
             self._remember(Progress())
             return decide.WAIT
         if not progress.verdict and self._running() != self.store.target(trial.to):
@@ -255,7 +260,11 @@ class Guard:
             # An operator stopped the kubelet and decides when it starts again.
             self._finish()
             return False
-        return True
+        trial = _or_none(self.store.trial)
+        changed = trial is None or self._running() != self.store.target(trial.to)
+        # A restart into the configuration that failed would only end another kubelet.
+        self.blocked = 0 if changed else self.blocked + 1
+        return changed
 
     def _note_revert(self, reason: str) -> None:
         """Record a finished revert, then report it. Until the record can be written, each observation tries again."""
@@ -285,9 +294,12 @@ class Guard:
     def _finish(self, trial: Trial | None = None) -> None:
         """Remove the note of a finished revert. With the trial, before a start, the state files are restored too."""
         if self.records.progress().verdict:
-            if trial and trial.armed.boot_id == self._when()[0]:
-                # After a reboot the kubelet creates new ones for the pods that it starts.
-                self._attempt(lambda: statefiles.restore(trial.state_files))
+            if trial:
+                # After a reboot the kubelet creates new ones for the pods that it starts, but does not start with those
+                # of another policy.
+                rebooted = trial.armed.boot_id != self._when()[0]
+                put_right = statefiles.remove_changed if rebooted else statefiles.restore
+                self._attempt(lambda: put_right(trial.state_files))
             self._remember(Progress())
 
     def _attempt(self, act: Callable[[], Any]) -> None:

@@ -94,7 +94,11 @@ class _Run:
 
             def switch() -> None:
                 self.store.arm(fresh)
-                self._wake_guard()
+                try:
+                    self._wake_guard()
+                except StoreError:
+                    self.store.withdraw()
+                    raise
                 self.store.switch(source)
 
             self._change(switch)
@@ -208,9 +212,16 @@ class _Run:
             options["trial_seconds"],
             invocation=options["invocation"],
             kubelet_version=options["kubelet_version"],
-            state_files=statefiles.take(options["state_files"] or ()),
+            state_files=self._state_files(revert_to),
             extra=extra,
         )
+
+    def _state_files(self, revert_to: Source | None) -> list[dict[str, t.Any]]:
+        """Return the manager state files that belong to the source that a revert leads to."""
+        taken, earlier = statefiles.take(self.options["state_files"] or ()), quietly(self.store.trial)
+        if earlier is None or earlier.failed or earlier.revert_to != revert_to:
+            return taken
+        return statefiles.carried_over(earlier.state_files, taken)
 
     def _wake_guard(self) -> None:
         """Start the guard before the switch. Raises StoreError when it is installed and does not start."""

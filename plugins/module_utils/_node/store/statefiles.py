@@ -35,6 +35,22 @@ def clear(kept: Sequence[Mapping[str, Any]]) -> None:
             files.remove(entry["path"])
 
 
+def remove_changed(kept: Iterable[Mapping[str, Any]]) -> None:
+    """Remove those that differ from the saved content, for a kubelet that makes them anew. Raises files.FileError."""
+    for entry in kept:
+        if take([entry["path"]]) != [entry]:
+            files.remove(entry["path"])
+
+
+def carried_over(earlier: Sequence[Mapping[str, Any]], taken: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the state files of a second trial that reverts to the same source as the first.
+
+    The first trial saved what belongs to that source; the second one finds what the first configuration wrote.
+    """
+    saved = {entry["path"]: dict(entry) for entry in (*taken, *earlier)}
+    return [saved[path] for path in sorted(saved)]
+
+
 def restore(kept: Iterable[Mapping[str, Any]]) -> None:
     """Restore the state files. Raises files.FileError."""
     for entry in kept:

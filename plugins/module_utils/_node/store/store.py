@@ -7,6 +7,7 @@
 
     <config_dir>/active                          -> store/checkpoints/<uid>/<resourceVersion>, or store/local/config;
                                                     the kubelet runs with --config=<config_dir>/active/<key>
+    <config_dir>/revert                          -> what a revert makes active; prepared when a trial is armed
     <config_dir>/store/meta/assigned             what the kubelet should run (empty: its local config)
     <config_dir>/store/meta/last-known-good      what a revert leads to (empty: the local config)
     <config_dir>/store/checkpoints/              see checkpoints.py
@@ -29,6 +30,7 @@ from ..system import files
 from ..system.files import FileError
 from ..system.store_error import StoreError
 from . import meta
+from . import trial as trial_file
 from .active_choice import Resolution, resolve
 from .checkpoints import describe
 from .local import DEFAULT_KEY, File, Local, take
@@ -109,7 +111,8 @@ class Store(StoreReader):
             if source is not None:
                 self._check_key(source, known)
                 digests[name] = self.verify(source)
-        armed = armed.but(digests=digests)
+        armed = armed.but(digests=digests, replaced=self._unfinished(armed))
+        self._prepare(armed.revert_to)
         self.record(armed)
         return armed
 
@@ -120,7 +123,20 @@ class Store(StoreReader):
 
     def disarm(self) -> bool:
         """Remove the trial; return whether there was one. Raises StoreError."""
-        return files.remove(self.trial_path, self.fs)
+        existed = files.remove(self.trial_path, self.fs)
+        files.remove(self.prepared, self.fs)
+        return existed
+
+    def withdraw(self) -> None:
+        """Remove a trial whose switch never happened, and arm the trial again that it replaced. Raises StoreError."""
+        armed = quietly(self.trial)
+        replaced = armed.replaced if armed else None
+        if replaced is None:
+            self.disarm()
+            return
+        former = trial_file.decode(json.dumps(replaced).encode())
+        self._prepare(former.revert_to)
+        self.record(former)
 
     def switch(self, source: t.Mapping[str, str] | None) -> bool:
         """Assign a source (None: the local config) and point `active` to it; return whether `active` changed.
@@ -143,7 +159,10 @@ class Store(StoreReader):
         """
         if quietly(self.running) == target:
             return False
-        files.swap_link(self.active, target, self.fs)
+        if self._prepared_target() == target:
+            files.move_link(self.prepared, self.active, self.fs)
+        else:
+            files.swap_link(self.active, target, self.fs)
         return True
 
     def settle(self) -> Resolution:
@@ -240,6 +259,7 @@ class Store(StoreReader):
         if not files.check_folder(self.config_dir, self.fs):
             return False
         files.remove(self.active, self.fs)
+        files.remove(self.prepared, self.fs)
         files.remove_folder(self.folder, self.fs)
         self._sweep(self.config_dir)
         files.remove(os.path.join(self.config_dir, "lock"), self.fs)
@@ -268,6 +288,22 @@ class Store(StoreReader):
         return self._checkpoints.collect(kept)
 
     # Helpers
+
+    def _unfinished(self, armed: Trial) -> dict[str, t.Any] | None:
+        """Return the trial of what is assigned, which `armed` replaces before its own source is assigned."""
+        former, assigned = quietly(self.trial), quietly(self.assigned)
+        if former is None or former.failed or assigned in (None, armed.to):
+            return None
+        if former.to == assigned:
+            return t.cast("dict[str, t.Any]", json.loads(former.but(replaced=None).encode()))
+        # The former trial was never switched to either.
+        return dict(former.replaced) if former.replaced else None
+
+    def _prepare(self, revert_to: Source | None) -> None:
+        """Create the link that a revert renames to `active`: on a full disk a rename works, a new link does not."""
+        target = self.target(revert_to)
+        if self._prepared_target() != target:
+            files.swap_link(self.prepared, target, self.fs)
 
     def _write_source(self, name: str, source: t.Mapping[str, str] | None) -> None:
         data = meta.encode(source)

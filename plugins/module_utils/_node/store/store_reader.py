@@ -38,6 +38,7 @@ class StoreReader:
         self.fs = fs or OS()
         self.config_dir = config_dir
         self.active = os.path.join(config_dir, "active")
+        self.prepared = os.path.join(config_dir, "revert")
         self.folder = os.path.join(config_dir, "store")
         self.meta = os.path.join(self.folder, "meta")
         self.checkpoints = os.path.join(self.folder, "checkpoints")
@@ -142,6 +143,13 @@ class StoreReader:
     def verify(self, source: t.Mapping[str, str]) -> str:
         """Return the digest of a whole checkpoint. Raises StoreError when it is missing or damaged."""
         return self._checkpoints.verify(source)
+
+    def _prepared_target(self) -> str | None:
+        """Return what the prepared link of a revert points to, None without one."""
+        try:
+            return self.fs.readlink(self.prepared)
+        except OSError:
+            return None
 
     def _meta(self, name: str) -> str:
         return os.path.join(self.meta, name)

@@ -48,7 +48,8 @@ class Trial(t.NamedTuple):
     `deadline_seconds` count from `armed`. `digests` holds the digests of both checkpoints at arming, by these two
     names. `invocation` is the InvocationID of kubelet.service before the switch, `kubelet_version` the kubelet's
     version, `state_files` the saved manager state files. `failed` is why the config was reverted; empty while it is
-    not. `extra` holds the terms that only the guard needs.
+    not. `extra` holds the terms that only the guard needs. `replaced` is the unfinished trial of the source that was
+    assigned at arming: it counts again if the switch never happens.
     """
 
     to: meta.Source
@@ -62,6 +63,7 @@ class Trial(t.NamedTuple):
     state_files: t.Sequence[t.Any] = ()
     failed: str = ""
     extra: t.Mapping[str, t.Any] = {}
+    replaced: t.Mapping[str, t.Any] | None = None
 
     def but(self, **changes: t.Any) -> Trial:
         """Return the same trial with some fields changed."""
@@ -90,6 +92,8 @@ def decode(data: bytes) -> Trial:
         fields["deadline_seconds"] = float(value["deadline_seconds"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise TrialError(f"does not hold a usable trial: {type(error).__name__}: {error}") from None
+    if not isinstance(fields.get("replaced"), (dict, type(None))):
+        raise TrialError("has no usable trial in it: replaced has the wrong type")
     if not isinstance(fields.get("confirmed", False), bool) or not isinstance(fields.get("failed", ""), str):
         raise TrialError("does not hold a usable trial: confirmed or failed has the wrong type")
     return Trial(**fields)

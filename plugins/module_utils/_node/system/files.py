@@ -187,6 +187,19 @@ def swap_link(path: str, target: str, fs: OS | None = None) -> None:
     sync_folder(os.path.dirname(path), fs)
 
 
+def move_link(path: str, target: str, fs: OS | None = None) -> None:
+    """Rename a symbolic link over another one in the same folder, durably. Needs no free block and no free inode.
+
+    Raises FileError; both links are then unchanged.
+    """
+    fs = fs or OS()
+    try:
+        fs.rename(path, target)
+    except OSError as error:
+        raise FileError.of(target, "set the link", error) from error
+    sync_folder(os.path.dirname(target), fs)
+
+
 def make_folder(path: str, fs: OS | None = None, mode: int = 0o700) -> None:
     """Create a folder and its parents durably; an existing folder is not changed. Raises FileError."""
     fs = fs or OS()

@@ -11,102 +11,11 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Progress
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard, Settings
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.status_annotation import Report
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import take
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
-
-SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
-OTHER = {**SOURCE, "uid": "u2"}
-# No process of this machine has this id.
-NO_PROCESS = "99999999"
-LOCAL = "store/local/config"
-NEW = "store/checkpoints/u1/1"
-
-
-class Node:
-    """A node as the guard sees it: clock, systemd, healthz. A restart runs the prestart step, as the unit does."""
-
-    def __init__(self, folder: Path, fs: files.OS | None = None) -> None:
-        self.store = Store(str(folder / "config"), fs)
-        self.fs = fs
-        self.boot, self.seconds, self.wall = "b1", 100.0, 1e9
-        self.properties = {
-            "ActiveState": "active",
-            "SubState": "running",
-            "Result": "success",
-            "InvocationID": "i0",
-            "NRestarts": "0",
-            "MainPID": NO_PROCESS,
-        }
-        self.well = True
-        self.commands: list[str] = []
-        self.ran: list[str | None] = []
-        self.starts = 0
-        self.argv: tuple[str, ...] = ()
-        self.unverified = ""
-        self.own = folder / "k.yaml"
-        self.own.write_text("kind: KubeletConfiguration\n")
-        self.store.remember_local({str(self.own): take(str(self.own))}, str(self.own))
-        self.store.settle()
-
-    def guard(self) -> Guard:
-        return Guard(
-            self.store,
-            Settings(argv=self.argv, config=str(self.own), lock_seconds=0.2),
-            self.run,
-            lambda: Moment(self.boot, self.seconds, self.wall),
-            lambda _port, _address: "" if self.well else "no answer",
-            verify=lambda: self.unverified,
-        )
-
-    def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        self.commands.append(" ".join(argv[:2]))
-        if argv[1] == "show":
-            return subprocess.CompletedProcess(
-                list(argv), 0, "".join(f"{name}={value}\n" for name, value in self.properties.items()), ""
-            )
-        if argv[1] == "restart":
-            self.start()
-        return subprocess.CompletedProcess(list(argv), 0, "", "")
-
-    def assign(self, source: dict[str, str] | None = None, **trial: t.Any) -> None:
-        source = source or SOURCE
-        self.store.stage(source, {"kubelet": "{}"})
-        back = trial.pop("back", self.store.last_known_good())
-        self.store.arm(
-            Trial(
-                source,
-                back,
-                Moment(self.boot, self.seconds, self.wall),
-                **{"deadline_seconds": 60, "invocation": "i0", **trial},
-            )
-        )
-        self.store.switch(source)
-
-    def start(self, restarts: int = 0) -> None:
-        self.starts += 1
-        self.properties.update(
-            InvocationID=f"i{self.starts}",
-            NRestarts=str(restarts),
-            ActiveState="activating",
-            SubState="start-pre",
-            MainPID="0",
-        )
-        self.guard().prestart()
-        self.ran.append(self.store.running())
-        self.properties.update(ActiveState="active", SubState="running", MainPID=NO_PROCESS)
-
-    def later(self, seconds: float = 1) -> float | None:
-        self.seconds += seconds
-        return self.guard().tick()
-
-    def error(self) -> str:
-        report = self.guard().records.report()
-        return str(report.status.get("error", "")) if report else ""
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
 
 @pytest.fixture

@@ -1,0 +1,119 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reverts under bad conditions: a full disk, a reboot, a second change within a trial."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+
+THIRD = {**SOURCE, "uid": "u3"}
+
+
+class NoRoom(files.OS):
+    """A file system without a free block or inode: only a rename or a removal works."""
+
+    full = False
+    renames = True
+
+    def _check(self) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def create(self, path: str, mode: int) -> int:
+        self._check()
+        return super().create(path, mode)
+
+    def symlink(self, target: str, path: str) -> None:
+        self._check()
+        super().symlink(target, path)
+
+    def rename(self, path: str, target: str) -> None:
+        if not self.renames:
+            self._check()
+        super().rename(path, target)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+def test_a_revert_needs_no_free_block(tmp_path: Path) -> None:
+    disk = NoRoom()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.start()
+    disk.full = True
+    node.start(2)
+    assert node.store.running() == LOCAL
+
+
+@pytest.mark.parametrize("starting", [True, False])
+def test_the_kubelet_is_not_restarted_while_the_revert_is_not_possible(tmp_path: Path, starting: bool) -> None:
+    disk = NoRoom()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.start()
+    disk.full, disk.renames = True, False
+    if starting:
+        node.start(2)
+    guard, waits = node.guard(), []
+    node.well = False
+    for _look in range(9):
+        node.seconds += 60
+        waits.append(guard.tick())
+    assert node.store.running() == NEW and "systemctl restart" not in node.commands
+    assert waits[-1] == 60 and waits == sorted(waits)
+    disk.full = False
+    node.later(60)
+    assert node.store.running() == LOCAL and node.commands.count("systemctl restart") == 1
+
+
+def test_the_prepared_link_goes_with_the_trial(node: Node) -> None:
+    node.assign()
+    assert os.readlink(node.store.prepared) == LOCAL
+    node.store.graduate(SOURCE, "")
+    assert not os.path.lexists(node.store.prepared)
+    node.assign(OTHER)
+    assert os.readlink(node.store.prepared) == NEW
+    node.store.reset()
+    assert not os.path.lexists(node.store.prepared)
+
+
+def test_a_reboot_before_the_confirmation_removes_state_files_of_the_new_policy(node: Node, tmp_path: Path) -> None:
+    state = tmp_path / "cpu_manager_state"
+    state.write_text("none")
+    node.assign(state_files=statefiles.take([str(state)]))
+    node.start()
+    state.write_text("static")
+    node.boot, node.seconds = "b2", 5.0
+    node.start()
+    assert node.ran[-1] == LOCAL and not state.exists()
+
+
+def test_a_trial_that_was_armed_and_not_switched_does_not_end_the_trial_before(node: Node) -> None:
+    """A is on trial, B is armed, and the module is stopped before the switch: A's trial goes on."""
+    node.assign(extra={"confirm_seconds": 900}, deadline_seconds=900)
+    node.start()
+    node.later()
+    before = node.store.trial()
+    for source in (OTHER, THIRD):
+        node.store.stage(source, {"kubelet": "{}"})
+        armed = Moment(node.boot, node.seconds, node.wall)
+        node.store.arm(Trial(source, None, armed, deadline_seconds=5, invocation="i1"))
+    node.later(10)
+    assert node.store.trial() == before and node.store.running() == NEW
+    assert os.readlink(node.store.prepared) == LOCAL
+    node.start(1)
+    node.start(2)
+    assert node.store.running() == LOCAL, "the trial that was armed again still reverts"

@@ -1,0 +1,104 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A second change within a trial. Each state of the module by itself: tests/unit/plugins/modules."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import checkpoint_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+
+SPEC: dict[str, t.Any] = {
+    "local_files": None,
+    "trial_seconds": 60,
+    "confirm_seconds": 60,
+    "was_healthy": True,
+    "invocation": "i0",
+    "kubelet_version": "v1.20.2",
+    "state_files": None,
+    "collect": False,
+    "lock_timeout": 1,
+    "reason": "",
+    "unconfirmed_only": False,
+    "remove": False,
+}
+
+
+class Place:
+    """A store and the kubelet's own files in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = Store(str(folder / "config"))
+        self.config = folder / "kubelet.yaml"
+        self.config.write_text("kind: KubeletConfiguration\n")
+        self.state = folder / "cpu_manager_state"
+        self.state.write_text("none")
+
+    def assign(self, name: str, **options: t.Any) -> None:
+        place = {"namespace": "kube-system", "name": name, "uid": name, "resource_version": "1"}
+        checkpoint_module.apply(
+            {
+                **SPEC,
+                "state": "assigned",
+                "config_dir": self.store.config_dir,
+                "local_config": str(self.config),
+                "source": {**place, "kubelet_config_key": "kubelet"},
+                "data": {"kubelet": "{}"},
+                **options,
+            },
+            pretend=False,
+        )
+
+    def saved(self) -> dict[str, str]:
+        """The content of the state files in the trial."""
+        trial = self.store.trial()
+        assert trial is not None
+        return {Path(entry["path"]).name: base64.b64decode(entry["data"]).decode() for entry in trial.state_files}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_second_change_keeps_the_state_files_that_belong_to_the_source_of_a_revert(place: Place, again: bool) -> None:
+    """A sets the policy `static`, its kubelet writes a file of its own, then B is assigned within the trial of A."""
+    place.assign("a", state_files=[str(place.state)])
+    place.state.write_text("static")
+    place.assign("b", state_files=[str(place.state)] if again else None)
+    assert place.saved() == {"cpu_manager_state": "none"}
+
+
+def test_state_files_are_taken_anew_once_the_first_configuration_has_graduated(place: Place) -> None:
+    place.assign("a", state_files=[str(place.state)])
+    place.state.write_text("static")
+    assigned = place.store.assigned()
+    assert assigned is not None
+    place.store.graduate(assigned, "v1.20.2")
+    place.assign("b", state_files=[str(place.state)])
+    assert place.saved() == {"cpu_manager_state": "static"}
+
+
+def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place.assign("a")
+    before = place.store.trial()
+    guard = tmp_path / "guard.service"
+    guard.touch()
+    monkeypatch.setattr(checkpoint_module, "GUARD", str(guard))
+    failed = subprocess.CompletedProcess([], 1, "", "no such unit")
+    monkeypatch.setattr(checkpoint_module, "execute", lambda _argv: failed)
+    with pytest.raises(StoreError, match="no such unit"):
+        place.assign("b")
+    assert place.store.trial() == before and place.store.active_source() == place.store.assigned()
+    assert (place.store.assigned() or {})["name"] == "a"
