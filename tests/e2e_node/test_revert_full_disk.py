@@ -39,12 +39,14 @@ def bench(static_lab: Lab) -> t.Iterator[tuple[Bench, SmallDisk]]:
         bench.close()
 
 
-@pytest.mark.parametrize("missing", ["blocks", "inodes", "both"])
+@pytest.mark.parametrize(
+    "missing", [pytest.param("blocks", marks=pytest.mark.long), pytest.param("inodes", marks=pytest.mark.long), "both"]
+)
 def test_the_guard_reverts_to_a_checkpoint(bench: tuple[Bench, SmallDisk], missing: str) -> None:
     node, disk = bench
     good = node.assign({"kubeAPIQPS": settled.NEW}, deadline=2, revision=REVISION)
     node.confirm()
-    node.wait(lambda: not node.trial(), 60, "graduation")
+    node.wait(lambda: not node.on_trial(), 60, "graduation")
     node.assign(BAD, restart=False, revision=REVISION)
     if missing in ("inodes", "both"):
         disk.fill_inodes()

@@ -89,14 +89,14 @@ guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
         """Return the node's own configuration."""
         return t.cast("dict[str, t.Any]", yaml.safe_load(self.node.run("cat /var/lib/kubelet/config.yaml")))
 
-    def source(self) -> dict[str, str]:
-        """Return a source that was never used before."""
+    def source(self, revision: str = "1") -> dict[str, str]:
+        """Return a source that was never used before, with this resourceVersion."""
         self.count += 1
         return {
             "namespace": "kube-system",
             "name": "bench",
             "uid": f"00000000-0000-0000-0000-{self.count:012d}",
-            "resourceVersion": "1",
+            "resourceVersion": revision,
             "kubeletConfigKey": "kubelet",
         }
 
@@ -108,10 +108,11 @@ guard_module.present("/var/lib/kubelet-config", unit, "kubelet", False)
         confirm: float | None = None,
         unhealthy: float = 10,
         text: str = "",
+        revision: str = "1",
         **trial: t.Any,
     ) -> dict[str, str]:
         """Stage the local configuration with changes, arm and start the guard, switch, restart; return the source."""
-        source = self.source()
+        source = self.source(revision)
         text = text or json.dumps({**self.local(), **(changes or {})}, indent=2, sort_keys=True) + "\n"
         extra = {
             "unhealthy_seconds": unhealthy,
@@ -140,6 +141,10 @@ store.switch(source)
         url = f"http://127.0.0.1:{port}/healthz"
         code = f"import urllib.request as r; print(r.urlopen('{url}', timeout=2).read().decode())"
         return self.node.run(f'python3 -c "{code}"', check=False).strip() == "ok"
+
+    def on_trial(self) -> bool:
+        """Return whether a trial is armed."""
+        return bool(self.node.run(f"test -e {STORE}/store/trial && echo armed", check=False).strip())
 
     def active(self) -> str:
         """Return the target of the link `active`, empty when it does not exist."""
