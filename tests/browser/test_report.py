@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The HTML report in a real browser: what a person sees of it, and that it asks nobody for anything."""
+"""The HTML report in a real browser: what it shows, and that it sends no request."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def show(browser: webdriver.Chrome, tmp_path: Path) -> t.Callable[[t.Any], webdr
 
 
 def lines(driver: webdriver.Chrome) -> list[str]:
-    """Names in the table that are to be seen."""
+    """Names in the table that are visible."""
     return driver.execute_script(
         "return [...document.querySelectorAll('.line:not([hidden])')].map((line) => line.children[0].textContent)"
     )
@@ -139,7 +139,7 @@ def test_search_filters_and_order(show: t.Callable[[t.Any], webdriver.Chrome]) -
     state.select_by_value("")
     Select(driver.find_element(By.ID, "batch")).select_by_value("1")
     assert lines(driver) == ["worker-0001.example.com"]
-    search.send_keys("nobody")
+    search.send_keys("no-such-node")
     assert lines(driver) == [] and driver.find_element(By.ID, "none").is_displayed()
     driver.find_element(By.ID, "clear").click()
     name = driver.find_element(By.XPATH, "//*[@role='columnheader']/button[text()='Node']")

@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-# Gates run side by side: how long an example takes says nothing.
+# Gates run side by side: the duration of an example means nothing.
 settings.register_profile("noisy", parent=settings.default, deadline=None)
 settings.load_profile("noisy")

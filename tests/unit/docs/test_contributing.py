@@ -50,7 +50,7 @@ def without_test() -> set[str]:
 
 def test_every_folder_has_a_row() -> None:
     """Every folder of plugins/; and no row describes a folder that does not exist."""
-    described = [name for row in table("Where things are") for name in code(row[0])]
+    described = [name for row in table("Folders") for name in code(row[0])]
     folders = {parent.as_posix() + "/" for name in plugins() for parent in PurePosixPath(name).parents} - {
         "./",
         "plugins/",

@@ -158,7 +158,7 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
     if progress.verdict:
         return Action(REVERT, progress.verdict)
     if facts.boot != terms.boot and not terms.confirmed:
-        return _revert(terms, "the node was rebooted before the configuration was confirmed")
+        return _revert(terms, "the node was rebooted before the controller confirmed the configuration")
     reason = _fault(terms, progress, facts)
     if reason and not terms.can_revert:
         return Action(KEEP, f"{reason}, although this configuration worked before: the cause lies elsewhere")

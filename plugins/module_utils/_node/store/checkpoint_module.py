@@ -149,7 +149,7 @@ class _Run:
             if found.target != quietly(store.running):
                 raise
             # On a full disk `active` is reverted all the same, and the caller must restart the kubelet.
-            self.warnings.append(f"the configuration is reverted, but the reason could not be recorded: {error}")
+            self.warnings.append(f"the configuration is reverted, but the store did not record the reason: {error}")
             self.unwritten = True
 
     def reset(self) -> None:

@@ -75,7 +75,7 @@ def test_init_containers_restart_too() -> None:
 def test_only_a_controller_is_an_owner() -> None:
     made = pod("a")
     made["metadata"]["ownerReferences"] = [
-        {"kind": "Thing", "name": "x"},
+        {"kind": "Gadget", "name": "x"},
         {"kind": "ReplicaSet", "name": "web", "controller": True},
     ]
     assert pods.row(made)["owner"] == "ReplicaSet/web"

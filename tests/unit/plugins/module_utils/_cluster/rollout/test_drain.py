@@ -281,7 +281,7 @@ def test_a_pod_that_does_not_go(clock: Clock) -> None:
 
 
 def test_only_this_pod(clock: Clock) -> None:
-    """Its successor of the same name is left alone where it runs elsewhere, and evicted here."""
+    """Its successor of the same name is evicted if it runs on this node, and not changed elsewhere."""
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     listing = api.request
 
