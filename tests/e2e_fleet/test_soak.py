@@ -134,18 +134,19 @@ def test_requests(pods: Pods, session: Session, proxy: Proxy) -> None:
     assert proxy.count("GET", "/api/v1/nodes?") <= 4 + max(0, seconds - 11)
 
 
+KILLED = f"{CTR} tasks kill --signal SIGKILL {{}}"
+REMOVED = f"{CTR} tasks kill --signal SIGKILL {{0}}; sleep 0.3; {CTR} tasks delete {{0}}; {CTR} containers delete {{0}}"
+
+
 @pytest.mark.parametrize(
-    "kill",
+    ("static", "kill"),
     [
-        pytest.param(f"{CTR} tasks kill --signal SIGKILL {{}}", id="killed"),
-        pytest.param(
-            f"{CTR} tasks kill --signal SIGKILL {{0}}; sleep 0.3; {CTR} tasks delete {{0}}; "
-            f"{CTR} containers delete {{0}}",
-            id="removed",
-        ),
+        pytest.param(False, KILLED, id="bound, killed"),
+        pytest.param(True, REMOVED, id="static, removed"),
+        pytest.param(False, REMOVED, id="bound, removed", marks=pytest.mark.long),
+        pytest.param(True, KILLED, id="static, killed", marks=pytest.mark.long),
     ],
 )
-@pytest.mark.parametrize("static", [False, True])
 def test_a_lost_container(
     lab: Lab, pods: Pods, session: Session, later: t.Callable[..., None], kill: str, static: bool
 ) -> None:

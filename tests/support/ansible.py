@@ -73,6 +73,8 @@ class Ansible:
             "ANSIBLE_COLLECTIONS_PATH": str(home / "collections"),
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_LOCALHOST_WARNING": "false",
+            # Saves a third of the time of a task on a node; molecule_lab runs without.
+            "ANSIBLE_PIPELINING": "1",
             "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
             "K8S_AUTH_KUBECONFIG": str(kubeconfig),
             "PYTHONWARNINGS": "ignore",

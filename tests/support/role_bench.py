@@ -33,7 +33,6 @@ class Role:
         self.bench = next(iter(self.benches.values()))
         self.node = self.bench.node
         self.ansible = Ansible(home, lab.kubeconfig, lab.inventory)
-        self.ansible.environment["ANSIBLE_PIPELINING"] = "1"
         self.home = home
         self.local = self.bench.local()
 
