@@ -52,7 +52,7 @@ def test_a_result_that_is_no_json_is_a_defect() -> None:
 
 
 def test_no_library() -> None:
-    """Somebody else may have it."""
+    """Another process may use it."""
 
     def call(*_given: t.Any) -> t.NoReturn:
         raise MissingLibrary("none")
@@ -61,13 +61,13 @@ def test_no_library() -> None:
         run(call)
 
 
-@pytest.mark.parametrize(("verbosity", "told"), [(2, False), (3, True)])
-def test_the_traceback_of_a_failure_is_for_those_who_ask(verbosity: int, told: bool) -> None:
+@pytest.mark.parametrize(("verbosity", "shown"), [(2, False), (3, True)])
+def test_the_traceback_of_a_failure_is_for_those_who_ask(verbosity: int, shown: bool) -> None:
     def call(*_given: t.Any) -> t.NoReturn:
         raise ClusterError("why", {"changed": True})
 
     result = run(call, verbosity)
-    assert (result["failed"], result["msg"], result["changed"], "exception" in result) == (True, "why", True, told)
+    assert (result["failed"], result["msg"], result["changed"], "exception" in result) == (True, "why", True, shown)
 
 
 def test_what_is_true_or_null_is_not_taken_for_a_secret() -> None:
@@ -76,8 +76,8 @@ def test_what_is_true_or_null_is_not_taken_for_a_secret() -> None:
 
 
 def test_deprecations() -> None:
-    (told,) = run(lambda *_given: {}, old="x")["deprecations"]
-    assert "'old'" in told["msg"] and told["version"] == "9.0.0"
+    (deprecation,) = run(lambda *_given: {}, old="x")["deprecations"]
+    assert "'old'" in deprecation["msg"] and deprecation["version"] == "9.0.0"
 
 
 def test_arguments_are_what_a_module_would_get() -> None:
@@ -99,8 +99,8 @@ def test_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: py
     monkeypatch.setenv("LIVENODES_A", "before")
     before, place = dict(os.environ), os.getcwd()
     with pytest.raises(ValueError), in_process.surroundings({"LIVENODES_A": "a", "LIVENODES_B": 5}, str(tmp_path)):
-        print("said", file=sys.stdout)
-        print("said", file=sys.stderr)
+        print("printed", file=sys.stdout)
+        print("printed", file=sys.stderr)
         assert (os.environ["LIVENODES_A"], os.environ["LIVENODES_B"], os.getcwd()) == ("a", "5", str(tmp_path))
         assert not sys.stdout.isatty()
         raise ValueError("out of here")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What results of tasks are taken to say."""
+"""What the results of tasks mean for a rollout."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_a_way_back_says_who_is_back() -> None:
     rows = {
         "n1": {"ok": True, "state": "reverted", "message": "running its previous configuration again"},
         "n2": {"ok": False, "state": "not_reverted", "message": "not yet"},
-        "n3": {"ok": False, "state": "reassigned", "message": "somebody else did"},
+        "n3": {"ok": False, "state": "reassigned", "message": "another controller did"},
     }
     assert read("node_config_revert", {"nodes": rows}, "", task_event="reverted") == [
         Event("reverted", "n1", "running its previous configuration again"),
         Event(NOT_REVERTED, "n2", "not yet"),
-        Event(NOT_REVERTED, "n3", "somebody else did"),
+        Event(NOT_REVERTED, "n3", "another controller did"),
     ]
     away = {"n1": {"changed": True, "delivery": "native", "state": "assigned"}}
     assert steps(read("node_config_source", given({"nodes": away}, state="absent"), "")) == [("switched", "n1")]

@@ -101,7 +101,7 @@ def test_an_uncordon_is_no_change_of_a_node_with_nothing_to_do() -> None:
     "first", [Event("refused", message="2 are down"), Event("paused", message="2 are down", detail={"by": "me"})]
 )
 def test_what_repeats_the_reason_with_more_words_takes_its_place(first: Event) -> None:
-    """Said once for the batch, or by each of its hosts: none of them failed."""
+    """Reported once for the batch, or by each of its hosts: none of them failed."""
     stopped = "stopped at n1: 2 are down. Untouched hosts: n2"
     for last in (Event("refused", message=stopped), Event("failed", "n1", stopped)):
         made = rollout(PLAN, first, last, last)

@@ -27,12 +27,12 @@ class Run:
     def __init__(
         self, place: Path, terminal: io.StringIO | None = None, live: str = "auto", html: str = "r.html"
     ) -> None:
-        self.now, self.said, self.warned = 1000.0, [], []  # type: ignore[var-annotated]
+        self.now, self.printed, self.warned = 1000.0, [], []  # type: ignore[var-annotated]
         stream = terminal or io.StringIO()
         self.json = place / "out" / "r.json"
         self.recorder = Recorder(
             Settings(html=str(place / "out" / html) if html else "", json=str(self.json), live=live),
-            self.said.append,
+            self.printed.append,
             self.warned.append,
             (stream, stream),
             lambda: self.now,
@@ -44,7 +44,7 @@ class Run:
         self.recorder.take(found)
 
     def outcome(self) -> str:
-        """What the JSON report says now."""
+        """The current content of the JSON report."""
         return str(json.loads(self.json.read_text(encoding="utf-8"))["outcome"])
 
 
@@ -60,7 +60,7 @@ def test_one_line_a_batch_and_a_failure(tmp_path: Path) -> None:
     run.take(Event("failed", "n2", "a flag\nwins \x1b[31m", "differs"), Event("failed", "n2", "again"))
     run.take(*(Event("verified", f"n{number}") for number in (3, 4, 5)))
     run.recorder.end()
-    assert run.said[:-2] == [
+    assert run.printed[:-2] == [
         "kubelet rollout: batch 1, 1 node (n1): 1 done in 1 s; 1 of 5 nodes, about 8 s left",
         "kubelet rollout: node n2 failed (differs): a flag wins [31m",
         "kubelet rollout: batch 2, 4 nodes (n2, n3, n4 and 1 more): 1 failed, 3 done in 2 s; 5 of 5 nodes",
@@ -101,7 +101,7 @@ def test_a_playbook_without_kubelets_leaves_nothing(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.recorder.play("all")
     run.recorder.end()
-    assert run.said == [] and not run.json.exists()
+    assert run.printed == [] and not run.json.exists()
 
 
 def test_a_report_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_every_difference_of_a_declared_field_is_told_once(base: dict[str, Any],
         change.path: (change.after, change.before)
         for change in compare.changes(live, overlay.merge(base, declared), 20)
     }
-    # The update frequency moves this one along where nobody gives it, and so nobody declared it.
+    # The kubelet derives this field from the update frequency if it is not set, so the inventory did not declare it.
     if "nodeStatusReportFrequency" not in declared:
         wanted.pop("nodeStatusReportFrequency", None)
     found = _rows(Configs((declared,), base, base, live), host=Host(content=base))
@@ -79,7 +79,7 @@ def model_mask(path: str, value: Any) -> Any:
 def test_every_difference_between_the_file_and_the_kubelet_is_told_once(
     disk: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    """Of fields that nobody declared too, but for secrets, which no node tells."""
+    """Also of undeclared fields, except secrets, which no node shows."""
     live = _live(other)
     wanted = {
         change.path for change in compare.changes(live, disk, 20) if not change.path.startswith("staticPodURLHeader")
@@ -98,7 +98,7 @@ def test_fields_nobody_declared_are_compared_between_the_other_stages() -> None:
 
 
 def test_a_default_that_is_not_known_takes_no_part() -> None:
-    """Of 1.30 the defaults are not in the table: a sparse file says nothing of them, what it has counts."""
+    """The table lacks the defaults of 1.30: only the fields that a sparse file contains count."""
     live = {"kind": "KubeletConfiguration", "maxPods": 110, "eventBurst": 100}
     assert _rows(Configs(({"maxPods": 110},), {"eventBurst": 100}, None, live), minor=30) == {}
     found = _rows(Configs(({"maxPods": 50},), {"eventBurst": 100}, None, live), minor=30)
@@ -187,7 +187,7 @@ def test_secrets_are_compared_and_never_shown() -> None:
 
 
 def test_what_a_local_config_never_had_from_anybody() -> None:
-    """A flag that nobody's field is hidden by, and the certificate that a kubelet makes itself."""
+    """A flag that hides no declared field, and the certificate that a kubelet creates."""
     local: dict[str, Any] = {"source": None, "assigned": None, "active": None, "pushed": None}
     live = {**_live({"maxPods": 61}), "tlsCertFile": "/pki/kubelet.crt"}
     seen = Host(

@@ -34,8 +34,10 @@ def pod(name: str = "a", **fields: t.Any) -> Pod:
 def compare(old: Pod, new: Pod | None, uid: str = "u1") -> tuple[str, str]:
     """Which of the three lists a pod is in, and the reason there; empty for none."""
     found = pod_loss.compare({"u1": old}, {uid: new} if new else {})
-    (told,) = [(kind, entry["reason"]) for kind, entries in found._asdict().items() for entry in entries] or [("", "")]
-    return told
+    (found_reason,) = [(kind, entry["reason"]) for kind, entries in found._asdict().items() for entry in entries] or [
+        ("", "")
+    ]
+    return found_reason
 
 
 JOB = {"owner": "Job/backup"}
@@ -120,7 +122,7 @@ def test_one_pod(old: Pod, new: Pod | None, kind: str, reason: str) -> None:
     ],
 )
 def test_a_static_pod_whose_mirror_was_made_again(new: Pod, kind: str) -> None:
-    """The API gives it another uid; its containers tell."""
+    """The API sets another uid; its containers identify it."""
     assert compare(pod(**STATIC), pod(**{**STATIC, **new}), "u2")[0] == kind
 
 

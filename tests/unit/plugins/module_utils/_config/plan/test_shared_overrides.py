@@ -125,7 +125,7 @@ def test_nothing_that_is_given_is_changed_or_shared(base: dict[str, Any], nodes:
         ([[{"evictionHard": EVICTION}], [{"evictionHard": {**EVICTION, "nodefs.available": "6%"}}]], {}),
         ([[{"evictionHard": EVICTION}], [{"evictionHard": dict(EVICTION)}]], {"evictionHard": EVICTION}),
         ([[{"evictionHard": {}}]], {"evictionHard": {}}),
-        # A machine's own, in the layer or in the base; an address of no machine is nobody's own.
+        # Specific to a machine, in the layer or in the base; an address of no machine is not specific.
         ([[{"resolvConf": "/x", "maxPods": 50}]], {"maxPods": 50}),
         ([[{"staticPodPath": None}]], {}),
         ([[{"address": "10.0.0.7"}]], {}),
