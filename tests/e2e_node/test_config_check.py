@@ -79,7 +79,7 @@ result["flag"] = [*binary.check("{{}}", ["/usr/bin/kubelet", "--no-such-flag=1"]
 """)
     assert {answer[0] for answer in found.values()} == {"not checked"}
     assert found["hang"][3] < 20
-    assert "ended if it had not ended" in found["hang"][1][0] and "no kubelet binary" in found["missing"][1][0]
+    assert "killed if it has not ended" in found["hang"][1][0] and "no kubelet binary" in found["missing"][1][0]
     assert "unknown flag: --no-such-flag" in found["flag"][1][0]
     assert node.run("pgrep -f '[s]leep 60' || true") == "", "the check must end a hanging kubelet"
     assert node.run("ls /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x 2>/dev/null || true") == ""

@@ -98,7 +98,7 @@ class Guard:
                     self._remember(Progress(verdict=trial.failed))
                     self._report_revert(trial.failed)
                 self._finish(trial)
-                self._attempt(self._mend)
+                self._attempt(self._ensure_configuration)
                 return self._crashing(unit) or self.records.report() is not None
             self._judge(trial, Facts(*self._when(), unit=unit), starting=True)
         return True
@@ -309,7 +309,7 @@ class Guard:
             # A full disk must not prevent a revert.
             sys.stderr.write(f"{error}\n")
 
-    def _mend(self) -> None:
+    def _ensure_configuration(self) -> None:
         """Make sure that the kubelet has a configuration to start with, also when the active one was damaged."""
         target, found = self._running(), self.store.resolve()
         if found.target is None:
