@@ -93,7 +93,7 @@ def preflight(bench: Bench, turns: int = 3) -> list[float]:
 
 
 def switches(bench: Bench, turns: int = 3) -> list[float]:
-    """Return the seconds of role `checkpoint` per turn, from the start of its stage task to the end of the confirm task.
+    """Return the seconds of role `checkpoint` per turn, from the start of its stage task to its confirmation.
 
     Every turn uses another configuration. Ansible's log has the start time of each task; an additional task marks the
     end of each turn. Ansible's pipelining is on and saves a quarter of a second per task. The first turn also creates

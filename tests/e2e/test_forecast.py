@@ -145,7 +145,7 @@ def test_the_forecast_comes_true(lab: Lab, pods: tuple[str, ...], ansible: Ansib
     eventually(
         lambda: lab.kubectl("get", "node", "n1", "-o", "jsonpath={.status.allocatable.pods}") == "2",
         60,
-        "the new room on the Node",
+        "the new allocatable pods on the Node",
     )
     lab.node("n1").run("systemctl restart kubelet")
     eventually(

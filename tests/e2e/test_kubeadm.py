@@ -164,7 +164,7 @@ def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
     ansible.variables(all={"kubelet_config": {"maxPodz": 31}})
     run = ansible.playbook("rollout", *HOSTS, *mode("update"))
     assert run.code != 0
-    assert "Keep kubeadm's ConfigMap in step" not in run.output
+    assert "Keep kubeadm's ConfigMap in sync" not in run.output
     assert read(lab) == maps
 
 

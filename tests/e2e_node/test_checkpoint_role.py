@@ -56,7 +56,7 @@ def test_the_run_reverts_a_configuration_that_ends_the_kubelet(role: Role) -> No
     run = role.play(source, {**role.local, "maxPods": 77, "evictionHard": {"memory.available": "lots"}})
     assert run.code and "was reverted to its previous configuration" in run.output, run.output
     role.bench.wait(role.bench.healthy, 30, "healthz")
-    role.bench.wait(lambda: role.bench.configz()["maxPods"] != 77, 20, "the former configuration")
+    role.bench.wait(lambda: role.bench.configz()["maxPods"] != 77, 20, "the previous configuration")
     role.bench.wait(lambda: role.bench.status().get("error"), 20, "annotation")
     assert role.bench.status()["assigned"]["configMap"] == source
 

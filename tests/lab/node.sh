@@ -2,14 +2,15 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs one node. Only this script holds the namespaces of its mounts and its network, so the kernel removes them when the
-# script ends, however it ends.
+# Runs one node. Only this script holds the namespaces of its mounts and its network, so the kernel removes them when
+# the script ends, however it ends.
 set -eu
 stage=$1 name=$2 veth=$3 address=$4 host=$5 folder=$6 tree=$7 binaries=$8
 if [ "$stage" = outside ]; then
     shift 8
     for cgroup in "$@"; do echo $$ > "$cgroup/cgroup.procs"; done
-    exec unshare --mount --net --propagation private -- sh "$0" inside "$name" "$veth" "$address" "$host" "$folder" "$tree" "$binaries"
+    exec unshare --mount --net --propagation private -- \
+        sh "$0" inside "$name" "$veth" "$address" "$host" "$folder" "$tree" "$binaries"
 fi
 
 ip link set lo up
@@ -27,7 +28,8 @@ mount -t overlay "$name" -o "lowerdir=$tree,upperdir=$folder/upper,workdir=$fold
 status=133
 while [ "$status" = 133 ]; do
     status=0
-    SYSTEMD_NSPAWN_API_VFS_WRITABLE=network systemd-nspawn --quiet --boot --directory="$folder/root" --machine="$veth" --hostname="$name" \
+    SYSTEMD_NSPAWN_API_VFS_WRITABLE=network systemd-nspawn --quiet --boot \
+        --directory="$folder/root" --machine="$veth" --hostname="$name" \
         --settings=no --register=no --keep-unit --console=pipe --link-journal=no --resolv-conf=off --timezone=off \
         --capability=all --system-call-filter="@keyring bpf @privileged" --bind=/dev/kmsg \
         --setenv="LIVENODES_LAB_PROCESS=$LIVENODES_LAB_PROCESS" --network-namespace-path=/proc/self/ns/net \
