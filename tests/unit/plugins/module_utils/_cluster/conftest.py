@@ -17,7 +17,7 @@ from tests.support.cluster import Clock
 
 @pytest.fixture
 def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing of the machine the test runs on: no proxy, no kubeconfig, no home."""
+    """An environment without the settings of this machine: no proxy, no kubeconfig, no home."""
     for name in list(os.environ):
         if name.lower().endswith("_proxy") or name.startswith(("K8S_AUTH_", "KUBE")):
             monkeypatch.delenv(name)
@@ -26,7 +26,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time between two tries, which nobody waits for."""
+    """Simulated time between two tries."""
     clock = Clock()
     monkeypatch.setattr(session, "persist", functools.partial(retry.persist, sleep=clock.sleep, clock=clock.monotonic))
     return clock

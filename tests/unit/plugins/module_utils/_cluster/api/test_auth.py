@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connection options are those of kubernetes.core, so that its variables and module_defaults serve here as well."""
+"""The connection options are those of kubernetes.core, so its variables and module_defaults work here too."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from ansible.module_utils.basic import env_fallback
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import auth
 
-# kubernetes.core, plugins/doc_fragments/k8s_auth_options.py: options and aliases, and the variables that stand in for
-# them.
+# kubernetes.core, plugins/doc_fragments/k8s_auth_options.py: options, aliases and environment variables.
 THEIRS = {
     "kubeconfig": ("K8S_AUTH_KUBECONFIG",),
     "context": ("K8S_AUTH_CONTEXT",),
@@ -68,7 +67,7 @@ def test_proxy_headers(name: str) -> None:
 
 
 def test_secrets_stay_out_of_logs() -> None:
-    """And names of files do not make the log unreadable."""
+    """File names are not treated as secrets, so the log stays readable."""
     spec = auth.argument_spec()
     hidden = {name for name, option in spec.items() if option.get("no_log")}
     assert hidden == {"api_key", "password"}

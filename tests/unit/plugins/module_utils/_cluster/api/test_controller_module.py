@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the modules do around their stage: options, messages, warnings, diffs, secrets."""
+"""Options, messages, warnings, diffs and secrets of controller modules."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def test_options_and_result(run: Run) -> None:
         seen.extend([session.host, options["word"], options["request_timeout"], check_mode])
         return {"changed": True, "nodes": {"n1": 1}}
 
-    result = run(stage, {"word": "said"}, check_mode=True)
-    assert seen == ["http://127.0.0.1:1", "said", 30, True]
+    result = run(stage, {"word": "given"}, check_mode=True)
+    assert seen == ["http://127.0.0.1:1", "given", 30, True]
     assert (result["changed"], result["nodes"]) == (True, {"n1": 1})
 
 
@@ -114,10 +114,10 @@ def test_warnings_of_the_api_server(run: Run, monkeypatch: pytest.MonkeyPatch, f
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_warnings_of_the_stage(run: Run, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
-    """Shown as Ansible shows warnings, and no part of the result."""
+    """They are shown as warnings of Ansible and are not in the result."""
     warned: list[str] = []
     monkeypatch.setattr(controller_module.AnsibleModule, "warn", lambda _module, text: warned.append(text))
-    result = {"changed": True, "warnings": ["not in step"]}
+    result = {"changed": True, "warnings": ["not in sync"]}
 
     def stage(*_given: t.Any) -> dict[str, t.Any]:
         if fails:
@@ -125,11 +125,11 @@ def test_warnings_of_the_stage(run: Run, monkeypatch: pytest.MonkeyPatch, fails:
         return result
 
     assert run(stage).get("failed", False) is fails
-    assert warned == ["not in step"]
+    assert warned == ["not in sync"]
 
 
 def test_secrets_are_in_no_output(run: Run) -> None:
-    """Neither those of the options nor those in a kubeconfig given as a mapping."""
+    """Neither secrets in options nor those in a kubeconfig that is set as a mapping."""
 
     def stage(*_given: t.Any) -> dict[str, t.Any]:
         raise ClusterError("seen hunter2 and swordfish and xyzzy-plugh")

@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 
 
 def test_outcomes_in_the_order_of_the_items() -> None:
-    """Whatever the order in which the work is done: here the first waits for the last."""
+    """Independent of the order in which the work ends: here the first item waits for the last."""
     last_done = threading.Event()
 
     def work(item: int) -> int:
@@ -52,7 +52,7 @@ def test_no_more_at_once_than_asked_and_no_less(concurrency: int) -> None:
 
 @pytest.mark.parametrize(("items", "workers"), [(1, 1), (4, 1), (5, 2), (10, 3), (100, 8)])
 def test_fewer_workers_for_what_is_short(items: int, workers: int) -> None:
-    """None has less to do than makes up for its connection, while there is enough for all."""
+    """No worker has fewer items than justify its connection, if there are enough items."""
     together = threading.Barrier(workers, timeout=10)
     used: set[int] = set()
 
@@ -89,7 +89,7 @@ def test_one_failure_does_not_stop_the_others() -> None:
 
 @pytest.mark.parametrize("error", [ApiError(401, "who are you"), ValueError("defect"), KeyboardInterrupt()])
 def test_hopeless_failures_end_everything(error: BaseException) -> None:
-    """What has not been sent is not sent: of 50 items few are begun."""
+    """Queued requests are not sent: only a few of 50 items start."""
     begun = []
 
     def work(item: int) -> None:

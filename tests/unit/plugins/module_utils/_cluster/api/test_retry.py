@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When requests are repeated, by a clock of our own."""
+"""When requests are repeated, with a simulated clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.cluster import Clock
 
 
 class Attempts:
-    """Raises the given errors one by one, the last again and again, then returns."""
+    """Raises the given errors in turn, repeats the last one, then returns."""
 
     def __init__(self, *errors: Exception, forever: bool = False) -> None:
         self.errors = itertools.chain(errors, itertools.repeat(errors[-1])) if forever else iter(errors)

@@ -48,16 +48,16 @@ def test_request_and_answer() -> None:
 
 
 def test_text() -> None:
-    """What is not JSON, compressed on its way."""
-    said = b"# HELP process_start_time_seconds\n" * 100
-    with Server(Answer(body=gzip.compress(said), headers=[("Content-Encoding", "gzip")])) as server:
-        assert session.Session({"host": server.url}).text(f"{NODES}/n1/proxy/metrics") == said.decode()
+    """Text other than JSON, transferred with gzip."""
+    metrics = b"# HELP process_start_time_seconds\n" * 100
+    with Server(Answer(body=gzip.compress(metrics), headers=[("Content-Encoding", "gzip")])) as server:
+        assert session.Session({"host": server.url}).text(f"{NODES}/n1/proxy/metrics") == metrics.decode()
     (seen,) = server.seen
     assert (seen.method, seen.path, seen.headers["accept-encoding"]) == ("GET", f"{NODES}/n1/proxy/metrics", "gzip")
 
 
 def test_text_that_is_refused(clock: Clock) -> None:
-    """As with any other request, and not repeated where that is asked for."""
+    """As for other requests; with a budget of 0 it is not repeated."""
     with (
         Server(Answer(503, b"error trying to reach service")) as server,
         pytest.raises(ApiError, match="error trying to reach") as caught,
@@ -96,7 +96,7 @@ def test_words_for_401_and_403() -> None:
         api = session.Session({"host": server.url})
         with pytest.raises(
             ApiError,
-            match=rf"{server.url} does not accept these credentials \(401 words of the server\).*renew it and run again",
+            match=rf"{server.url} does not accept these credentials \(401 words of the server\).*renew it",
         ):
             api.request("GET", NODES)
         with pytest.raises(ApiError, match=r"words of the server .*rbac.yaml"):
@@ -134,15 +134,15 @@ def test_retry_after_as_a_date_is_no_reason_to_fail(clock: Clock) -> None:
 
 @pytest.mark.parametrize("cut", [-1, 5])
 def test_lost_connections_are_repeated(cut: int) -> None:
-    """Before the first word of the answer, and in the midst of it."""
+    """Before the answer, and in the middle of it."""
     with Server(Answer(body={"items": list(range(100))}, cut=cut), Answer(body={"ok": 1})) as server:
         api = session.Session({"host": server.url})
         assert api.request("GET", NODES) == {"ok": 1}
     assert api.sent == 2
 
 
-def test_nobody_answers(clock: Clock) -> None:
-    """Little patience with an address that has never answered, none for the requests after one that waited in vain."""
+def test_no_server_answers(clock: Clock) -> None:
+    """Short retries for an address that never answered, and none for the requests after the first failure."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -159,7 +159,7 @@ def test_nobody_answers(clock: Clock) -> None:
 
 
 def test_patience_with_a_server_that_has_answered(clock: Clock) -> None:
-    """The long budget counts after the first answer, whatever the answer, and again after an outage is over."""
+    """The long budget applies after the first answer of any kind, and again after an outage."""
     lost = Answer(cut=-1)
     with Server(Answer(404, STATUS), lost) as server:
         api = session.Session({"host": server.url}, outage=60, first_contact=1)
@@ -186,7 +186,7 @@ def test_budget_of_one_request(clock: Clock) -> None:
 
 
 def test_timeout_of_one_request(clock: Clock) -> None:
-    """An API server that accepts connections and says nothing."""
+    """An API server that accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as mute:
         # The oldest release takes a fraction of a second only in a pair (to connect, to read).
         api = session.Session(
@@ -244,7 +244,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
 def test_untrusted_certificate_is_not_retried(clock: Clock, certificate: tuple[Path, Path]) -> None:
-    """It is trusted when it is given as its own authority, or when nobody asks."""
+    """It is trusted as its own authority, or without validation."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     with Server(Answer(), tls=context) as server:

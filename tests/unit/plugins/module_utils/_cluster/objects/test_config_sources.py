@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each node is to have, from a module's options."""
+"""The source that each node must have, from a module's options."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_incomplete_sources(source: t.Any) -> None:
         wanted(sources={"n1": source})
 
 
-def test_a_delivery_that_there_is_not() -> None:
+def test_an_unknown_delivery() -> None:
     with pytest.raises(
         ClusterError, match="node n1 has the unknown delivery 'nativ'; set one of auto, native, checkpoint"
     ):

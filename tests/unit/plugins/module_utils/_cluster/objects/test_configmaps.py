@@ -59,7 +59,7 @@ def test_create(dry_run: bool, query: tuple[tuple[str, str], ...]) -> None:
         assert configmaps.create(session, configmap(), dry_run) == configmap(revision="8")
 
 
-def test_create_what_appeared_meanwhile() -> None:
+def test_create_a_configmap_that_exists() -> None:
     there = configmap(content="theirs")
     with Calls(
         Call("POST", CONFIGMAPS, CONFLICT, (), configmap()), Call("GET", f"{CONFIGMAPS}/config-a", there)
@@ -67,7 +67,7 @@ def test_create_what_appeared_meanwhile() -> None:
         assert configmaps.create(session, configmap(), False) == there
 
 
-def test_create_what_appeared_and_went_away() -> None:
+def test_create_after_a_conflict_with_a_deleted_configmap() -> None:
     calls = Call("POST", CONFIGMAPS, CONFLICT, (), configmap()), Call("GET", f"{CONFIGMAPS}/config-a", GONE)
     with Calls(*calls) as session, pytest.raises(ApiError) as caught:
         configmaps.create(session, configmap(), False)
@@ -84,7 +84,7 @@ def test_create_refused() -> None:
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_delete_is_bound_to_what_was_read(dry_run: bool) -> None:
-    """A dry run is asked for in the body: beside one, the API server ignores the query parameter."""
+    """A dry run is requested in the body: with a body, the API server ignores the query parameter."""
     body = {**OPTIONS, "dryRun": ["All"]} if dry_run else OPTIONS
     with Calls(Call("DELETE", f"{CONFIGMAPS}/config-a", {}, body=body)) as session:
         configmaps.delete(session, configmap(), dry_run)
@@ -109,7 +109,7 @@ def test_reference() -> None:
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_write_key(dry_run: bool) -> None:
-    """Only what was read is written over, and only the one key."""
+    """Only the revision that was read is overwritten, and only the one key."""
     body = {"metadata": {"resourceVersion": "7"}, "data": {"kubelet": "x"}}
     stored = configmap(content="x", revision="8")
     calls = [

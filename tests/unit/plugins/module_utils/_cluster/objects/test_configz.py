@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The live configuration of one kubelet, and what stands in its way."""
+"""The live configuration of one kubelet, and why it cannot be read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an inventory host knows of its node, and the groups it is in."""
+"""Variables and groups of an inventory host."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_variables() -> None:
     }
 
 
-def test_a_node_that_has_said_nothing_yet() -> None:
+def test_a_node_without_status() -> None:
     found = inventory_hosts.variables(nodes.trim({"metadata": {"name": "n1"}}))
     assert (found["node_kubelet_minor"], found["node_variant"], found["node_ready"], found["node_addresses"]) == (
         "",

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm's own ConfigMap: which one it is, what is laid over it, and that nobody else's change is lost."""
+"""The ConfigMap of kubeadm: its name, the overrides in it, and that no other change is lost."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_names(minor: int, names: tuple[str, ...]) -> None:
 
 
 def test_what_is_common_is_written_and_nothing_else() -> None:
-    """Two GETs and a PATCH of one key, which carries the resourceVersion that was read."""
+    """Two GETs and a PATCH of one key, which contains the resourceVersion that was read."""
     with Calls(cluster(), get(), patch()) as session:
         result = push.push(session, options(), False)
     row = {
@@ -227,7 +227,7 @@ def test_overrides_that_cannot_be_read(node_configs: t.Any, text: str) -> None:
         ({"maxPods": "7"}, ("maxPods", "the string")),
         ({"maxPodz": 7}, ("maxPodz", "Did you mean maxPods?")),
         ({"evictionHard": {"memory.available": "lots"}}, ('evictionHard["memory.available"]',)),
-        # A kubelet that runs goes back by itself; one that has just joined has nothing to go back to.
+        # A running kubelet reverts automatically; one that has just joined has no earlier configuration.
         ({"kubeAPIQPS": -1}, ("kubeAPIQPS", "must not be a negative number")),
         ({"imageGCLowThresholdPercent": 90}, ("imageGCHighThresholdPercent",)),
     ],
@@ -240,7 +240,7 @@ def test_what_a_new_kubelet_would_not_start_with_is_refused(layer: dict[str, t.A
     ] == []
 
 
-def test_what_was_wrong_before_is_left_alone() -> None:
+def test_existing_faults_are_not_reported() -> None:
     config = {**CONFIG, "oldField": 1, "kubeAPIQPS": -1}
     wanted = document.render({**config, "eventBurst": 31})
     with Calls(cluster(), get(document.render(config)), patch(content=wanted)) as session:
@@ -253,8 +253,8 @@ def test_a_field_of_a_minor_that_is_not_known_here_is_written() -> None:
         assert push.push(session, options({"n1": {"newField": 1}}), False)["changed"]
 
 
-def test_a_change_by_somebody_else_is_kept() -> None:
-    """After a conflict the ConfigMap is read and decided anew."""
+def test_a_change_by_another_writer_is_kept() -> None:
+    """After a conflict the ConfigMap is read and computed again."""
     theirs = {**CONFIG, "maxPods": 7}
     wanted = document.render({**theirs, "eventBurst": 31})
     calls = get(), patch(CONFLICT), get(document.render(theirs), revision="9"), patch(content=wanted, revision="9")
@@ -263,8 +263,8 @@ def test_a_change_by_somebody_else_is_kept() -> None:
     assert (result["diff"][0]["before"], result["diff"][0]["after"]) == (document.render(theirs), wanted)
 
 
-def test_somebody_else_makes_the_same_change_or_our_answer_is_lost() -> None:
-    """A text equal to ours is ours; one that only means the same is theirs."""
+def test_the_same_change_by_another_writer_or_a_lost_answer() -> None:
+    """An identical text counts as our write, an equivalent one as that of the other writer."""
     with Calls(cluster(), get(), patch(CONFLICT), get(WANTED, revision="8")) as session:
         result = push.push(session, options(), False)
     assert (result["changed"], len(result["diff"]), result["configmaps"][NAME]["resourceVersion"]) == (True, 1, "8")

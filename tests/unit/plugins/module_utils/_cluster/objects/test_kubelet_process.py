@@ -50,8 +50,8 @@ def test_healthy(body: bytes, ok: bool) -> None:
         assert kubelet_process.healthy(Session({"host": server.url}), "n1") is ok
 
 
-def test_healthz_is_not_asked_until_it_says_ok(clock: Clock) -> None:
-    """It has to answer several times in a row, and a failure between two is one."""
+def test_healthz_is_not_repeated(clock: Clock) -> None:
+    """It must answer several times in a row, so a failure in between counts."""
     with (
         Server(Answer(500, b"[-]syncloop failed"), Answer(body=b"ok")) as server,
         pytest.raises(ApiError, match="syncloop failed"),

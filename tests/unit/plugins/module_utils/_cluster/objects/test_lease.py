@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Lease of a rollout: requests, words, waiting. What happens when several are at it is in test_lease_interleaved."""
+"""The Lease of a rollout: requests, messages, waits. Interleaved rollouts are in test_lease_interleaved."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_one_that_is_dead_already_is_not_waited_for(api: LeaseApi, wall: Wall) -
     assert not wall.slept
 
 
-def test_some_seconds_of_skew_kill_nobody(api: LeaseApi, wall: Wall) -> None:
+def test_some_seconds_of_skew_expire_no_lease(api: LeaseApi, wall: Wall) -> None:
     hold(api, holder="alive")
     api.now += 60
     wall.off = 4.9
@@ -226,7 +226,7 @@ def test_a_sign_of_life_ends_the_wait(api: LeaseApi, wall: Wall, wait: int | Non
 
 
 def test_a_claim_is_waited_for_until_it_is_held_or_gone(api: LeaseApi, wall: Wall) -> None:
-    """Whether it cannot expire in time says nothing: a claim lasts a moment."""
+    """Its expiry does not matter, since a claim lasts only a moment."""
     other = lease_objects.create(t.cast("t.Any", api), "kube-system", "other", "theirs", NODES, 60)
     assert "other has been waiting to roll out to theirs" in refused(api, wait=0).message
     wall.tick = lambda: lease_objects.renew(t.cast("t.Any", api), other.lease(), held=True)
@@ -237,7 +237,7 @@ def test_a_claim_is_waited_for_until_it_is_held_or_gone(api: LeaseApi, wall: Wal
     assert hold(api, wait=10)["taken_over"] == []
 
 
-def test_a_dead_holder_that_comes_back_at_the_last_moment_keeps_its_lease(api: LeaseApi, wall: Wall) -> None:
+def test_a_holder_that_renews_at_the_last_moment_keeps_its_lease(api: LeaseApi, wall: Wall) -> None:
     """It renews between our look and our delete."""
     theirs = hold(api, holder="slow")["lease"]
     api.now += 70
@@ -254,7 +254,7 @@ def test_a_dead_holder_that_comes_back_at_the_last_moment_keeps_its_lease(api: L
 
 
 def test_a_claim_that_was_taken_for_dead_is_not_held(api: LeaseApi, wall: Wall) -> None:
-    """We were too slow between our look and the last step: somebody else has deleted our claim."""
+    """Another rollout deleted our claim between the LIST and the last step."""
     api.look = lambda: api.items.clear() if methods(api)[-1] == "GET" else None
     assert "this rollout lost its Lease" in refused(api).message
 
@@ -297,7 +297,7 @@ def test_a_clock_that_is_a_little_wrong(api: LeaseApi, wall: Wall, off: float) -
     assert hold(api)["changed"]
 
 
-def test_leases_that_somebody_broke(api: LeaseApi, wall: Wall) -> None:
+def test_damaged_leases(api: LeaseApi, wall: Wall) -> None:
     """Whatever is not readable is in the way, and expires."""
     name = hold(api, ["other"], holder="x")["lease"]["name"]
     notes = api.items[name]["metadata"]["annotations"]
@@ -312,7 +312,7 @@ def test_leases_that_somebody_broke(api: LeaseApi, wall: Wall) -> None:
 
 
 def test_check_mode(api: LeaseApi, wall: Wall) -> None:
-    """One LIST; nothing is there afterwards, and what would stand in the way is told."""
+    """One LIST; nothing is created, and the obstacles are reported."""
     assert hold(api, check=True) == {"changed": True, "lease": {}, "taken_over": [], "obstacles": [], "warnings": []}
     assert methods(api) == ["GET"] and not api.items
     theirs = hold(api, holder="other")["lease"]
@@ -375,7 +375,7 @@ def test_a_renewal_that_fails_for_another_reason() -> None:
         lease.renew(t.cast("t.Any", Forbidding()), held)
 
 
-def test_a_lease_of_somebody_elses_making() -> None:
+def test_an_incomplete_lease() -> None:
     with Calls() as session:
         with pytest.raises(
             ClusterError,

@@ -164,7 +164,7 @@ def test_two_on_other_nodes_do_not_know_of_each_other(clocks: Clocks, order: lis
 def test_after_a_kill_at_any_request_one_of_two_that_wait_begins(
     clocks: Clocks, requests: int, order: list[int]
 ) -> None:
-    """A dead rollout, killed wherever it was, is outlived by those that come after it, without anybody's help."""
+    """Later rollouts proceed after one that was killed at any step, without manual help."""
     race = Race(clocks, (("n1",),), (0.0,), wait=0)
     second: list[Client] = []
     try:

@@ -113,10 +113,10 @@ def test_counts() -> None:
 
 
 def test_both_deliveries_read_alike() -> None:
-    """Whatever the kubelet itself says of Node.spec.configSource, once this collection wrote a checkpoint."""
+    """Once this collection wrote a checkpoint, whatever status the kubelet reports for Node.spec.configSource."""
     config = {
         **status(reference(), reference(), error="some error"),
-        "reason": "went back",
+        "reason": "reverted",
         "started": "2026-01-01T00:00:00Z",
     }
     for kubelet in (None, {}):
@@ -128,13 +128,13 @@ def test_both_deliveries_read_alike() -> None:
             "listening": kubelet is not None,
             "source": reference(),
             "config_source": None,
-            "reason": "went back",
+            "reason": "reverted",
         }
     assert row(marked=reference())["delivery"] == row(reported={})["delivery"] == "checkpoint"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"a"', '{"configMap": "a"}', '{"configMap": {"name": "a"}}'])
-def test_annotations_that_somebody_broke(text: str) -> None:
+def test_damaged_annotations(text: str) -> None:
     broken = node()
     broken["metadata"]["annotations"] = {annotation.SOURCE: text, annotation.STATUS: text}
     trimmed = nodes.trim(broken)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes: one LIST, and the patch that is never sent over somebody else's."""
+"""Nodes: one LIST, and the patch that never overwrites another writer's change."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_one_of_few_that_is_gone_is_named() -> None:
             nodes.again(session, ["n1", "n2"])
 
 
-def test_an_api_server_that_goes_away_is_no_node_that_is_gone() -> None:
+def test_an_outage_of_the_api_server_is_no_missing_node() -> None:
     with Calls(
         Call("GET", NODES, items(*MANY), PAGE), Call("GET", f"{NODES}/n1", ApiError(503, "away", transient=True))
     ) as session:
@@ -251,7 +251,7 @@ def test_conflict_with_our_own_lost_answer() -> None:
 @pytest.mark.parametrize(
     ("theirs", "named"), [(place("theirs"), "kube-system/theirs key kubelet"), (None, "the local config")]
 )
-def test_conflict_with_somebody_else(theirs: dict[str, str] | None, named: str) -> None:
+def test_conflict_with_another_writer(theirs: dict[str, str] | None, named: str) -> None:
     calls = patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=theirs, revision="2"))
     with (
         Calls(*calls) as session,

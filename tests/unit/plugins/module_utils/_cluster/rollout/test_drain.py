@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drain and its undoing, on a cluster in memory whose budgets change while nobody really waits."""
+"""Drain and restore, on a cluster in memory whose budgets change in simulated time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BLOCKED = ApiError(
     {"DisruptionBudget": BUDGET},
 )
 AWAY = ApiError(0, "no usable answer from the API server", transient=True)
-OURS = {"holder": "somebody", "time": "2026-01-01T00:00:00.000000Z"}
+OURS = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
 
 
 @pytest.fixture
@@ -126,14 +126,14 @@ def test_drain_again(clock: Clock) -> None:
     assert api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED] == mark
 
 
-def test_the_mark_says_who(clock: Clock) -> None:
+def test_the_mark_names_the_holder(clock: Clock) -> None:
     api = PodCluster(node("n1"))
     run(api, lease={"holder": "awx-17"})
     mark = json.loads(api.nodes["n1"]["metadata"]["annotations"][annotation.CORDONED])
     assert mark.keys() == {"holder", "time"} and mark["holder"] == "awx-17"
 
 
-def test_cordoned_by_somebody_else(clock: Clock) -> None:
+def test_cordoned_by_another_user(clock: Clock) -> None:
     """Drained, not marked, and left cordoned afterwards."""
     api = PodCluster(node("n1", unschedulable=True), pods=[pod("a", **OWNED)])
     assert names(run(api)["nodes"]["n1"]["evicted"]) == ["a"]
@@ -223,7 +223,7 @@ def test_a_budget_that_is_freed(clock: Clock) -> None:
 
 
 def test_retry_after(clock: Clock) -> None:
-    """The API server says when to ask again at the earliest."""
+    """The API server sets the earliest time of the next request."""
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     api.budgets["a"] = ApiError(429, "busy", retry_after=25.0, transient=True)
     fail(api)
@@ -242,7 +242,7 @@ def test_retry_after(clock: Clock) -> None:
     ],
 )
 def test_an_eviction_that_will_never_be(clock: Clock, error: ApiError) -> None:
-    """Nobody waits for it, but the other pods go."""
+    """The drain does not wait for it, but evicts the other pods."""
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED)])
     api.budgets["a"] = error
     failed = fail(api)
@@ -265,7 +265,7 @@ def test_a_namespace_that_goes(clock: Clock) -> None:
 
 
 def test_pods_take_time_to_go(clock: Clock) -> None:
-    """One that is being deleted is waited for, whoever did that, and not evicted again."""
+    """The drain waits for a pod that is already being deleted and does not evict it again."""
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED), pod("b")])
     api.lingering = {"a"}
     api.pods["b"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -320,7 +320,7 @@ def test_options_of_the_eviction(clock: Clock) -> None:
 
 
 def test_check_mode(clock: Clock) -> None:
-    """Nothing changes and nothing waits; budgets are asked, and what would wait is said."""
+    """No change and no wait; budgets are checked, and pods that would block are reported."""
     api = PodCluster(node("n1"), node("n2"), pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
     api.budgets["b"] = BLOCKED
     result = run(api, check_mode=True)
@@ -347,7 +347,7 @@ def test_an_answer_that_was_lost(clock: Clock) -> None:
     assert (names(result["nodes"]["n1"]["evicted"]), result["changed"]) == (["a"], True)
 
 
-def test_api_server_away_for_a_while(clock: Clock) -> None:
+def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     api.budgets["a"] = BLOCKED
     clock.at(4, lambda: setattr(api, "outage", AWAY))
@@ -368,7 +368,7 @@ def test_pods_that_cannot_be_listed(clock: Clock) -> None:
     assert cordoned(api) == (False, False)
 
 
-def test_somebody_cordons_at_the_same_moment(clock: Clock) -> None:
+def test_another_user_cordons_at_the_same_time(clock: Clock) -> None:
     """Our patch is refused, and the cordon is theirs."""
     api = PodCluster(node("n1"))
     api.meddle = lambda name: api.nodes.update({name: node(name, revision="9", unschedulable=True)})
@@ -423,7 +423,7 @@ def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
     ],
 )
 def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: tuple[bool, bool], message: str) -> None:
-    """Whichever run has cordoned it; in check mode the same is said and nothing done; a second time changes nothing."""
+    """Also after another run's cordon; check mode reports the same without a change; a second run changes nothing."""
     api = PodCluster(node("n1", **before))
     was = cordoned(api)
     assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {

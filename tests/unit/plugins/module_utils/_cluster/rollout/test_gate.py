@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gate before a batch, on a cluster in memory whose state changes while nobody really waits."""
+"""The gate before a batch, on a cluster in memory whose state changes in simulated time."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def test_two_of_ten_not_ready_leave_nothing_of_a_fifth(clock: Clock) -> None:
             "cordoned by this collection for an unknown holder since an unknown time",
         ),
         (node("n7", config=status(error="bad")), "its configuration failed: bad"),
-        (node("n7", reported={"error": "went back"}), "its configuration failed: went back"),
+        (node("n7", reported={"error": "reverted"}), "its configuration failed: reverted"),
         (
             node("n7", ready="False", config=status(error="bad"), unschedulable=True),
             "not Ready (KubeletReady: posting); cordoned; its configuration failed: bad",
         ),
     ],
 )
-def test_whoever_caused_it(clock: Clock, bad: Node, why: str) -> None:
+def test_any_cause(clock: Clock, bad: Node, why: str) -> None:
     error = refused(group(n7=bad), "n1")
     assert error.result["budget"]["unavailable"] == {"n7": why}
     assert (
@@ -145,7 +145,7 @@ def test_our_own_cordon_of_a_node_of_the_batch_is_not_shown(clock: Clock) -> Non
     assert list(run(group(n7=ours), "n1", max_unavailable="2")["budget"]["unavailable"]) == ["n7"]
 
 
-def test_a_node_that_cannot_be_proven(clock: Clock) -> None:
+def test_a_node_that_cannot_be_verified(clock: Clock) -> None:
     api = group(n7=node("n7", ready="False"))
     assert (
         "n7: in the batch and not Ready (KubeletReady: posting), so its new configuration could not be verified. "
@@ -163,7 +163,7 @@ def test_the_group_is_larger_than_the_play(clock: Clock) -> None:
 
 
 def test_a_batch_that_could_never_begin(clock: Clock) -> None:
-    """Said at once, before anything is asked for."""
+    """Reported at once, before any request."""
     api = group()
     error = refused(api, "n1", "n2", "n3", max_unavailable="25%", timeout=600)
     assert error.message == (
@@ -342,7 +342,7 @@ def test_control_plane_nodes_one_at_a_time(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("unready", ["kube-apiserver-m2", "etcd-m3"])
-def test_the_others_of_the_control_plane_have_to_be_whole(clock: Clock, unready: str) -> None:
+def test_the_rest_of_the_control_plane_must_be_ready(clock: Clock, unready: str) -> None:
     """Also those of other groups; waited for with the same time. One more LIST."""
     api = plane(unready)
     error = refused(api, "m1", group_nodes=["m1"], timeout=4)

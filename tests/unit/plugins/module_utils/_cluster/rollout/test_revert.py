@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The way back from an assignment that failed."""
+"""The revert of an assignment that failed."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def go(cluster: Cluster, check_mode: bool = False, **rows: t.Any) -> dict[str, t
     )
 
 
-def test_a_kubelet_that_differs_is_pointed_back(clock: Clock) -> None:
-    """And is back only when it says so itself and runs what it ran."""
+def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) -> None:
+    """It counts as reverted once its status and its live configuration show the previous one."""
     cluster = Cluster(
         node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=7)}
     )
@@ -65,7 +65,7 @@ def test_a_kubelet_that_differs_is_pointed_back(clock: Clock) -> None:
     assert len([path for method, path in cluster.requests if method == "PATCH"]) == 1
 
 
-def test_back_to_local(clock: Clock) -> None:
+def test_revert_to_local(clock: Clock) -> None:
     cluster = Cluster(node("n1", place("bad"), status()), live={"n1": live(maxPods=110)})
     assert go(cluster, n1=row())["nodes"]["n1"]["state"] == "reverted"
     assert "configSource" not in cluster.nodes["n1"]["spec"]
@@ -88,20 +88,20 @@ def test_back_to_local(clock: Clock) -> None:
             "n1",
             marked=reference("bad"),
             reported={
-                **status(reference("bad"), reference("good"), error="took it back"),
+                **status(reference("bad"), reference("good"), error="reverted it"),
                 "started": "2025-01-01T00:00:00Z",
             },
         ),
     ],
 )
-def test_who_went_back_by_itself_keeps_the_evidence(clock: Clock, found: dict[str, t.Any]) -> None:
+def test_an_automatic_revert_keeps_the_evidence(clock: Clock, found: dict[str, t.Any]) -> None:
     cluster = Cluster(found, live={"n1": live(maxPods=110)})
     delivery = "native" if "configSource" in found["spec"] else "checkpoint"
     result = go(cluster, n1=row(reference("good"), delivery, reference("bad")))
     assert (result["nodes"]["n1"]["state"], result["changed"]) == ("reverted", False)
 
 
-def test_a_kubelet_that_went_back_too_far_is_pointed_at_what_it_ran(clock: Clock) -> None:
+def test_a_kubelet_that_fell_back_too_far_is_assigned_its_previous_source(clock: Clock) -> None:
     """Its last-known-good is 10 minutes behind."""
     failed = status(reference("bad"), error="failed to validate config, see Kubelet log for details")
     cluster = Cluster(node("n1", place("bad"), failed), live={"n1": live(maxPods=110)})
@@ -115,10 +115,10 @@ def test_a_kubelet_that_went_back_too_far_is_pointed_at_what_it_ran(clock: Clock
     )
 
 
-def test_a_guard_that_went_back_further_is_told(clock: Clock) -> None:
-    """What it ran before had not become last-known-good; nothing but another switch would bring that back."""
-    told = status(reference("bad"), reference("older"), reference("older"), "took it back")
-    cluster = Cluster(node("n1", marked=reference("bad"), reported=told), live={"n1": live(maxPods=7)})
+def test_a_guard_that_reverted_further_is_reported(clock: Clock) -> None:
+    """The previous configuration had not become last-known-good; only another switch would restore it."""
+    reported = status(reference("bad"), reference("older"), reference("older"), "reverted it")
+    cluster = Cluster(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=7)})
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
     assert (
         result["ok"]
@@ -127,17 +127,17 @@ def test_a_guard_that_went_back_further_is_told(clock: Clock) -> None:
     )
 
 
-def test_a_guard_that_tells_late(clock: Clock) -> None:
-    """It went back to last-known-good while its status was still the one from before: the annotation is put back, and
+def test_a_guard_that_reports_late(clock: Clock) -> None:
+    """It reverted to last-known-good while its status was still the previous one: the annotation is restored, and
     nothing more is waited for.
     """
-    told = status(reference("worse"), reference("older"), reference("older"), "took it back")
-    cluster = Cluster(node("n1", marked=reference("bad"), reported=told), live={"n1": live(maxPods=7)})
+    reported = status(reference("worse"), reference("older"), reference("older"), "reverted it")
+    cluster = Cluster(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=7)})
     result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["nodes"]["n1"]
     assert result["ok"] and result["changed"] and "last-known-good, kube-system/older" in result["message"]
 
 
-def test_a_kubelet_that_could_not_get_it_is_pointed_back(clock: Clock) -> None:
+def test_a_kubelet_that_could_not_fetch_it_is_assigned_its_previous_source(clock: Clock) -> None:
     """It would take it up later."""
     cluster = Cluster(
         node(
@@ -151,7 +151,7 @@ def test_a_kubelet_that_could_not_get_it_is_pointed_back(clock: Clock) -> None:
 
 
 def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
-    """The node was refused or out of reach: only the annotation goes back."""
+    """The node was refused or out of reach: only the annotation is restored."""
     cluster = Cluster(
         node("n1", marked=reference("bad"), reported=status(reference("good"), reference("good"))),
         live={"n1": live(maxPods=110)},
@@ -163,38 +163,38 @@ def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
 
 
 def test_a_guard_that_has_not_acted(clock: Clock) -> None:
-    told = {**status(reference("bad"), reference("bad")), "error": "the node is full"}
-    cluster = Cluster(node("n1", marked=reference("bad"), reported=told), live={"n1": live(maxPods=110)})
+    reported = {**status(reference("bad"), reference("bad")), "error": "the node is full"}
+    cluster = Cluster(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=110)})
     with pytest.raises(
         NodesFailed, match="n1: not reverted within 30 s: its guard has not reverted the configuration yet"
     ):
         go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))
 
 
-def test_what_keeps_a_node_from_being_back(clock: Clock) -> None:
-    """Each is told; the rows are kept."""
+def test_why_a_node_is_not_reverted(clock: Clock) -> None:
+    """Each reason is reported; the rows are kept."""
     settled = status(reference("good"), reference("good"))
     not_ready = node("n1", place("good"), settled, ready="False")
-    for found, lived, said in (
+    for found, lived, message in (
         (not_ready, live(maxPods=110), "the Node is not Ready"),
         (node("n1", place("good"), settled), live(maxPods=7), "not the one from before the rollout"),
         (node("n1", place("good"), settled), ApiError(503, "kubelet away", transient=True), "kubelet away"),
     ):
         cluster = Cluster(found, live={"n1": lived})
-        with pytest.raises(NodesFailed, match=said) as caught:
+        with pytest.raises(NodesFailed, match=message) as caught:
             go(cluster, n1=row(place("good")))
         assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
         assert caught.value.result["summary"] == {"nodes": 1, "reverted": 0, "failed": 1}
 
 
-def test_a_dead_kubelet_is_told_as_such(clock: Clock) -> None:
+def test_a_dead_kubelet_is_reported(clock: Clock) -> None:
     cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad")), ready="Unknown"))
     cluster.renewed = {"n1": "2026-01-01T00:00:00.000000Z"}
     with pytest.raises(NodesFailed, match=r"has sent no heartbeat for .* empty store/meta/assigned"):
         go(cluster, n1=row(place("good")))
 
 
-def test_somebody_elses_assignment_is_theirs(clock: Clock) -> None:
+def test_the_assignment_of_another_user_is_kept(clock: Clock) -> None:
     cluster = Cluster(node("n1", place("theirs"), status(reference("bad"), reference("bad"))))
     with pytest.raises(NodesFailed, match="another user or program has assigned kube-system/theirs") as caught:
         go(cluster, n1=row(place("good")))
@@ -202,7 +202,7 @@ def test_somebody_elses_assignment_is_theirs(clock: Clock) -> None:
     assert cluster.count("PATCH", f"{NODES}/n1") == 0
 
 
-def test_an_api_server_that_is_away_is_sat_out(clock: Clock) -> None:
+def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
     cluster = Cluster(
         node("n1", place("bad"), status(reference("bad"), reference("bad"))), live={"n1": live(maxPods=110)}
     )
@@ -220,7 +220,7 @@ def test_what_an_earlier_run_had_switched_is_not_held_against_what_was_live_then
     assert go(cluster, n1={**row(place("good")), "changed": False})["nodes"]["n1"]["ok"]
 
 
-def test_an_api_server_that_is_away_from_the_beginning(clock: Clock) -> None:
+def test_no_api_server_at_the_start(clock: Clock) -> None:
     """Every node is named all the same."""
     cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad"))))
     cluster.outage = ApiError(0, "no answer", transient=True)

@@ -52,7 +52,7 @@ FROM_LOCAL = previous(None)
 def patch(
     name: str, source: dict[str, str] | None, answer: t.Any = None, dry_run: bool = False, notes: t.Any = None
 ) -> Call:
-    """The patch of spec.configSource; a node that had none and listens comes from its local config, unless `notes` says
+    """The patch of spec.configSource; a node that had none and listens comes from its local config, unless `notes` has
     otherwise.
     """
     notes = (FROM_LOCAL if source else {}) if notes is None else notes
@@ -229,7 +229,7 @@ def test_unknown_nodes() -> None:
 
 @pytest.mark.parametrize("check_mode", [False, True])
 def test_field_that_the_api_server_drops(check_mode: bool) -> None:
-    """An API server without the feature gate says 200 and stores nothing: only the answer shows it."""
+    """An API server without the feature gate answers 200 and stores nothing: only the answer shows it."""
     calls = listed(node("n1", config=LISTENS)), get(), patch("n1", place(), node("n1", None, LISTENS), check_mode)
     with Calls(*calls) as session, pytest.raises(NodesFailed) as caught:
         assign.assign(session, options(sources={"n1": place()}), check_mode)
@@ -263,7 +263,7 @@ def test_some_patches_fail() -> None:
     assert caught.value.result["summary"] == {"nodes": 3, "changed": 1, "failed": 2, "unchanged": 0}
 
 
-def test_somebody_else_at_the_same_time() -> None:
+def test_another_writer_at_the_same_time() -> None:
     """Wrote the same: fine. Wrote another: not overwritten."""
     conflict = ApiError(409, "modified", "Conflict")
     calls = (
@@ -385,7 +385,7 @@ def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
         assert assign.assign(session, options(sources={"n1": {**place(), "delivery": "native"}}), False)["changed"]
 
 
-def test_a_source_is_taken_away_wherever_it_stands() -> None:
+def test_a_source_is_removed_from_both_deliveries() -> None:
     """One side only where one is named."""
     both = node("n1", place(), LISTENS, marked=reference())
     with Calls(listed(both), mark("n1", None, node("n1", config=LISTENS), spec={"configSource": None})) as session:
@@ -423,7 +423,7 @@ def test_what_a_node_ran_is_remembered() -> None:
             assign.assign(session, options(sources={"n1": place()}), False)
 
 
-def test_a_move_is_nothing_to_come_back_from() -> None:
+def test_a_migration_has_no_previous_source() -> None:
     """The node goes on with what it runs."""
     ran = {"assigned": {"configMap": reference()}, "active": {"configMap": reference()}}
     with Calls(
@@ -455,7 +455,7 @@ def test_a_node_that_has_its_source_from_an_earlier_run_still_knows_what_it_had(
     assert (row["changed"], row["previous"]) == (False, former)
 
 
-def test_a_node_that_failed_before_can_go_back_to_what_it_runs() -> None:
+def test_a_node_with_an_error_is_reverted_to_its_active_source() -> None:
     """Not to what failed."""
     failed = status(reference("bad"), reference("good"), error="failed to validate config, see Kubelet log for details")
     with Calls(listed(node("n1", place("bad"), failed)), get(), patch("n1", place(), notes={})) as session:

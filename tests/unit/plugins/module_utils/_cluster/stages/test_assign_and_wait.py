@@ -252,7 +252,7 @@ def test_pods_of_a_node_that_does_not_follow_are_not_looked_at(clock: Clock) -> 
 
 
 def test_pods_that_are_ready_again_in_time(clock: Clock) -> None:
-    """And a lease is kept meanwhile, which the gate renewed before."""
+    """The lease that the gate renewed before is renewed further."""
     lease = {"namespace": "kube-system", "name": "a", "holder": "me", "uid": "1", "duration": 12}
     api, options = with_pods(clock, lease=lease)
     renewed = []

@@ -151,9 +151,9 @@ def test_what_was_seen_on_the_hosts() -> None:
 
 
 def test_the_delivery_that_is_asked_for() -> None:
-    told = node("n1", None, {}, marked=A, reported=status(A, A))
-    assert run(cluster(told))["nodes"]["n1"]["delivery"] == "checkpoint"
-    assert run(cluster(told), deliveries={"n1": "native"})["nodes"]["n1"]["delivery"] == "native"
+    found = node("n1", None, {}, marked=A, reported=status(A, A))
+    assert run(cluster(found))["nodes"]["n1"]["delivery"] == "checkpoint"
+    assert run(cluster(found), deliveries={"n1": "native"})["nodes"]["n1"]["delivery"] == "native"
 
 
 def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:
@@ -187,7 +187,7 @@ def test_what_cannot_be_declared(given: t.Any, match: str) -> None:
         run(cluster(runs()), node_configs={"n1": given})
 
 
-def test_another_form_is_told_apart() -> None:
+def test_another_form_is_distinguished() -> None:
     result = run(cluster(runs(), maps=[configmap(NAME, TEXT)]), node_configs={"n1": "maxPods: 50\nreadOnlyPort: 0"})
     assert result["nodes"]["n1"]["drift"] == []
     assert [row["path"] for row in result["nodes"]["n1"]["rendering"]] == ["readOnlyPort"]

@@ -74,7 +74,7 @@ def test_options_choose_the_nodes() -> None:
 
 
 def test_no_facts() -> None:
-    """For whoever registers the result."""
+    """For tasks that register the result."""
     calls = (Call("GET", NODES, items(node("n1")), PAGE), live("n1", {"maxPods": 110}))
     with Calls(*calls) as session, Calls(*calls) as other:
         facts, result = dump.dump(session, ALL, False), dump.dump(other, {**ALL, "facts": False}, False)
@@ -82,7 +82,7 @@ def test_no_facts() -> None:
 
 
 def test_every_node_that_cannot_be_read_is_named() -> None:
-    """And what could be read is kept."""
+    """The result keeps the other nodes."""
     refused = ApiError(403, "words")
     listed = Call("GET", NODES, items(node("n1"), node("n2"), node("n3")), PAGE)
     with (

@@ -103,8 +103,8 @@ def test_nothing_to_push() -> None:
         configmap(NAME, TEXT, binaryData={"other": "AAAA"}),
     ],
 )
-def test_content_that_somebody_edited(there: dict[str, t.Any]) -> None:
-    """It is neither used nor written over."""
+def test_content_that_was_edited(there: dict[str, t.Any]) -> None:
+    """It is neither used nor overwritten."""
     with (
         Calls(get(there)) as session,
         pytest.raises(ClusterError, match=f"kube-system/{NAME}: its content does not match the hash in its name"),
@@ -112,7 +112,7 @@ def test_content_that_somebody_edited(there: dict[str, t.Any]) -> None:
         push.push(session, options(variants={VARIANT: CONFIG}), False)
 
 
-def test_content_that_somebody_else_created_meanwhile() -> None:
+def test_content_that_another_writer_created() -> None:
     theirs = configmap(NAME, text(maxPods=51))
     calls = get(GONE), Call("POST", CONFIGMAPS, ApiError(409, "exists", "AlreadyExists"), (), body()), get(theirs)
     with Calls(*calls) as session, pytest.raises(ClusterError, match="its content does not match"):
@@ -207,7 +207,7 @@ def cluster(*found: dict[str, t.Any]) -> Call:
 
 
 @pytest.mark.parametrize("check_mode", [False, True])
-def test_prune_removes_what_nobody_uses(check_mode: bool) -> None:
+def test_prune_removes_unused_configmaps(check_mode: bool) -> None:
     idle = f"base-{SUFFIX}"
     with Calls(managed(configmap(idle, TEXT)), cluster(node("n1")), delete(idle, dry_run=check_mode)) as session:
         result = push.push(session, options(state="pruned"), check_mode)
@@ -256,7 +256,7 @@ def test_prune_sees_the_same_name_in_another_namespace() -> None:
         assert push.push(session, options(state="pruned"), False)["pruned"] == [name]
 
 
-def test_prune_tells_what_could_not_be_removed() -> None:
+def test_prune_reports_what_could_not_be_removed() -> None:
     one, two = f"base-{SUFFIX}", f"base-{SUFFIX[::-1]}"
     calls = (
         managed(configmap(one, TEXT), configmap(two, "garbage: [")),

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage soak, on a cluster in memory to which things happen while nobody really waits."""
+"""Stage soak, on a cluster in memory that changes in simulated time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_requests(clock: Clock, count: int) -> None:
 
 
 def test_no_time_to_soak(clock: Clock) -> None:
-    """All is looked at once: nothing is waited for, and nothing held against what was a moment ago."""
+    """Everything is checked once, without a wait and without a comparison to an earlier state."""
     api = cluster(clock, done(), pods=[pod("a", **OWNED)])
     assert run(api, seconds=0, pods=snapshot(api))["summary"]["ok"] == 1
     assert (clock.slept, api.count("GET", LEASES)) == ([], 0)
@@ -71,7 +71,7 @@ def test_the_kubelet_restarted(clock: Clock) -> None:
     assert failed.result["nodes"]["n2"]["ok"] and clock.now >= 1060
 
 
-def test_nobody_waits_for_nodes_that_have_failed(clock: Clock) -> None:
+def test_no_wait_for_nodes_that_have_failed(clock: Clock) -> None:
     api = cluster(clock, done())
     clock.at(12, lambda: api.births.update(n1=1012.0))
     fail(api, seconds=600)
@@ -88,7 +88,7 @@ def checkpoint(started: str) -> dict[str, t.Any]:
     return node("n1", marked=A, reported={**status(A, A), "reason": "on trial", "started": started})
 
 
-def test_the_guard_tells_of_a_restart(clock: Clock) -> None:
+def test_the_guard_reports_a_restart(clock: Clock) -> None:
     """With checkpoint delivery, at the next poll. What it rounds is no restart."""
     api = cluster(clock, checkpoint("2025-12-31T23:00:00Z"))
     clock.at(7, lambda: api.nodes.update(n1=checkpoint("2025-12-31T23:00:01Z")))
@@ -98,7 +98,7 @@ def test_the_guard_tells_of_a_restart(clock: Clock) -> None:
     assert "process started 52 s after" in failed.failures["n1"]
 
 
-def test_somebody_assigns_another_source(clock: Clock) -> None:
+def test_another_user_assigns_another_source(clock: Clock) -> None:
     api = cluster(clock, done())
     clock.at(12, lambda: api.nodes.update(n1=node("n1", place("theirs"), status(A, A))))
     failed = fail(api, sources={"n1": place()})
@@ -175,7 +175,7 @@ def test_healthz_has_to_answer_in_a_row(clock: Clock) -> None:
 
 
 def test_a_heartbeat_since_the_beginning(clock: Clock) -> None:
-    """A Node that is Ready by an old word only."""
+    """A Node that is Ready only by an old heartbeat."""
     api = cluster(clock, done())
     api.renewed = {"n1": "2026-01-01T01:00:00.000000Z"}
     failed = fail(api)
@@ -197,15 +197,15 @@ def test_a_heartbeat_of_the_node_object(clock: Clock) -> None:
 
 
 def test_heartbeats_that_may_not_be_read(clock: Clock) -> None:
-    """Said at the beginning, not after the soak."""
+    """Reported at the start, not after the soak."""
     api = cluster(clock, done())
     api.renewed = ApiError(403, "cannot list leases")
     assert "not soaked: cannot list leases" in fail(api).failures["n1"]
     assert clock.slept == []
 
 
-def test_api_server_away_for_a_while(clock: Clock) -> None:
-    """Also for longer than a kubelet may be: nothing is known of them meanwhile."""
+def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
+    """Even if longer than UNWELL: no state of the kubelets is known during the outage."""
     api = cluster(clock, done("n1"), done("n2"))
     clock.at(3, lambda: setattr(api, "outage", AWAY))
     clock.at(50, lambda: setattr(api, "outage", None))
@@ -216,7 +216,7 @@ def test_api_server_away_for_a_while(clock: Clock) -> None:
 
 
 def test_what_was_not_seen_does_not_count(clock: Clock) -> None:
-    """A node that was not Ready before and after the API server was away may have been Ready meanwhile."""
+    """A node that was not Ready before and after the API server was away may have been Ready in between."""
     api = cluster(clock, done())
     clock.at(18, lambda: api.nodes.update(n1=done(ready="False")))
     clock.at(22, lambda: setattr(api, "outage", AWAY))
@@ -225,16 +225,16 @@ def test_what_was_not_seen_does_not_count(clock: Clock) -> None:
     assert run(api, seconds=240)["summary"]["ok"] == 1
 
 
-def test_api_server_away_in_the_midst_of_a_look(clock: Clock) -> None:
-    """Between the LIST and the questions to the kubelets: it is not theirs."""
+def test_an_outage_of_the_api_server_during_a_check(clock: Clock) -> None:
+    """Between the LIST and the requests to kubelets: it is no failure of the kubelets."""
     api = cluster(clock, done())
     clock.at(28, lambda: api.births.update(n1=AWAY))
     clock.at(200, lambda: api.births.update(n1=1000.0))
     assert run(api, seconds=240)["summary"]["ok"] == 1
 
 
-def test_api_server_that_never_comes_back(clock: Clock) -> None:
-    """What was last seen of each is said; a node that had failed before has its own cause."""
+def test_an_outage_of_the_api_server_until_the_end(clock: Clock) -> None:
+    """The last verdict on each is reported; a node that had failed before has its own cause."""
     api = cluster(clock, done("n1"), done("n2"))
     clock.at(12, lambda: api.nodes.update(n2=node("n2", place("theirs"), status(A, A))))
     clock.at(22, lambda: setattr(api, "outage", AWAY))
@@ -247,7 +247,7 @@ def test_api_server_that_never_comes_back(clock: Clock) -> None:
     assert clock.now == pytest.approx(1120, abs=6)
 
 
-def test_api_server_away_from_the_beginning(clock: Clock) -> None:
+def test_no_api_server_at_the_start(clock: Clock) -> None:
     api = cluster(clock, done("n1"), done("n2"))
     api.outage = AWAY
     failed = fail(api)
@@ -255,7 +255,7 @@ def test_api_server_away_from_the_beginning(clock: Clock) -> None:
 
 
 def test_permission_lost(clock: Clock) -> None:
-    """It does not come back by itself."""
+    """Waiting does not restore it."""
     api = cluster(clock, done())
     clock.at(12, lambda: setattr(api, "outage", ApiError(403, "forbidden")))
     assert fail(api).failures["n1"].startswith("forbidden; last seen: runs kube-system/config-a")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a soak says of pods: lost, restarted, and those that take their time."""
+"""The report of a soak on pods: lost, restarted, and slow to become Ready."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def put(pod_object: dict[str, t.Any], **status_fields: t.Any) -> None:
 
 
 def test_requests_for_pods(clock: Clock) -> None:
-    """A LIST a node that had pods, each half minute and at the end; none for the others."""
+    """One LIST for each node that had pods, each half minute and at the end; none for the others."""
     api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED)])
     run(api, pods=snapshot(api))
     assert api.count("GET", pods.PODS) == 2
@@ -62,7 +62,7 @@ def test_pods_that_are_lost(clock: Clock) -> None:
     ],
 )
 def test_allowed_losses(clock: Clock, given: t.Any, ok: bool) -> None:
-    """A number a node, or any; restarted pods count as well."""
+    """A number for each node, or any; restarted pods count too."""
     api = cluster(clock, done("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", **OWNED)])
     before = snapshot(api)
     del api.pods["a"]
@@ -89,7 +89,7 @@ def test_pods_that_take_time(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(("allowed", "ok"), [("0", False), ("1", True), ("true", True)])
-def test_pods_that_stay_away(clock: Clock, allowed: str, ok: bool) -> None:
+def test_pods_that_never_become_ready(clock: Clock, allowed: str, ok: bool) -> None:
     """They are waited for until pods_timeout, also where their loss is accepted."""
     api = cluster(clock, done(), pods=[pod("a", **OWNED)])
     before = snapshot(api)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the status of one node says."""
+"""The verdict from the status of one node."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_any_status_gets_a_sound_verdict(
     ready: str,
     silent: float | None,
 ) -> None:
-    """A node is called good only when nothing speaks against it, and one that is given up is never called good."""
+    """A verdict is good only without any contrary sign, and never good at the timeout."""
     found = judge(source, config, expected, ready=ready)
     assert found.state in verdict.STATES
     assert found.message
@@ -187,7 +187,7 @@ def test_any_status_gets_a_sound_verdict(
 
 @given(st.lists(statuses, min_size=1, max_size=8))
 def test_flaps_are_judged_by_what_is_now(seen: list[dict[str, t.Any] | None]) -> None:
-    """Nothing is remembered: a status judged after any others gets the verdict it gets alone."""
+    """No state is kept: a status gets the same verdict after any others as alone."""
     alone = [judge(place(), config, A) for config in seen]
     assert [judge(place(), config, A) for config in reversed(seen)] == alone[::-1]
 
@@ -196,13 +196,13 @@ HEARTBEAT = "2026-01-01T00:00:00Z"
 
 
 def judge_checkpoint(
-    told: dict[str, t.Any] | None, expected: Reference | None = A, marked: Reference | None = A, **fields: t.Any
+    report: dict[str, t.Any] | None, expected: Reference | None = A, marked: Reference | None = A, **fields: t.Any
 ) -> verdict.Verdict:
-    return verdict.judge(nodes.trim(node("n1", marked=marked, reported=told, **fields)), expected)
+    return verdict.judge(nodes.trim(node("n1", marked=marked, reported=report, **fields)), expected)
 
 
 @pytest.mark.parametrize(
-    ("told", "state", "words"),
+    ("report", "state", "words"),
     [
         (None, "pending", "waiting for the guard on the node to report"),
         ({}, "pending", "still reports the local config as assigned"),
@@ -232,8 +232,8 @@ def judge_checkpoint(
         ),
     ],
 )
-def test_a_checkpoint(told: dict[str, t.Any] | None, state: str, words: str) -> None:
-    found = judge_checkpoint(told)
+def test_a_checkpoint(report: dict[str, t.Any] | None, state: str, words: str) -> None:
+    found = judge_checkpoint(report)
     assert (found.state, words in found.message) == (state, True), found
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage verify, on a cluster in memory whose state changes while nobody really waits."""
+"""Stage verify, on a cluster in memory whose state changes in simulated time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def heartbeat(age: float) -> str:
 
 
 def test_already_there(clock: Clock) -> None:
-    """One LIST, one ConfigMap, one live configuration: nothing is waited for."""
+    """One LIST, one ConfigMap, one live configuration, and no wait."""
     api = cluster(done())
     result = run(api, {"n1": place()})
     assert (result["changed"], clock.slept) == (False, [])
@@ -156,7 +156,7 @@ def test_reassigned_while_its_configmap_is_gone(clock: Clock) -> None:
 
 
 def test_configmap_in_another_revision(clock: Clock) -> None:
-    """Somebody edits it while we wait: it is read again, and the kubelet is judged by what is in it now."""
+    """It is edited during the wait: it is read again, and the kubelet is judged by its new content."""
     api = cluster(waiting())
     moved = reference("config-a", revision="9")
 
@@ -170,7 +170,7 @@ def test_configmap_in_another_revision(clock: Clock) -> None:
     assert (noticed(clock, 4), api.count("GET", f"{CONFIGMAPS}/config-a")) == (True, 2)
 
 
-def test_configmap_that_goes_away_while_we_wait(clock: Clock) -> None:
+def test_configmap_that_is_deleted_during_the_wait(clock: Clock) -> None:
     api = cluster(waiting())
 
     def remove() -> None:
@@ -199,7 +199,7 @@ def test_live_configuration_differs(clock: Clock) -> None:
 
 
 def test_an_empty_status_alone_is_not_local(clock: Clock) -> None:
-    """A kubelet in a crash loop never said what it was assigned; taking that away cannot be called a success."""
+    """A kubelet in a crash loop never reported its assignment, so its removal is no success."""
     api = cluster(node("n1", None, {}))
     api.live["n1"] = ApiError(503, "connection refused", transient=True)
     api.renewed = {"n1": heartbeat(75)}
@@ -218,7 +218,7 @@ def test_a_secret_that_differs_is_not_shown(clock: Clock) -> None:
     assert "hunter2" not in repr(row)
 
 
-def test_live_configuration_that_comes_back(clock: Clock) -> None:
+def test_live_configuration_that_is_readable_later(clock: Clock) -> None:
     """A kubelet that is just restarting does not answer for some seconds."""
     api = cluster(done())
     api.live["n1"] = ApiError(503, "connection refused", transient=True)
@@ -226,8 +226,8 @@ def test_live_configuration_that_comes_back(clock: Clock) -> None:
     assert run(api, {"n1": place()})["nodes"]["n1"]["ok"]
 
 
-def test_live_configuration_that_stays_away(clock: Clock) -> None:
-    """It is not said that the kubelet did not restart: it did."""
+def test_live_configuration_that_stays_unreadable(clock: Clock) -> None:
+    """The message does not claim that the kubelet did not restart."""
     api = cluster(done())
     api.renewed = {"n1": heartbeat(1)}
     api.live["n1"] = ApiError(503, "connection refused", transient=True)
@@ -241,7 +241,7 @@ def test_live_configuration_that_stays_away(clock: Clock) -> None:
 
 
 def test_live_configuration_that_may_not_be_read(clock: Clock) -> None:
-    """Waiting would not help, and the message says what does."""
+    """Waiting would not help, and the message names the remedy."""
     api = cluster(done())
     api.renewed = {"n1": heartbeat(1)}
     api.live["n1"] = ApiError(403, "forbidden")
@@ -315,7 +315,7 @@ def test_what_comes_up_during_the_last_sleep_is_seen(clock: Clock) -> None:
 
 
 def test_a_slow_api_server_is_asked_less_often(clock: Clock) -> None:
-    """Half as long as it takes to answer at most is spent asking."""
+    """At most a third of the time is spent on requests."""
     api = cluster(waiting())
     quick = api.request
 
@@ -334,7 +334,7 @@ def test_unknown_nodes(clock: Clock) -> None:
 
 
 def switched(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
-    """A node on which config-a, as it was then, was carried and taken up."""
+    """A node that has taken up a copy of an earlier revision of config-a."""
     return node(name, marked=A, reported={**status(A, A), "reason": "on trial", **more})
 
 
@@ -350,16 +350,16 @@ def test_a_checkpoint_and_a_native_node(clock: Clock) -> None:
     assert (api.count("GET", NODES), api.count("GET", f"{CONFIGMAPS}/config-a")) == (1 + len(clock.slept), 1)
 
 
-def test_a_configmap_edited_after_it_was_carried(clock: Clock) -> None:
-    """Nobody follows the edit; what is live is held against what the cluster shows now."""
+def test_a_configmap_edited_after_it_was_copied(clock: Clock) -> None:
+    """No kubelet follows the edit; the live configuration is compared with the current ConfigMap."""
     api = cluster(switched())
     api.configmaps["config-a"] = configmap("config-a", text(maxPods=70), revision="9")
     failed = fail(api, {"n1": place()})
     assert (failed.result["nodes"]["n1"]["state"], clock.slept) == ("differs", [])
 
 
-def test_a_configmap_removed_after_it_was_carried(clock: Clock) -> None:
-    """The node needs it no more, and nobody can say any more what it should run."""
+def test_a_configmap_removed_after_it_was_copied(clock: Clock) -> None:
+    """The node no longer needs it, but what it should run cannot be determined."""
     failed = fail(Cluster(switched(), live={"n1": LIVE}), {"n1": place()})
     assert (
         "its config is active but cannot be compared with the live one: there is no such ConfigMap"
@@ -368,7 +368,7 @@ def test_a_configmap_removed_after_it_was_carried(clock: Clock) -> None:
 
 
 def test_a_delivery_that_is_named(clock: Clock) -> None:
-    """A node that is being moved has both."""
+    """During a migration a node has both."""
     api = cluster(node("n1", place(), status(), marked=A, reported=status(A, A)))
     assert run(api, nodes=["n1"])["nodes"]["n1"]["delivery"] == "checkpoint"
     clock.at(4, turn(api, node("n1", place(), status(A, A), marked=A, reported=status(A, A))))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage verify while the API server is away, forbids, or has lost a node."""
+"""Stage verify while the API server is unavailable, refuses requests or has no such node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return stopped(monkeypatch)
 
 
-def test_api_server_away_for_a_while(clock: Clock) -> None:
+def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
     api = cluster(waiting())
     clock.at(4, lambda: setattr(api, "outage", AWAY))
     clock.at(20, lambda: setattr(api, "outage", None))
@@ -29,8 +29,8 @@ def test_api_server_away_for_a_while(clock: Clock) -> None:
     assert noticed(clock, 30) and max(clock.slept) == WAIT_SLEEP
 
 
-def test_api_server_away_until_the_end(clock: Clock) -> None:
-    """Each node is named with what was last seen of it, and nothing more is asked."""
+def test_an_outage_of_the_api_server_until_the_end(clock: Clock) -> None:
+    """Each node is named with its last verdict, and no further request is sent."""
     api = cluster(waiting("n1"), done("n2"), waiting("n3"))
     clock.at(4, lambda: setattr(api, "outage", AWAY))
     failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
@@ -41,7 +41,7 @@ def test_api_server_away_until_the_end(clock: Clock) -> None:
     assert (clock.now, api.count("GET", LEASES)) == (1060, 0)
 
 
-def test_api_server_away_from_the_beginning(clock: Clock) -> None:
+def test_no_api_server_at_the_start(clock: Clock) -> None:
     api = cluster(waiting("n1"), waiting("n2"))
     api.outage = AWAY
     failed = fail(api, dict.fromkeys(["n1", "n2"], place()))
@@ -50,7 +50,7 @@ def test_api_server_away_from_the_beginning(clock: Clock) -> None:
 
 
 def test_permission_lost_while_waiting(clock: Clock) -> None:
-    """It does not come back by itself; what is known is kept."""
+    """Waiting does not restore it; the last verdicts are kept."""
     api = cluster(waiting("n1"), done("n2"))
     clock.at(4, lambda: setattr(api, "outage", ApiError(403, "forbidden")))
     with pytest.raises(NodesFailed, match="n1: forbidden; last seen: waiting") as caught:
@@ -58,8 +58,8 @@ def test_permission_lost_while_waiting(clock: Clock) -> None:
     assert (noticed(clock, 4), caught.value.result["nodes"]["n2"]["ok"]) == (True, True)
 
 
-def test_node_that_goes_away_while_waiting(clock: Clock) -> None:
-    """What is known of the others is kept."""
+def test_node_that_is_deleted_during_the_wait(clock: Clock) -> None:
+    """The verdicts on the others are kept."""
     api = cluster(waiting("n1"), waiting("n2"), done("n3"))
     clock.at(4, lambda: api.nodes.pop("n1"))
     with pytest.raises(NodesFailed, match="no node named n1") as caught:

@@ -16,8 +16,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
     ("fields", "options", "action", "reason"),
     [
         pytest.param({}, (), "evict", "", id="of a controller"),
-        pytest.param({"owner": ""}, (), "refuse", "(force evicts it", id="of nobody"),
-        pytest.param({"owner": ""}, ("force",), "evict", "", id="of nobody, forced"),
+        pytest.param({"owner": ""}, (), "refuse", "(force evicts it", id="without owner"),
+        pytest.param({"owner": ""}, ("force",), "evict", "", id="without owner, forced"),
         pytest.param({"emptydir": True}, (), "refuse", "(delete_emptydir_data accepts", id="with data"),
         pytest.param({"emptydir": True}, ("force",), "refuse", "(delete_emptydir_data accepts", id="with data, forced"),
         pytest.param({"emptydir": True}, ("delete_emptydir_data",), "evict", "", id="with data, accepted"),
