@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a drain does with each pod."""
+"""What a drain does with each pod, the eviction of one pod, and the meaning of its answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import evict
+from tests.support.calls import Call, Calls
 
 
 @pytest.mark.parametrize(
@@ -56,3 +58,62 @@ def test_choose(fields: dict[str, t.Any], options: tuple[str, ...], action: str,
     pod = {"phase": "Running", "reason": "", "owner": "ReplicaSet/a", "static": False, "emptydir": False, **fields}
     found = evict.choose(pod, "force" in options, "delete_emptydir_data" in options)
     assert (found.action, reason in found.reason) == (action, True)
+
+
+@pytest.mark.parametrize(
+    ("resource", "version"),
+    [({"group": "policy", "version": "v1"}, "policy/v1"), ({}, "policy/v1beta1")],
+)
+def test_version(resource: dict[str, str], version: str) -> None:
+    """An API server without group and version has policy/v1beta1."""
+    with Calls(Call("GET", "/api/v1", {"resources": [{"name": "pods"}, {"name": "pods/eviction", **resource}]})) as api:
+        assert evict.version(t.cast("t.Any", api)) == version
+    with Calls(Call("GET", "/api/v1", {"resources": []})) as api, pytest.raises(ApiError, match="pods/eviction"):
+        evict.version(t.cast("t.Any", api))
+
+
+@pytest.mark.parametrize(
+    ("grace_period", "dry_run", "options"),
+    [(None, False, {}), (0, False, {"gracePeriodSeconds": 0}), (None, True, {"dryRun": ["All"]})],
+)
+def test_evict(grace_period: int | None, dry_run: bool, options: dict[str, t.Any]) -> None:
+    """By uid, and not repeated."""
+    body = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"namespace": "default", "name": "a"},
+        "deleteOptions": {"preconditions": {"uid": "u"}, **options},
+    }
+    with Calls(Call("POST", "/api/v1/namespaces/default/pods/a/eviction", {}, (), body)) as api:
+        pod = ("u", {"namespace": "default", "name": "a"})
+        evict.evict(t.cast("t.Any", api), "policy/v1", pod, grace_period, dry_run)
+    assert api.budgets == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("error", "answer"),
+    [
+        pytest.param(None, evict.Answer(True), id="accepted"),
+        pytest.param(ApiError(404, "gone"), evict.Answer(False, "gone"), id="deleted"),
+        pytest.param(ApiError(409, "other uid"), evict.Answer(False, "other uid"), id="replaced"),
+        pytest.param(
+            ApiError(403, "ending", causes={"NamespaceTerminating": "x"}), evict.Answer(False, "ending"), id="namespace"
+        ),
+        pytest.param(
+            ApiError(429, "no", "", 7.0, True, {"DisruptionBudget": "needs 1"}),
+            evict.Answer(False, "needs 1", 7.0),
+            id="budget",
+        ),
+        pytest.param(ApiError(0, "cut", transient=True), evict.Answer(False, "cut", 0.0, True), id="no answer"),
+        pytest.param(ApiError(504, "late", transient=True), evict.Answer(False, "late", 0.0, True), id="timeout"),
+        pytest.param(
+            ApiError(500, f"found {evict.TWO_BUDGETS}", transient=True),
+            evict.Answer(False, f"found {evict.TWO_BUDGETS}", None),
+            id="two budgets",
+        ),
+        pytest.param(ApiError(403, "forbidden"), evict.Answer(False, "forbidden", None), id="forbidden"),
+        pytest.param(ClusterError("other"), evict.Answer(False, "other", None), id="other error"),
+    ],
+)
+def test_meaning(error: ClusterError | None, answer: evict.Answer) -> None:
+    assert evict.meaning(error) == answer

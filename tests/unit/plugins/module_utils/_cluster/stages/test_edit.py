@@ -1,0 +1,51 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage edit: the plan as a module's result, and its refusals as failures. The plan itself is tested in _config."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import edit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from tests.support.objects import live
+
+CONFIG = complete_config.restore(live())
+VARIANT = identity.variant(CONFIG)
+ROW = {"variant": VARIANT, "kubelet_version": "v1.20.2", "source": None, "status": None}
+CURRENT = {"variants": {VARIANT: CONFIG}, "nodes": {"n1": ROW}}
+
+
+def run(config: t.Any, **options: t.Any) -> dict[str, t.Any]:
+    return edit.edit({"current": CURRENT, "name": "base", "config": config, **options}, False)
+
+
+def test_a_plan_with_a_change() -> None:
+    """The diff has one entry for the node, and the ConfigMap has the given name."""
+    result = run({"maxPods": 50})
+    assert not result["changed"] and not result["plan"]["refused"]
+    assert result["plan"]["nodes"]["n1"]["action"] == "assign"
+    assert result["plan"]["nodes"]["n1"]["configmap"].startswith("base-")
+    assert len(result["diff"]) == 1
+
+
+def test_a_plan_without_a_change() -> None:
+    result = run({})
+    assert result["plan"]["nodes"]["n1"]["action"] == "none" and result["diff"] == []
+
+
+def test_a_refusal_is_a_failure_with_the_plan_as_its_result() -> None:
+    with pytest.raises(ClusterError, match="maxPods") as caught:
+        run({"maxPods": 50}, allow_effect="safe")
+    assert caught.value.result["plan"]["refused"]
+
+
+def test_options_that_cannot_be_read() -> None:
+    with pytest.raises(ClusterError) as caught:
+        run("maxPods: [")
+    assert caught.value.result == {}
