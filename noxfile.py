@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
 from tools.clean_environment import clean  # noqa: E402  # found only after the line above
-from tools.collection_tree import copy, link  # noqa: E402
+from tools.collection_tree import copy, link, public_names  # noqa: E402
 from tools.environments import (  # noqa: E402
     CACHE,
     LOWEST,
@@ -62,15 +62,8 @@ SHORT_TIER = [] if LONG else ["-m", "not long"]
 BUDGET = 2700
 # Seconds after which a tier is ended, and fails.
 MOST = {"short": 87 * 60, "long": 6 * 3600}
-# Seconds that one gate of a lane may take, by tier; the first run fills the environments.
-LIMITS = {
-    "quick": {"short": 600},
-    "slow": {"short": 3000},
-    "lab": {"short": 3600, "long": 9000},
-    "lab_static": {"short": 3600, "long": 9000},
-    "lab_second": {"short": 3600, "long": 9000},
-    "lab_fleet": {"short": 3600, "long": 9000},
-}
+# Seconds that one gate may take, by the first word of its lane and by tier; the first run fills the environments.
+LIMITS = {"quick": {"short": 600}, "slow": {"short": 3000}, "lab": {"short": 3600, "long": 9000}}
 GATES: list[Gate] = []
 Function = t.Callable[[nox.Session], None]
 
@@ -79,7 +72,7 @@ def gate(lane: str, *tiers: str, alone: bool = False) -> t.Callable[[Function], 
     """Declare a gate of a lane and its tiers (short if none is named); one that runs `alone` starts after all lanes."""
 
     def declare(function: Function) -> t.Any:
-        limits = {tier: LIMITS[lane][tier] for tier in tiers or ("short",)}
+        limits = {tier: LIMITS[lane.partition("_")[0]][tier] for tier in tiers or ("short",)}
         GATES.append(Gate(function.__name__, lane, limits, alone))
         return nox.session(tags=[lane, *limits])(function)
 
@@ -128,9 +121,8 @@ def unit(session: nox.Session) -> None:
 
 def skip_without_lowest(session: nox.Session) -> None:
     """Skip a gate of the lowest versions where this Python is too new for them."""
-    minor = sys.version_info.minor
-    if minor >= 13:
-        session.skip(f"ansible-core 2.17 runs on Python up to 3.12, this is 3.{minor}")
+    if sys.version_info >= (3, 13):
+        session.skip("ansible-core 2.17 runs on Python up to 3.12")
 
 
 @gate("quick")
@@ -175,25 +167,11 @@ def docs(session: nox.Session) -> None:
         "self",
         ".",
     )
-    for kind, folder, pattern in (
-        ("module", "plugins/modules", "*.py"),
-        ("inventory", "plugins/inventory", "*.py"),
-        ("callback", "plugins/callback", "*.py"),
-        ("filter", "plugins/filter", "*.yml"),
-        ("filter", "plugins/filter", "*.py"),
-        ("role", "roles", "*/meta/argument_specs.yml"),
-    ):
-        names = {(path.parts[-3] if kind == "role" else path.stem) for path in (ROOT / folder).glob(pattern)}
-        names.discard("__init__")
-        if kind == "filter" and pattern == "*.py":
-            # Only filters without a documentation file of their own lie in a file of their name.
-            text = {name: (ROOT / folder / f"{name}.py").read_text(encoding="utf-8") for name in names}
-            names = {name for name in names if "DOCUMENTATION" in text[name]}
-        if names:
-            shown = tools.run("ansible-doc", "--type", kind, *sorted(f"{NAME}.{name}" for name in names), silent=True)
-            missing = sorted(name for name in names if not re.search(rf"\b{NAME}\.{name}\b", shown))
-            if missing:
-                session.error(f"ansible-doc --type {kind} does not show {', '.join(missing)}")
+    for kind, names in public_names().items():
+        shown = tools.run("ansible-doc", "--type", kind, *sorted(f"{NAME}.{name}" for name in names), silent=True)
+        missing = sorted(name for name in names if not re.search(rf"\b{NAME}\.{name}\b", shown))
+        if missing:
+            session.error(f"ansible-doc --type {kind} does not show {', '.join(missing)}")
 
 
 @gate("quick")
@@ -319,15 +297,10 @@ def builder(session: nox.Session) -> None:
     if NAME not in (context / "_build/requirements.yml").read_text(encoding="utf-8"):
         session.error(f"the context does not install {NAME}")
     tools.run("ansible-builder", "introspect", str(link(CACHE / "link")), "--write-pip", str(context / "found.txt"))
-    found = {
-        line.partition("#")[0].strip() for line in (context / "found.txt").read_text(encoding="utf-8").splitlines()
-    } - {""}
+    texts = [path.read_text(encoding="utf-8") for path in (context / "found.txt", ROOT / "meta/ee-requirements.txt")]
+    found, wanted = ({line.partition("#")[0].strip() for line in text.splitlines()} - {""} for text in texts)
     # ansible-builder leaves PyYAML to ansible-core, which needs it too.
-    wanted = {
-        line
-        for line in (ROOT / "meta/ee-requirements.txt").read_text(encoding="utf-8").splitlines()
-        if not line.startswith("#")
-    } - {"PyYAML"}
+    wanted -= {"PyYAML"}
     if found != wanted:
         session.error(f"meta/ee-requirements.txt has {sorted(wanted)}, ansible-builder finds {sorted(found)}")
 

@@ -66,3 +66,19 @@ def copy(above: Path) -> Path:
         subprocess.run(["git", "init", "--quiet"], cwd=place, check=True)
     subprocess.run(["git", "add", "--all"], cwd=place, check=True)
     return place
+
+
+def public_names() -> dict[str, set[str]]:
+    """Return the public names of the collection by kind, as `ansible-doc --type` has them."""
+    found: dict[str, set[str]] = {
+        "module": {path.stem for path in ROOT.glob("plugins/modules/*.py")},
+        "inventory": {path.stem for path in ROOT.glob("plugins/inventory/*.py")},
+        "callback": {path.stem for path in ROOT.glob("plugins/callback/*.py")},
+        "filter": {path.stem for path in ROOT.glob("plugins/filter/*.yml")},
+        "role": {path.parts[-3] for path in ROOT.glob("roles/*/meta/argument_specs.yml")},
+    }
+    # Only filters without a documentation file of their own lie in a file of their name.
+    for path in ROOT.glob("plugins/filter/*.py"):
+        if "DOCUMENTATION" in path.read_text(encoding="utf-8"):
+            found["filter"].add(path.stem)
+    return {kind: names - {"__init__"} for kind, names in found.items()}
