@@ -40,7 +40,6 @@ def hits(text: str, pattern: re.Pattern[str]) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, match.start()) + 1, match.group()) for match in pattern.finditer(text)]
 
 
-@pytest.mark.xfail(reason="the tree is being cleared", strict=False)
 def test_no_word_of_the_left_column() -> None:
     """Each hit is reported as FILE:LINE: WORD."""
     left = words()
