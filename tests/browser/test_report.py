@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The HTML report in a real browser: what it shows, and that it sends no request."""
+"""The HTML report in a real browser: what a user sees, and that the page sends no request."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def show(browser: webdriver.Chrome, tmp_path: Path) -> t.Callable[[t.Any], webdr
 
 
 def lines(driver: webdriver.Chrome) -> list[str]:
-    """Names in the table that are visible."""
+    """The visible names in the table."""
     return driver.execute_script(
         "return [...document.querySelectorAll('.line:not([hidden])')].map((line) => line.children[0].textContent)"
     )
 
 
 @pytest.mark.parametrize("size", [3, 100, 3000])
-def test_all_nodes_failures_first_and_nothing_asked_of_anybody(
+def test_all_nodes_with_failures_first_and_without_requests(
     show: t.Callable[[t.Any], webdriver.Chrome], size: int
 ) -> None:
     rollout = example(size)
@@ -68,7 +68,7 @@ def test_all_nodes_failures_first_and_nothing_asked_of_anybody(
     assert top["failures"] < top["changes"] < top["nodes"]
     for name in failed:
         assert name in driver.find_element(By.ID, "failures").text
-    # Nothing is wider than the window, at any width people have.
+    # Nothing is wider than the window, at a desktop and at a phone width.
     for width in (1360, 420):
         driver.set_window_size(width, 900)
         assert driver.execute_script(
@@ -76,8 +76,8 @@ def test_all_nodes_failures_first_and_nothing_asked_of_anybody(
         ), width
     driver.set_window_size(1360, 900)
     assert driver.get_log("browser") == []
-    asked = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    urls = {entry["params"]["request"]["url"] for entry in asked if entry["method"] == "Network.requestWillBeSent"}
+    messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    urls = {entry["params"]["request"]["url"] for entry in messages if entry["method"] == "Network.requestWillBeSent"}
     assert {url for url in urls if not url.startswith("data:")} == {driver.current_url}
     assert [
         entry
@@ -86,7 +86,7 @@ def test_all_nodes_failures_first_and_nothing_asked_of_anybody(
     ] == []
 
 
-def test_what_is_asked_of_outside_is_refused(show: t.Callable[[t.Any], webdriver.Chrome]) -> None:
+def test_requests_to_the_outside_are_refused(show: t.Callable[[t.Any], webdriver.Chrome]) -> None:
     driver = show(example(3))
     refused = driver.execute_async_script("""
         const done = arguments[0], seen = [];
@@ -139,14 +139,14 @@ def test_search_filters_and_order(show: t.Callable[[t.Any], webdriver.Chrome]) -
     state.select_by_value("")
     Select(driver.find_element(By.ID, "batch")).select_by_value("1")
     assert lines(driver) == ["worker-0001.example.com"]
-    search.send_keys("no-such-node")
+    search.send_keys("no such node")
     assert lines(driver) == [] and driver.find_element(By.ID, "none").is_displayed()
     driver.find_element(By.ID, "clear").click()
     name = driver.find_element(By.XPATH, "//*[@role='columnheader']/button[text()='Node']")
-    for way, wanted in (("ascending", [1, 2, 3]), ("descending", [100, 99, 98])):
+    for direction, wanted in (("ascending", [1, 2, 3]), ("descending", [100, 99, 98])):
         name.click()
         assert lines(driver)[:3] == [f"worker-{number:04}.example.com" for number in wanted]
-        assert name.find_element(By.XPATH, "..").get_attribute("aria-sort") == way
+        assert name.find_element(By.XPATH, "..").get_attribute("aria-sort") == direction
 
 
 def test_by_keyboard_alone(show: t.Callable[[t.Any], webdriver.Chrome]) -> None:
@@ -192,20 +192,22 @@ def test_light_dark_and_the_switch(show: t.Callable[[t.Any], webdriver.Chrome]) 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_small_text_has_the_contrast_that_wcag_asks_for(
+def test_small_text_has_the_contrast_that_wcag_requires(
     show: t.Callable[[t.Any], webdriver.Chrome], scheme: str
 ) -> None:
     driver = show(example(100))
     prefer(driver, scheme)
     worst = driver.execute_script("""
-        const light = (rgb) => rgb.map((part) => { const c = part / 255; return c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4; })
+        const linear = (c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4;
+        const light = (rgb) => rgb.map((part) => linear(part / 255))
           .reduce((sum, part, index) => sum + part * [.2126, .7152, .0722][index], 0);
         const read = (color) => color.match(/[\\d.]+/g).map(Number);
         const ground = (element) => { for (; element; element = element.parentElement) {
           const color = read(getComputedStyle(element).backgroundColor);
           if (color.length < 4 || color[3]) return color.slice(0, 3); } return [255, 255, 255]; };
+        const small = "p, .chip, .badge, .tile span, .quiet, .name, td code, label, .heads button, nav a, .legend li";
         let worst = [99, ""];
-        for (const element of document.querySelectorAll("p, .chip, .badge, .tile span, .quiet, .name, td code, label, .heads button, nav a, .legend li")) {
+        for (const element of document.querySelectorAll(small)) {
           const one = light(read(getComputedStyle(element).color).slice(0, 3)), other = light(ground(element));
           const ratio = (Math.max(one, other) + .05) / (Math.min(one, other) + .05);
           if (ratio < worst[0]) worst = [ratio, `${element.className} ${element.textContent}`];
@@ -217,10 +219,11 @@ def test_small_text_has_the_contrast_that_wcag_asks_for(
 def test_three_thousand_nodes_are_small_and_quick(show: t.Callable[[t.Any], webdriver.Chrome], tmp_path: Path) -> None:
     driver = show(example(3000))
     times = driver.execute_script(
-        "const one = performance.getEntriesByType('navigation')[0]; return [one.domContentLoadedEventEnd, one.loadEventEnd]"
+        "const one = performance.getEntriesByType('navigation')[0];"
+        "return [one.domContentLoadedEventEnd, one.loadEventEnd]"
     )
     size = (tmp_path / "report.html").stat().st_size
     print(f"{size / 1e6:.2f} MB, loaded in {times[1]:.0f} ms")
     assert size < 3e6
-    # Several times what it takes on two busy cores.
+    # Several times the usual time on two busy cores.
     assert times[1] < 10_000

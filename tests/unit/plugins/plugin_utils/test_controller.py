@@ -21,7 +21,7 @@ HERE, THERE = {"changed": False, "here": True}, {"changed": False, "here": False
 
 
 class Action(ControllerAction):
-    """Of a module that reports where it ran."""
+    """The result of a module that reports where it ran."""
 
     module = Definition({}, lambda *_given: HERE)
 

@@ -52,7 +52,7 @@ def test_a_result_that_is_no_json_is_a_defect() -> None:
 
 
 def test_no_library() -> None:
-    """Another process may use it."""
+    """Another interpreter may have the library."""
 
     def call(*_given: t.Any) -> t.NoReturn:
         raise MissingLibrary("none")
@@ -99,8 +99,8 @@ def test_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: py
     monkeypatch.setenv("LIVENODES_A", "before")
     before, place = dict(os.environ), os.getcwd()
     with pytest.raises(ValueError), in_process.surroundings({"LIVENODES_A": "a", "LIVENODES_B": 5}, str(tmp_path)):
-        print("printed", file=sys.stdout)
-        print("printed", file=sys.stderr)
+        print("noise", file=sys.stdout)
+        print("noise", file=sys.stderr)
         assert (os.environ["LIVENODES_A"], os.environ["LIVENODES_B"], os.getcwd()) == ("a", "5", str(tmp_path))
         assert not sys.stdout.isatty()
         raise ValueError("out of here")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the results of tasks mean for a rollout."""
+"""The events in the results of tasks."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ def test_rows_of_a_bulk_call_speak_for_their_nodes() -> None:
     assert steps(read("node_config_source", given({"nodes": rows}, state="present"), "")) == [("switched", "n1")]
 
 
-def test_a_way_back_says_who_is_back() -> None:
+def test_a_revert_names_the_reverted_nodes() -> None:
     rows = {
         "n1": {"ok": True, "state": "reverted", "message": "running its previous configuration again"},
         "n2": {"ok": False, "state": "not_reverted", "message": "not yet"},
-        "n3": {"ok": False, "state": "reassigned", "message": "another controller did"},
+        "n3": {"ok": False, "state": "reassigned", "message": "another controller assigned it"},
     }
     assert read("node_config_revert", {"nodes": rows}, "", task_event="reverted") == [
         Event("reverted", "n1", "running its previous configuration again"),
         Event(NOT_REVERTED, "n2", "not yet"),
-        Event(NOT_REVERTED, "n3", "another controller did"),
+        Event(NOT_REVERTED, "n3", "another controller assigned it"),
     ]
     away = {"n1": {"changed": True, "delivery": "native", "state": "assigned"}}
     assert steps(read("node_config_source", given({"nodes": away}, state="absent"), "")) == [("switched", "n1")]
 
 
-def test_the_plan_of_a_rollback_tells_of_each_node_where_it_goes() -> None:
+def test_the_plan_of_a_rollback_has_the_target_of_each_node() -> None:
     before = {"kubeletConfigKey": "kubelet", "namespace": "kube-system", "name": "a"}
     now = {**before, "name": "b"}
     row = {"source": now, "config_source": None, "active": now, "settled": True}
@@ -99,7 +99,7 @@ def test_an_assignment_that_failed_names_its_nodes() -> None:
     )
 
 
-def test_a_verdict_is_proof_or_failure() -> None:
+def test_a_verdict_is_a_step_or_a_failure() -> None:
     rows = {
         "n1": {"ok": True, "state": "active"},
         "n2": {"ok": False, "state": "differs", "message": "a flag wins"},
@@ -161,7 +161,7 @@ def test_the_gate_opens_a_batch_pauses_or_refuses() -> None:
     ) == [(REFUSED, "")]
 
 
-def test_what_failed_for_all_is_nobodys_failure() -> None:
+def test_a_failure_of_the_whole_call_belongs_to_no_node() -> None:
     result = given({"nodes": {"n1": {"changed": True, "delivery": "native"}}, "msg": "no such node"}, state="present")
     assert read("node_config_source", result, "", "failed")[-1] == Event(REFUSED, message="no such node")
     assert read("", {}, "", "failed", task="Look") == [
@@ -169,7 +169,7 @@ def test_what_failed_for_all_is_nobodys_failure() -> None:
     ]
 
 
-def test_a_task_may_say_itself_what_it_is() -> None:
+def test_a_task_may_name_its_event() -> None:
     assert read("", {}, "n1", task_event="reverted") == [Event("reverted", "n1")]
     assert read("", {"msg": "why"}, "n1", "failed", task_event="reverted") == [Event(FAILED, "n1", "why")]
     assert read("", {}, "n1", task_event="something else") == []

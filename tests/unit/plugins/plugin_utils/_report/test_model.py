@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rollout has come to, by its events; and what the report makes of it."""
+"""The state of a rollout after its events, and its report."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def test_the_first_cause_stays() -> None:
     assert made.node("n1").cause == "a flag wins"
 
 
-def test_a_node_that_is_not_reverted_says_so_beside_its_cause() -> None:
+def test_a_node_that_is_not_reverted_keeps_its_cause() -> None:
     made = rollout(PLAN, BATCH, FAILS)
-    assert made.apply(Event("not_reverted", "n1", "not back within 180 s"), 110)
-    assert made.node("n1").cause == "a flag wins; not back within 180 s"
+    assert made.apply(Event("not_reverted", "n1", "not reverted within 180 s"), 110)
+    assert made.node("n1").cause == "a flag wins; not reverted within 180 s"
 
 
 def test_an_uncordon_is_no_change_of_a_node_with_nothing_to_do() -> None:
@@ -100,8 +100,8 @@ def test_an_uncordon_is_no_change_of_a_node_with_nothing_to_do() -> None:
 @pytest.mark.parametrize(
     "first", [Event("refused", message="2 are down"), Event("paused", message="2 are down", detail={"by": "me"})]
 )
-def test_what_repeats_the_reason_with_more_words_takes_its_place(first: Event) -> None:
-    """Reported once for the batch, or by each of its hosts: none of them failed."""
+def test_a_message_that_repeats_the_reason_with_more_words_replaces_it(first: Event) -> None:
+    """Reported once for the batch, or by each of its hosts: no host failed."""
     stopped = "stopped at n1: 2 are down. Untouched hosts: n2"
     for last in (Event("refused", message=stopped), Event("failed", "n1", stopped)):
         made = rollout(PLAN, first, last, last)
@@ -109,15 +109,15 @@ def test_what_repeats_the_reason_with_more_words_takes_its_place(first: Event) -
         assert made.node("n1").state(ended=True) == "untouched"
 
 
-def test_a_way_back_shows_where_nodes_go_and_nobody_claims_to_know_fields() -> None:
-    way = {"action": "assign", "text": "kube-system/b -> kube-system/a"}
+def test_a_rollback_shows_the_targets_of_nodes_but_no_fields() -> None:
+    target = {"action": "assign", "text": "kube-system/b -> kube-system/a"}
     made = rollout(
         Event(
             "plan",
             detail={
                 "nodes": {
-                    "n1": way,
-                    "n2": way,
+                    "n1": target,
+                    "n2": target,
                     "n3": {"action": "none", "problems": [{"severity": "warning", "message": "who?"}]},
                 }
             },
@@ -125,7 +125,7 @@ def test_a_way_back_shows_where_nodes_go_and_nobody_claims_to_know_fields() -> N
     )
     made.end(110)
     words = page.make(report_document.make(made))
-    assert [(entry["text"], entry["nodes"]) for entry in made.changes] == [(way["text"], 2), ("", 1)]
+    assert [(entry["text"], entry["nodes"]) for entry in made.changes] == [(target["text"], 2), ("", 1)]
     assert "kube-system/b -&gt; kube-system/a" in words and "No field changes" not in words and "who?" in words
     assert "Nothing was changed" in words
 
@@ -150,7 +150,7 @@ def test_in_check_mode_nothing_happens_to_nodes() -> None:
     assert (made.count(), made.outcome) == ({"untouched": 2, "unchanged": 1}, "done")
 
 
-def test_time_left_is_told_after_the_first_batch() -> None:
+def test_time_left_is_known_after_the_first_batch() -> None:
     made = rollout(PLAN, BATCH, Event("verified", "n1"))
     assert made.seconds_left(112) is None
     made.close()

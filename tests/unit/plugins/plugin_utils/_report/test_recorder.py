@@ -39,12 +39,12 @@ class Run:
         )
 
     def take(self, *found: Event) -> None:
-        """A second later this is heard."""
+        """Receive events a second later."""
         self.now += 1
         self.recorder.take(found)
 
     def outcome(self) -> str:
-        """The current content of the JSON report."""
+        """Return the outcome in the JSON report."""
         return str(json.loads(self.json.read_text(encoding="utf-8"))["outcome"])
 
 
@@ -90,7 +90,7 @@ def test_the_end_counts_once_and_an_interrupt_is_one(tmp_path: Path) -> None:
     assert run.outcome() == "interrupted"
 
 
-def test_failures_that_no_event_told_of_are_no_success(tmp_path: Path) -> None:
+def test_failures_without_an_event_are_not_a_success(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.take(PLAN)
     run.recorder.end(failed=True)

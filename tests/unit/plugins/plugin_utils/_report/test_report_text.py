@@ -25,7 +25,8 @@ def test_the_bar_fits(width: int) -> None:
     assert len(line) <= width and "\n" not in line
     if width == 200:
         assert re.match(
-            r"\[#{5}-{23}\] 1 of 5 nodes \| 1 failed \| batch 1 \(2 nodes\) \| Wait until the kubelets are there, since \d\d:\d\d:\d\d$",
+            r"\[#{5}-{23}\] 1 of 5 nodes \| 1 failed \| batch 1 \(2 nodes\) \| "
+            r"Wait until the kubelets are there, since \d\d:\d\d:\d\d$",
             line,
         )
 

@@ -48,13 +48,13 @@ def test_of_a_local_config_drift_is_what_a_plan_would_change(config: dict[str, A
 
 
 @given(model.configs(), model.configs())
-def test_every_difference_of_a_declared_field_is_told_once(base: dict[str, Any], declared: dict[str, Any]) -> None:
+def test_every_difference_of_a_declared_field_is_reported_once(base: dict[str, Any], declared: dict[str, Any]) -> None:
     live = _live(base)
     wanted = {
         change.path: (change.after, change.before)
         for change in compare.changes(live, overlay.merge(base, declared), 20)
     }
-    # The kubelet derives this field from the update frequency if it is not set, so the inventory did not declare it.
+    # The update frequency changes this undeclared field too, unless it is set.
     if "nodeStatusReportFrequency" not in declared:
         wanted.pop("nodeStatusReportFrequency", None)
     found = _rows(Configs((declared,), base, base, live), host=Host(content=base))
@@ -76,10 +76,10 @@ def model_mask(path: str, value: Any) -> Any:
 
 
 @given(model.configs(), model.configs())
-def test_every_difference_between_the_file_and_the_kubelet_is_told_once(
+def test_every_difference_between_the_file_and_the_kubelet_is_reported_once(
     disk: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    """Also of undeclared fields, except secrets, which no node shows."""
+    """Undeclared fields count too; secrets do not, because the node masks them."""
     live = _live(other)
     wanted = {
         change.path for change in compare.changes(live, disk, 20) if not change.path.startswith("staticPodURLHeader")
@@ -87,7 +87,7 @@ def test_every_difference_between_the_file_and_the_kubelet_is_told_once(
     assert set(_rows(Configs((), None, None, live), host=Host(content=disk))) == wanted
 
 
-def test_fields_nobody_declared_are_compared_between_the_other_stages() -> None:
+def test_undeclared_fields_are_compared_between_the_other_stages() -> None:
     configs = Configs(
         ({"maxPods": 60},),
         {"maxPods": 60, "eventBurst": 1},
@@ -97,8 +97,8 @@ def test_fields_nobody_declared_are_compared_between_the_other_stages() -> None:
     assert _differences(configs) == {"eventBurst": (None, 1, 1, None, 2)}
 
 
-def test_a_default_that_is_not_known_takes_no_part() -> None:
-    """The table lacks the defaults of 1.30: only the fields that a sparse file contains count."""
+def test_an_unknown_default_is_not_compared() -> None:
+    """The table has no defaults of 1.30: only the values in a sparse file count."""
     live = {"kind": "KubeletConfiguration", "maxPods": 110, "eventBurst": 100}
     assert _rows(Configs(({"maxPods": 110},), {"eventBurst": 100}, None, live), minor=30) == {}
     found = _rows(Configs(({"maxPods": 50},), {"eventBurst": 100}, None, live), minor=30)
@@ -140,7 +140,7 @@ def test_the_local_config_of_a_newer_kubelet_is_no_drift() -> None:
     ) == {"maxPods"}
 
 
-def test_what_a_field_says_already_is_not_told_of_the_node_again() -> None:
+def test_a_cause_of_a_field_is_not_repeated_for_the_node() -> None:
     error = {"error": "failed to load", "active": None}
     assert set(_rows(Configs((), {"maxPods": 60}, {"maxPods": 60}, _live({})), **error)) == {"maxPods"}
     assert set(_rows(Configs((), {}, {}, _live({})), **error)) == {"(config source)"}
@@ -187,7 +187,7 @@ def test_secrets_are_compared_and_never_shown() -> None:
 
 
 def test_what_a_local_config_never_had_from_anybody() -> None:
-    """A flag that hides no declared field, and the certificate that a kubelet creates."""
+    """A flag that hides no declared field, and the certificate that a kubelet creates itself."""
     local: dict[str, Any] = {"source": None, "assigned": None, "active": None, "pushed": None}
     live = {**_live({"maxPods": 61}), "tlsCertFile": "/pki/kubelet.crt"}
     seen = Host(
@@ -209,7 +209,7 @@ def test_a_relative_path_is_the_one_the_kubelet_resolved(path: str, same: bool) 
     assert (_rows(Configs((config,), config, config, live)) == {}) is same
 
 
-def test_kubeadm_stands_beside_the_others_or_alone() -> None:
+def test_kubeadm_has_a_column_or_its_own_row() -> None:
     kubeadm = {"maxPods": (110, 60), "eventBurst": (None, 7)}
     found = _rows(
         Configs(

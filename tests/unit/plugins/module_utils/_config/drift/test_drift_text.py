@@ -58,7 +58,7 @@ def test_nodes_with_the_same_drift_stand_together_and_long_lists_are_cut() -> No
     }
 
 
-def test_nothing_to_tell() -> None:
+def test_no_drift_is_one_line() -> None:
     assert drift_text.lines({"n1": node(), "n2": node(host="looked at")}) == [
         "drift: 2 nodes, 0 drifted, 0 differences"
     ]

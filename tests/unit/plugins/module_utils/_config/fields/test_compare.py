@@ -29,7 +29,7 @@ def test_defaults_are_filled_in_once(config: dict[str, Any]) -> None:
 
 
 @given(model.configs(), model.configs())
-def test_changes_are_found_both_ways(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_changes_are_found_in_both_directions(one: dict[str, Any], other: dict[str, Any]) -> None:
     assert {change.path for change in compare.changes(one, other, 20)} == {
         change.path for change in compare.changes(other, one, 20)
     }

@@ -18,7 +18,7 @@ from .. import kubelet_model as model
 ROOT = Path(__file__).resolve().parents[6]
 
 
-def test_every_field_of_the_1_20_table_stands_there_with_its_facts() -> None:
+def test_every_field_of_the_1_20_table_has_its_facts() -> None:
     for row in model.ROWS:
         field = fields.ALL[row["name"]]
         assert field.exists_at(20)

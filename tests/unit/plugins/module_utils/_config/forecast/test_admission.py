@@ -33,7 +33,7 @@ def test_the_youngest_find_no_room() -> None:
     assert _lost(_pod("p1", 9, 9 * 2**30), pods=0) == {"p1": "OutOfpods"}
 
 
-def test_what_is_refused_takes_no_room() -> None:
+def test_a_refused_pod_uses_no_resources() -> None:
     assert _lost(_pod("p1", 5), _pod("p2", 4)) == {"p1": "OutOfcpu"}
 
 
@@ -46,7 +46,7 @@ def test_the_numbers_of_the_node() -> None:
     assert [cause.detail for cause in refused.values()] == ["4 allocatable", "8Gi allocatable"]
 
 
-def test_a_critical_pod_takes_the_room_of_the_cheapest() -> None:
+def test_a_critical_pod_preempts_the_cheapest_pods() -> None:
     others = [_pod("p1", 2, qos="Guaranteed"), _pod("p2", 2, qos="Burstable"), _pod("p3")]
     critical = _pod("p9", 1, priority=2_000_000_000)
     preempted = "preempted by a critical pod that would not fit otherwise"
@@ -63,7 +63,7 @@ def test_what_a_preempted_pod_leaves_over_is_room_for_the_next() -> None:
     assert set(_lost(_pod("p1", 2), _pod("p2", 2, 5), _pod("p3", 1, priority=2_000_000_000), _pod("p4", 1))) == {"p1"}
 
 
-def test_among_equals_the_pod_that_fits_the_need_best_goes() -> None:
+def test_among_equals_the_best_fitting_pod_is_preempted() -> None:
     assert set(_lost(_pod("p1", 1), _pod("p2", 3), _pod("p9", 2, priority=2_000_000_000))) == {"p2"}
     assert set(_lost(_pod("p1", 2), _pod("p2", 2, 5), _pod("p9", 1, priority=2_000_000_000))) == {"p1"}
 
@@ -103,7 +103,9 @@ def _made(rows: list[tuple[int, int, str, bool, int]]) -> list[Pod]:
 
 
 @given(PODS, st.integers(0, 12), st.integers(0, 12))
-def test_what_is_admitted_fits_and_nothing_is_lost_while_there_is_room(rows: list[Any], limit: int, cpu: int) -> None:
+def test_what_is_admitted_fits_and_nothing_is_lost_while_resources_suffice(
+    rows: list[Any], limit: int, cpu: int
+) -> None:
     pods = _made(rows)
     room = {"pods": Fraction(limit), "cpu": Fraction(cpu)}
     lost = admission.refused(pods, room)

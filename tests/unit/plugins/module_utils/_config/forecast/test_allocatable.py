@@ -36,7 +36,7 @@ def test_defaults_count() -> None:
     assert allocatable.allocatable(EffectiveConfig({}, 20), CAPACITY)["memory"] == 8 * GI - 100 * 2**20
 
 
-def test_huge_pages_are_taken_from_memory_and_nothing_goes_below_zero() -> None:
+def test_huge_pages_reduce_memory_and_no_amount_is_negative() -> None:
     assert _room({**CAPACITY, "hugepages-2Mi": Fraction(GI)})["memory"] == 7 * GI
     assert _room(kubeReserved={"memory": "9Gi"})["memory"] == 0
 

@@ -47,10 +47,13 @@ COUNTS = {
     "pods_refused": 8,
     "pods_unknown": 1,
 }
-EVICTED = "1 pod (default/e) would be evicted on 1 node (n0): evictionHard memory.available 4Gi is more than is available (n0: 1Gi)"
+EVICTED = (
+    "1 pod (default/e) would be evicted on 1 node (n0): "
+    "evictionHard memory.available 4Gi is more than is available (n0: 1Gi)"
+)
 REFUSED = (
-    "8 pods (default/p0, default/p1, default/p2, default/p3, default/p4 and 3 more) would be refused at this restart or the next on 2 nodes (n0, n1): "
-    "OutOfpods (n0: 2 allocatable)"
+    "8 pods (default/p0, default/p1, default/p2, default/p3, default/p4 and 3 more) would be refused "
+    "at this restart or the next on 2 nodes (n0, n1): OutOfpods (n0: 2 allocatable)"
 )
 NOTE = "2 nodes (n1, n2): it stays so"
 

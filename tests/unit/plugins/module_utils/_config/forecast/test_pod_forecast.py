@@ -85,7 +85,7 @@ def test_a_row() -> None:
     ]
 
 
-def test_a_pod_that_goes_for_two_thresholds_stands_once_with_both() -> None:
+def test_a_pod_evicted_for_two_thresholds_has_one_row_with_both() -> None:
     soft = {"evictionSoft": {"memory.available": "5Gi"}, "evictionSoftGracePeriod": {"memory.available": "1m"}}
     [row] = _forecast({}, {"evictionHard": {"memory.available": "4097Mi"}, **soft, "enforceNodeAllocatable": []})[
         "evicted"
@@ -202,7 +202,7 @@ def test_without_statistics_evictions_are_not_known_and_room_still_is() -> None:
     assert _names({}, {"kubeReserved": {"memory": "1Gi"}}, UNREAD) == {"unknown": [None]}
 
 
-def test_a_new_threshold_on_a_signal_nobody_tells_is_unknown() -> None:
+def test_a_new_threshold_on_a_unknown_signal_is_unknown() -> None:
     [row] = _forecast({"evictionHard": {}}, {"evictionHard": {"pid.available": "5%"}})["unknown"]
     assert row["reason"].startswith("evictionHard pid.available 5%")
     assert (
@@ -258,7 +258,7 @@ def test_whatever_else_is_configured_a_config_is_no_change_to_itself(config: dic
 
 
 @given(CONFIGS, CONFIGS, PODS)
-def test_every_pod_stands_once_a_kind_and_critical_ones_are_never_evicted(
+def test_every_pod_has_one_row_per_kind_and_critical_ones_are_never_evicted(
     old: dict[str, Any], new: dict[str, Any], rows: list[Any]
 ) -> None:
     load = _load(rows)
@@ -273,6 +273,6 @@ def test_every_pod_stands_once_a_kind_and_critical_ones_are_never_evicted(
 
 
 @given(CONFIGS, PODS, st.integers(1, 6), st.integers(0, 6))
-def test_raising_max_pods_costs_nobody(config: dict[str, Any], rows: list[Any], limit: int, more: int) -> None:
+def test_raising_max_pods_costs_no_pod(config: dict[str, Any], rows: list[Any], limit: int, more: int) -> None:
     rows = [(used, 0, qos, whole) for used, _priority, qos, whole in rows]
     assert not any(_forecast({**config, "maxPods": limit}, {**config, "maxPods": limit + more}, _load(rows)).values())

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two snapshots of a node's pods: what was lost, restarted, and is not Ready again."""
+"""Two snapshots of a node's pods: the lost, the restarted and the unready pods."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def pod(name: str = "a", **fields: t.Any) -> Pod:
 def compare(old: Pod, new: Pod | None, uid: str = "u1") -> tuple[str, str]:
     """Which of the three lists a pod is in, and the reason there; empty for none."""
     found = pod_loss.compare({"u1": old}, {uid: new} if new else {})
-    (found_reason,) = [(kind, entry["reason"]) for kind, entries in found._asdict().items() for entry in entries] or [
+    (found_loss,) = [(kind, entry["reason"]) for kind, entries in found._asdict().items() for entry in entries] or [
         ("", "")
     ]
-    return found_reason
+    return found_loss
 
 
 JOB = {"owner": "Job/backup"}
@@ -122,7 +122,7 @@ def test_one_pod(old: Pod, new: Pod | None, kind: str, reason: str) -> None:
     ],
 )
 def test_a_static_pod_whose_mirror_was_made_again(new: Pod, kind: str) -> None:
-    """The API sets another uid; its containers identify it."""
+    """The API gives it another uid; its containers show whether it is the same."""
     assert compare(pod(**STATIC), pod(**{**STATIC, **new}), "u2")[0] == kind
 
 
@@ -166,7 +166,7 @@ def test_nothing_happened(pods: dict[str, Pod]) -> None:
 
 
 @given(before=PODS)
-def test_all_is_gone(before: dict[str, Pod]) -> None:
+def test_all_pods_are_deleted(before: dict[str, Pod]) -> None:
     """Every pod that was at work is named once, but those of Jobs."""
     found = pod_loss.compare(before, {})
     working = [

@@ -53,7 +53,7 @@ def _hard(value: str, load: NodeUsage, signal: str = "memory.available", **confi
     return _gone(load, evictionHard={signal: value}, **config)
 
 
-def test_as_many_go_as_it_takes_and_no_more() -> None:
+def test_no_more_pods_are_evicted_than_needed() -> None:
     load = _load(_pod("a", 3), _pod("b", 2), _pod("c", 1))
     assert _hard("2Gi", load) == []
     assert _hard("2049Mi", load) == ["a"]
@@ -63,11 +63,11 @@ def test_as_many_go_as_it_takes_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("value", ["0%", "100%"])
-def test_thresholds_that_say_nothing(value: str) -> None:
+def test_thresholds_that_are_off(value: str) -> None:
     assert _hard(value, _load(_pod("a", 3), available=0)) == []
 
 
-def test_minimum_reclaim_takes_more() -> None:
+def test_minimum_reclaim_evicts_more() -> None:
     load = _load(_pod("a", 1), _pod("b", 1), _pod("c", 1))
     assert _hard("3Gi", load) == ["a"]
     assert _hard("3Gi", load, evictionMinimumReclaim={"memory.available": "1Gi"}) == ["a", "b"]
@@ -87,7 +87,7 @@ def test_minimum_reclaim_takes_more() -> None:
     ],
 )
 def test_rank(first: Pod, then: Pod) -> None:
-    """Nothing known of it; above its request; lower priority; most above its request."""
+    """Unknown usage; above its request; lower priority; furthest above its request."""
     assert _hard("8Gi", _load(then, first)) == [first.name, then.name]
 
 
@@ -106,12 +106,13 @@ def test_critical_and_static_pods_stay() -> None:
     found = pressure.pressure(EffectiveConfig({**OFF, "evictionHard": {"memory.available": "4Gi"}}, 20), load)
     assert [name for _namespace, name in found.evicted] == ["c"]
     assert found.unmet == [
-        "evictionHard memory.available 4Gi: evicting every pod that may be evicted frees too little; the node would keep "
+        "evictionHard memory.available 4Gi: evicting every pod that may be evicted frees too little; the node "
+        "would keep "
         "MemoryPressure and accept no new pods"
     ]
 
 
-def test_enough_is_not_told_as_unmet() -> None:
+def test_a_satisfied_threshold_is_not_unmet() -> None:
     assert (
         pressure.pressure(
             EffectiveConfig({**OFF, "evictionHard": {"memory.available": "3Gi"}}, 20), _load(_pod("a", 1))
@@ -152,7 +153,8 @@ def test_disks(signal: str, value: str, text: str) -> None:
     [[cause]] = pressure.pressure(EffectiveConfig({**OFF, "evictionHard": {signal: value}}, 20), load).evicted.values()
     assert (
         cause.reason
-        == f"evictionHard {signal} {value} is more than is available, unless deleting unused images and dead containers frees enough"
+        == f"evictionHard {signal} {value} is more than is available, unless deleting unused images and dead "
+        f"containers frees enough"
     )
     assert cause.detail == text
 
@@ -179,7 +181,7 @@ def test_what_pods_may_use_together() -> None:
     )
 
 
-def test_signals_that_nobody_tells() -> None:
+def test_unknown_signals() -> None:
     found = pressure.pressure(
         EffectiveConfig({**OFF, "evictionHard": {"pid.available": "5%"}}, 20), _load(_pod("a", 3))
     )
@@ -189,7 +191,7 @@ def test_signals_that_nobody_tells() -> None:
     )
 
 
-def test_values_that_no_kubelet_takes_are_left_to_their_own_rule() -> None:
+def test_values_that_no_kubelet_accepts_are_left_to_the_rules() -> None:
     assert _hard("lots", _load(_pod("a", 3), available=0)) == []
     assert _hard("3Gi", _load(_pod("a", 3)), evictionMinimumReclaim={"memory.available": "x%"}) == []
 

@@ -26,7 +26,7 @@ def test_every_form_is_read(given: Any, layers: tuple[dict[str, Any], ...]) -> N
     assert Layers().read(given, "test") == layers
 
 
-def test_equal_layers_are_one_object_that_nobody_else_has() -> None:
+def test_equal_layers_are_one_object_that_is_not_shared() -> None:
     layers, given = Layers(), {"a": {"b": 1}}
     (first,) = layers.read(given, "one")
     assert layers.read([{"a": {"b": 1}}], "two")[0] is first

@@ -37,7 +37,7 @@ def _rules(made: dict[str, Any], name: str = "n0") -> list[tuple[str, str, str]]
 
 
 def _applied(table: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
-    """Return the table as dumped after kubelets took what the plan assigns."""
+    """Return the dumped table after kubelets activated the sources of the plan."""
     nodes, variants = {}, {}
     for name, row in table["nodes"].items():
         planned = made["nodes"][name]
@@ -53,9 +53,7 @@ def _applied(table: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(model.configs(), model.configs(), model.configs())
-def test_a_plan_that_was_carried_out_leaves_nothing_to_do(
-    live: dict[str, Any], layer: dict[str, Any], own: dict[str, Any]
-) -> None:
+def test_an_applied_plan_leaves_nothing_to_do(live: dict[str, Any], layer: dict[str, Any], own: dict[str, Any]) -> None:
     table = _table(complete_config.restore(model.configz(live)), LIVE)
     made = plan.make_plan(table, layer, {"n1": own}, allow_effect="reboot")
     after = _applied(table, made)
@@ -97,7 +95,8 @@ def test_the_row_of_a_change() -> None:
             "effect": "disrupt",
             "shadowed_by": "--max-pods=61",
             "machine_specific": False,
-            "reason": "lowering can fail admission of running pods at restart; changes reported capacity and scheduling",
+            "reason": "lowering can fail admission of running pods at restart; changes reported capacity and "
+            "scheduling",
         }
     ]
     assert _rules(made) == [("warning", "shadowed", "maxPods")]
@@ -105,7 +104,7 @@ def test_the_row_of_a_change() -> None:
     json.dumps(made)
 
 
-def test_layers_lie_on_each_other_in_order_and_null_takes_away() -> None:
+def test_layers_lie_on_each_other_in_order_and_null_removes() -> None:
     made = plan.make_plan(
         _table(LIVE, LIVE),
         ["maxPods: 50\nkubeReserved: {cpu: '1'}", {"maxPods": 60}],

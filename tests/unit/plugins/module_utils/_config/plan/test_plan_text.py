@@ -32,7 +32,8 @@ def test_people_read_one_block_for_nodes_with_the_same_to_do_and_why_variants_di
     made = _plan([{"resolvConf": f"/r{position}"} for position in range(7)], {"maxPods": 50})
     assert made["text"][:2] == [
         "7 nodes (n0, n1, n2, n3, n4 and 2 more): assign 7 variants, effect disrupt",
-        "  ~ maxPods: 110 -> 50   [disrupt] lowering can fail admission of running pods at restart; changes reported capacity and scheduling",
+        "  ~ maxPods: 110 -> 50   [disrupt] lowering can fail admission of running pods at restart; changes "
+        "reported capacity and scheduling",
     ]
     assert made["text"][2] == "variants differ in:"
     assert made["text"][3].startswith("  resolvConf (belongs to one machine): /r0 (")
@@ -40,7 +41,7 @@ def test_people_read_one_block_for_nodes_with_the_same_to_do_and_why_variants_di
     assert made["text"][-1] == "plan: 7 nodes, 7 to change, 0 unchanged, 7 variants, 0 refusals, 0 warnings"
 
 
-def test_added_removed_shadowed_and_refused_are_told_apart() -> None:
+def test_added_removed_shadowed_and_refused_are_distinguished() -> None:
     text = "\n".join(
         _plan(
             [{"kubeReserved": {"cpu": "1"}}],

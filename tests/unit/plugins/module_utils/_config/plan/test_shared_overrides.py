@@ -88,7 +88,7 @@ def test_a_node_without_overrides_has_nothing_in_common_with_others(
 
 
 @given(model.configs(), NODES)
-def test_nothing_that_is_given_is_changed_or_shared(base: dict[str, Any], nodes: list[list[dict[str, Any]]]) -> None:
+def test_the_arguments_are_neither_modified_nor_shared(base: dict[str, Any], nodes: list[list[dict[str, Any]]]) -> None:
     before = copy.deepcopy((base, nodes))
     laid = shared_overrides.lay_common(base, nodes)
     for value in laid.values():
@@ -125,7 +125,7 @@ def test_nothing_that_is_given_is_changed_or_shared(base: dict[str, Any], nodes:
         ([[{"evictionHard": EVICTION}], [{"evictionHard": {**EVICTION, "nodefs.available": "6%"}}]], {}),
         ([[{"evictionHard": EVICTION}], [{"evictionHard": dict(EVICTION)}]], {"evictionHard": EVICTION}),
         ([[{"evictionHard": {}}]], {"evictionHard": {}}),
-        # Specific to a machine, in the layer or in the base; an address of no machine is not specific.
+        # Machine-specific in the layer or in the base; an address of no machine is not machine-specific.
         ([[{"resolvConf": "/x", "maxPods": 50}]], {"maxPods": 50}),
         ([[{"staticPodPath": None}]], {}),
         ([[{"address": "10.0.0.7"}]], {}),
@@ -151,7 +151,7 @@ def test_layers_that_do_not_fit_are_refused() -> None:
         ({"syncFrequency": "0s"}, {"syncFrequency": "1m"}, 20, []),
         ({}, {"maxPods": 110}, 20, []),
         ({"maxPods": 50}, {}, 20, ["maxPods"]),
-        # The default of 1.24 is not known here, but the field was given and is not any more.
+        # The default of 1.24 is not in the table, but the field was set and is not set any more.
         ({"maxPods": 50}, {}, 24, ["maxPods"]),
         ({"x": 1}, {"x": True}, 24, ["x"]),
         (

@@ -66,5 +66,5 @@ def test_soft_thresholds_need_a_grace_period() -> None:
 
 
 @pytest.mark.parametrize("value", ["0%", "100%", "5%", "0.5%", "1e1%", "100Mi", "1.5Gi", "12345"])
-def test_thresholds_a_kubelet_takes(value: str) -> None:
+def test_thresholds_that_a_kubelet_accepts(value: str) -> None:
     assert list(eviction.check(EffectiveConfig({"evictionHard": {"memory.available": value}}, 20))) == []

@@ -48,7 +48,7 @@ def test_values_of_the_right_type_are_fine(config: dict[str, Any]) -> None:
         ({"staticPodURLHeader": {"X": "y"}}, "staticPodURLHeader.X", "list"),
     ],
 )
-def test_wrong_types_are_refused_with_the_way_to_write_it(config: dict[str, Any], path: str, remedy: str) -> None:
+def test_wrong_types_are_refused_with_the_correct_notation(config: dict[str, Any], path: str, remedy: str) -> None:
     [problem] = types.check(config, 20)
     assert (problem.severity, problem.rule, problem.path) == (REFUSAL, "type", path)
     assert remedy in problem.remedy

@@ -31,7 +31,8 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
         ({"nodeLeaseDurationSeconds": -1}, f"{IC}nodeLeaseDurationSeconds must be greater than 0"),
         (
             {"cgroupsPerQOS": False},
-            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
+            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported unless cgroupsPerQOS "
+            f"(--cgroups-per-qos) is set to true",
         ),
         (
             {"systemCgroups": "/s"},
@@ -74,7 +75,8 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
         ({"topologyManagerScope": "node"}, f"{IC}topologyManagerScope non-allowable value: node"),
         (
             {"shutdownGracePeriod": "30s"},
-            f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown",
+            f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate "
+            f"GracefulNodeShutdown",
         ),
         (
             {"shutdownGracePeriod": "500ms", "featureGates": {"GracefulNodeShutdown": True}},
@@ -96,7 +98,8 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
         ),
         (
             {"enforceNodeAllocatable": ["none", "pods"]},
-            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements when 'none' is specified",
+            f"{IC}enforceNodeAllocatable (--enforce-node-allocatable) may not contain additional enforcements "
+            f"when 'none' is specified",
         ),
         (
             {"enforceNodeAllocatable": ["pod"]},
@@ -105,11 +108,13 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
         ),
         (
             {"hairpinMode": "x"},
-            f'{IC}option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"',
+            f'{IC}option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", '
+            f'"hairpin-veth" or "promiscuous-bridge"',
         ),
         (
             {"reservedSystemCPUs": "0", "kubeReservedCgroup": "/k"},
-            "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
+            "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
+            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
         ),
         (
             {"reservedSystemCPUs": "0-"},
@@ -117,12 +122,13 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
         ),
         (
             {"showHiddenMetricsForVersion": "1.18"},
-            "--show-hidden-metrics-for-version must be omitted or have the value '1.19'. Only the previous minor version is allowed",
+            "--show-hidden-metrics-for-version must be omitted or have the value '1.19'. Only the previous "
+            "minor version is allowed",
         ),
         ({"logging": {"format": "xml"}}, "unsupported log format: xml"),
     ],
 )
-def test_a_broken_rule_is_told_in_the_kubelets_words(config: dict[str, Any], message: str) -> None:
+def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], message: str) -> None:
     [problem] = validation.check(EffectiveConfig(config, 20))
     assert problem.message == message
     assert problem.severity == WARNING

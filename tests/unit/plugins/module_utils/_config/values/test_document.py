@@ -21,7 +21,7 @@ _JSON = st.recursive(
 
 
 @given(st.dictionaries(_TEXT, _JSON, max_size=4))
-def test_what_is_written_is_read_back(config: dict[str, Any]) -> None:
+def test_rendered_documents_are_parsed_without_loss(config: dict[str, Any]) -> None:
     text = document.render(config)
     assert document.parse(text, "x") == config
     assert document.parse(text.encode("utf-8"), "x") == config
@@ -125,7 +125,7 @@ def test_variables_that_json_cannot_hold(value: Any) -> None:
         document.accept(value, "config of n1")
 
 
-def test_json_is_read_without_pyyaml_and_yaml_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_is_read_without_pyyaml_and_yaml_names_the_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strict_yaml, "yaml", None)
     assert document.parse('{"a": 1e3}', "x") == {"a": 1000.0}
     with pytest.raises(document.DocumentError, match="PyYAML is not installed"):

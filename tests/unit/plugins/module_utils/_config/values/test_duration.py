@@ -68,6 +68,6 @@ def test_what_go_refuses(text: str) -> None:
         duration.parse(text)
 
 
-def test_a_bare_number_says_that_the_unit_is_missing() -> None:
+def test_a_bare_number_lacks_its_unit() -> None:
     with pytest.raises(ValueError, match='time: missing unit in duration "90"'):
         duration.parse("90")

@@ -11,7 +11,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 
 
 @given(st.lists(st.text(max_size=6) | st.integers(0, 99), max_size=4))
-def test_shown_paths_are_read_back(keys: list[str | int]) -> None:
+def test_shown_paths_are_parsed_without_loss(keys: list[str | int]) -> None:
     assert paths.parse(paths.show(tuple(keys))) == tuple(keys)
 
 
