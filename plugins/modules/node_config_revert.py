@@ -94,7 +94,7 @@ nodes:
       description: The source that is assigned to the node now.
       type: dict
   sample:
-    n1: {changed: true, ok: true, state: reverted, message: runs again what it ran before, source: null}
+    n1: {changed: true, ok: true, state: reverted, message: running its previous configuration again, source: null}
 summary:
   description: Counts over all nodes.
   returned: always
