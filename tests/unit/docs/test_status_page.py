@@ -86,7 +86,7 @@ def guard_reasons() -> set[str]:
     }
     held = {
         one
-        for node in ast.walk(function("_node/guard/decide.py", "decide"))
+        for node in ast.walk(function("_node/guard/decide.py", "_after_hold_time"))
         if isinstance(node, ast.Assign)
         for one in patterns(node.value)
     }

@@ -159,31 +159,42 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
         return Action(REVERT, progress.verdict)
     if facts.boot != terms.boot and not terms.confirmed:
         return _revert(terms, "the node was rebooted before the controller confirmed the configuration")
-    reason = _fault(terms, progress, facts)
-    if reason and not terms.can_revert:
-        return Action(KEEP, f"{reason}, although this configuration worked before: the cause lies elsewhere")
-    if reason and (terms.was_healthy or progress.was_healthy):
-        return Action(REVERT, reason)
-    if not terms.confirmed and facts.now - terms.armed >= terms.confirm_seconds:
+    fault = _fault(terms, progress, facts)
+    if fault and not terms.can_revert:
+        return Action(KEEP, f"{fault}, although this configuration worked before: the cause lies elsewhere")
+    if fault and (terms.was_healthy or progress.was_healthy):
+        return Action(REVERT, fault)
+    if _overdue(terms, facts):
         return _revert(
             terms,
             f"the configuration was not confirmed within {terms.confirm_seconds:.0f} s"
-            + (f", and {reason}" if reason else ""),
+            + (f", and {fault}" if fault else ""),
         )
-    if reason:
-        return Action(WAIT, f"{reason}, as before the configuration was changed")
-    if (
-        terms.confirmed
-        and progress.healthy_since is not None
-        and facts.now - progress.healthy_since >= terms.hold_seconds
-    ):
-        held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
-        if facts.node is None:
-            return Action(ASK, held)
-        # An unreachable API server or a stopped container runtime is no evidence against the configuration: the guard
-        # waits and does not revert.
-        return Action(WAIT, f"{held}; waiting for its Node: {facts.node}") if facts.node else Action(GRADUATE, held)
+    if fault:
+        return Action(WAIT, f"{fault}, as before the configuration was changed")
+    if terms.confirmed and _healthy_for_hold_time(terms, progress, facts):
+        return _after_hold_time(terms, facts)
     return Action(WAIT)
+
+
+def _overdue(terms: Terms, facts: Facts) -> bool:
+    """Whether the controller has not confirmed the configuration in time."""
+    return not terms.confirmed and facts.now - terms.armed >= terms.confirm_seconds
+
+
+def _healthy_for_hold_time(terms: Terms, progress: Progress, facts: Facts) -> bool:
+    """Whether the kubelet has been healthy without interruption for the hold time."""
+    return progress.healthy_since is not None and facts.now - progress.healthy_since >= terms.hold_seconds
+
+
+def _after_hold_time(terms: Terms, facts: Facts) -> Action:
+    """Return the action for a confirmed kubelet that was healthy for the hold time."""
+    held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
+    if facts.node is None:
+        return Action(ASK, held)
+    # An unreachable API server or a stopped container runtime is no evidence against the configuration: the guard
+    # waits and does not revert.
+    return Action(WAIT, f"{held}; waiting for its Node: {facts.node}") if facts.node else Action(GRADUATE, held)
 
 
 def _on_trial(terms: Terms, facts: Facts) -> bool:

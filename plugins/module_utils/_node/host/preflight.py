@@ -37,14 +37,12 @@ def look(
     """
     unit = Unit(name, root, run)
     shape = unit.form()
-    now = _or_none(unit.command) or Command([], "")
-    upcoming = now if now.source != "process" else _or_none(unit.next_command) or now
-    argv = now.argv
+    now, upcoming = _commands(unit)
     program = _program(upcoming.argv, unit)
     checked, version = _ask(text, upcoming.argv, program, run)
-    path = unit_override.config_of(argv)
+    path = unit_override.config_of(now.argv)
     config, unreadable = _read(shape.config if local and shape.config else path, root)
-    dropins = config_dir_files(health.flag(argv, _CONFIG_DIR), root)
+    dropins = config_dir_files(health.flag(now.argv, _CONFIG_DIR), root)
     kubelet = {
         "unit": name,
         "form": shape.kind,
@@ -52,29 +50,53 @@ def look(
         "state": unit.show().get("ActiveState"),
         "version": version,
         "binary": program or None,
-        "command": masked(argv),
-        "command_source": now.source,
-        "next_command": masked(upcoming.argv),
-        "changes_at_restart": argv != upcoming.argv,
         "config": path or None,
         "config_unreadable": unreadable,
         "config_given_by": {"file": shape.file, "line": shape.line} if shape.file else None,
-        "config_dir": health.flag(argv, _CONFIG_DIR) or None,
         "config_dir_files": dropins,
-        "dynamic_config_dir": health.flag(argv, _DYNAMIC_DIR) or None,
-        "shadowed": _shadowed(unit, argv),
+        **_command_facts(unit, now, upcoming),
     }
     if text is not None:
-        try:
-            config, unreadable = config_summary.load(text), None
-        except ValueError as error:
-            unreadable = str(error)
+        config, unreadable = _staged(text, config)
     found = host_checks.facts(config, upcoming.argv, root, run)
-    problems = (
-        [] if unreadable else [problem.row() for problem in host_checks.disagreements(config, upcoming.argv, found)]
-    )
-    on_disk = {"disk": disk_config.look(argv, dropins, name, root, run)} if with_disk else {}
-    return {"kubelet": kubelet, "host": found, "check": checked, "problems": problems, **on_disk}
+    problems = [] if unreadable else host_checks.disagreements(config, upcoming.argv, found)
+    on_disk = {"disk": disk_config.look(now.argv, dropins, name, root, run)} if with_disk else {}
+    return {
+        "kubelet": kubelet,
+        "host": found,
+        "check": checked,
+        "problems": [problem.row() for problem in problems],
+        **on_disk,
+    }
+
+
+def _commands(unit: Unit) -> tuple[Command, Command]:
+    """Return the kubelet's command line now and after a restart, as far as they are known."""
+    now = _or_none(unit.command) or Command([], "")
+    if now.source != "process":
+        return now, now
+    return now, _or_none(unit.next_command) or now
+
+
+def _command_facts(unit: Unit, now: Command, upcoming: Command) -> dict[str, Any]:
+    """Return what the kubelet's command line contains and sets, secrets masked."""
+    return {
+        "command": masked(now.argv),
+        "command_source": now.source,
+        "next_command": masked(upcoming.argv),
+        "changes_at_restart": now.argv != upcoming.argv,
+        "config_dir": health.flag(now.argv, _CONFIG_DIR) or None,
+        "dynamic_config_dir": health.flag(now.argv, _DYNAMIC_DIR) or None,
+        "shadowed": _shadowed(unit, now.argv),
+    }
+
+
+def _staged(text: str, current: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:
+    """Return a staged config, or the current one and why the staged one is unreadable."""
+    try:
+        return config_summary.load(text), None
+    except ValueError as error:
+        return current, str(error)
 
 
 def _ask(

@@ -127,30 +127,16 @@ class _Run:
             self.predicted = {"trial": _shown(passed)}
 
     def rolled_back(self) -> None:
-        store, reason = self.store, self.options["reason"]
+        store = self.store
         assigned, good, armed = quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial)
         if armed is not None and armed.to != assigned:
             armed = None
         if self.options["unconfirmed_only"] and (armed is None or armed.confirmed):
             return
-        if assigned is None or (armed is None and assigned == good) or (armed is not None and armed.failed):
-            # There is nothing to revert, but `active` may point to something else than it should.
-            found = store.resolve()
-            if os.path.lexists(store.active) and found.target not in (None, quietly(store.running)):
-                self._change(store.settle)
-                self.predicted = {"active": found.source}
-            return
-        failed = (armed or Trial(assigned, good, Moment.now())).but(failed=reason)
-        found = resolve(store, failed)
-        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(failed)}
-        try:
-            self._change(lambda: store.revert(reason))
-        except StoreError as error:
-            if found.target != quietly(store.running):
-                raise
-            # On a full disk `active` is reverted all the same, and the caller must restart the kubelet.
-            self.warnings.append(f"the configuration is reverted, but the store did not record the reason: {error}")
-            self.unwritten = True
+        if assigned is None or (assigned == good if armed is None else armed.failed):
+            self._settle_active()
+        else:
+            self._revert(armed or Trial(assigned, good, Moment.now()))
 
     def reset(self) -> None:
         store = self.store
@@ -176,6 +162,29 @@ class _Run:
         self.changed = True
         if not self.pretend:
             act()
+
+    def _settle_active(self) -> None:
+        """Point `active` to the source that must run, if it points to another one."""
+        store = self.store
+        found = store.resolve()
+        if os.path.lexists(store.active) and found.target not in (None, quietly(store.running)):
+            self._change(store.settle)
+            self.predicted = {"active": found.source}
+
+    def _revert(self, armed: Trial) -> None:
+        """End a trial as failed and revert `active`."""
+        store, reason = self.store, self.options["reason"]
+        failed = armed.but(failed=reason)
+        found = resolve(store, failed)
+        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(failed)}
+        try:
+            self._change(lambda: store.revert(reason))
+        except StoreError as error:
+            if found.target != quietly(store.running):
+                raise
+            # On a full disk `active` is reverted all the same, and the caller must restart the kubelet.
+            self.warnings.append(f"the configuration is reverted, but the store did not record the reason: {error}")
+            self.unwritten = True
 
     def _source(self) -> Source:
         if self.source is None:
@@ -249,34 +258,56 @@ class _Run:
     def result(self, before: _Before) -> Result:
         store = self.store
         armed = quietly(store.trial)
-        result: Result = {
-            "assigned": quietly(store.assigned),
-            "active": quietly(store.active_source),
-            "lastKnownGood": quietly(store.last_known_good),
-            "error": store.error(),
-            "trial": _shown(armed) if armed is not None else None,
-        }
-        result.update(self.predicted if self.pretend or self.unwritten else {})
-        # Removing the store changes no kubelet's configuration: no kubelet reads it any more.
-        target, text = (None, before.text) if self.gone else (quietly(store.running), _text(store))
-        if self.pretend and not self.gone and "active" in self.predicted:
-            target = store.target(result["active"])
-            text = self._planned(result["active"])
-        known = quietly(store.local)
-        key = known.key if known else self.source["kubeletConfigKey"] if self.source else DEFAULT_KEY
-        pending = armed is not None and armed.to == result["assigned"] and not armed.failed and not armed.confirmed
-        same = bool(self.options["invocation"]) and armed is not None and armed.invocation == self.options["invocation"]
+        result = self._state(armed)
+        target, text = self._configuration(before, result["active"])
+        unfinished = self._switched_without_restart(armed, result["assigned"])
         result.update(
             changed=self.changed,
-            # The same InvocationID as before the switch: the run that switched was stopped before the restart.
-            restart_needed=target not in (None, before.target) or (pending and same),
-            config=os.path.join(store.active, key),
+            restart_needed=target not in (None, before.target) or unfinished,
+            config=os.path.join(store.active, self._key()),
             checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
             removed=self.removed,
             warnings=self.warnings,
             diff=_diff(before.text, text, store.active),
         )
         return result
+
+    def _state(self, armed: Trial | None) -> Result:
+        """Return the store's references, error and trial after the call, or as predicted."""
+        state: Result = {
+            "assigned": quietly(self.store.assigned),
+            "active": quietly(self.store.active_source),
+            "lastKnownGood": quietly(self.store.last_known_good),
+            "error": self.store.error(),
+            "trial": _shown(armed) if armed is not None else None,
+        }
+        state.update(self.predicted if self.pretend or self.unwritten else {})
+        return state
+
+    def _configuration(self, before: _Before, active: Source | None) -> tuple[str | None, bytes | None]:
+        """Return the target and the text of `active` after the call, or as predicted."""
+        if self.gone:
+            # Removing the store changes no kubelet's configuration: no kubelet reads it any more.
+            return None, before.text
+        if self.pretend and "active" in self.predicted:
+            return self.store.target(active), self._planned(active)
+        return quietly(self.store.running), _text(self.store)
+
+    def _switched_without_restart(self, armed: Trial | None, assigned: Source | None) -> bool:
+        """Whether an earlier run switched to this source and was stopped before the restart.
+
+        The kubelet then has the same InvocationID as before the switch.
+        """
+        if armed is None or armed.to != assigned or armed.failed or armed.confirmed:
+            return False
+        return bool(self.options["invocation"]) and armed.invocation == self.options["invocation"]
+
+    def _key(self) -> str:
+        """Return the name of the config file in `active`."""
+        known = quietly(self.store.local)
+        if known:
+            return known.key
+        return self.source["kubeletConfigKey"] if self.source else DEFAULT_KEY
 
     def _planned(self, source: Source | None) -> bytes | None:
         if source is not None and source == self.source and self.options["data"]:

@@ -218,25 +218,34 @@ def version(binary: str, run: command.Run = command.execute) -> str | None:
 def verdict(output: str, missing: str, code: int) -> Verdict:
     """Return what a kubelet's output means. `missing` is the kubeconfig that does not exist, `code` its exit status."""
     messages = _messages(output)
-    unknown = sorted(set(_UNKNOWN.findall("\n".join(text for text in messages if _LENIENT in text))))
-    last = [text for text in messages if _LENIENT not in text]
-    if any(f"kubeconfig: stat {missing}: no such file or directory" in text for text in last) and code:
-        return Verdict(
-            VALID,
-            []
-            if unknown or len(last) == len(messages)
-            else ["the kubelet ignores unknown fields and does not name them"],
-            unknown,
-        )
-    refusals = [text for text in last if _REFUSALS.search(text) and not _UNREADABLE.search(text)]
-    if refusals and code:
+    about_fields = [text for text in messages if _LENIENT in text]
+    others = [text for text in messages if _LENIENT not in text]
+    unknown = sorted(set(_UNKNOWN.findall("\n".join(about_fields))))
+    if code and _reached_kubeconfig(others, missing):
+        unnamed = about_fields and not unknown
+        return Verdict(VALID, ["the kubelet ignores unknown fields and does not name them"] if unnamed else [], unknown)
+    refusals = [text for text in others if _is_refusal(text)]
+    if code and refusals:
         return Verdict(INVALID, _reasons(refusals[-1]), unknown)
     if not output.strip():
         return _not_checked(f"the kubelet printed nothing; it is killed if it has not ended after {LIMIT} s")
-    lines = [text for text in (last or output.strip().splitlines()[-1:]) if text]
-    return _not_checked(
-        f"the kubelet's answer is unknown (exit status {code}): {lines[-1][:300] if lines else 'nothing'}"
-    )
+    return _not_checked(f"the kubelet's answer is unknown (exit status {code}): {_last_words(others, output)}")
+
+
+def _reached_kubeconfig(messages: Sequence[str], missing: str) -> bool:
+    """Whether the kubelet accepted its config: it opens its kubeconfig only after that."""
+    return any(f"kubeconfig: stat {missing}: no such file or directory" in text for text in messages)
+
+
+def _is_refusal(message: str) -> bool:
+    """Whether the kubelet read a config and refuses it."""
+    return bool(_REFUSALS.search(message)) and not _UNREADABLE.search(message)
+
+
+def _last_words(messages: Sequence[str], output: str) -> str:
+    """Return the last message, shortened, or the last line of the output if no message was recognised."""
+    found = [text for text in (messages or output.strip().splitlines()[-1:]) if text]
+    return found[-1][:300] if found else "nothing"
 
 
 def _not_checked(reason: str) -> Verdict:
