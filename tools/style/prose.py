@@ -169,37 +169,49 @@ def of_yaml(text: str, keys: set[str] | None, first: int = 1) -> t.Iterator[Para
 def of_python(text: str, documented: bool) -> t.Iterator[Paragraph]:
     """Yield the documentation of a plugin (all texts in capitals if `documented`) and the messages in its code."""
     tree = ast.parse(text)
-    skipped: set[ast.AST] = set()
+    texts = list(_assigned_texts(tree))
+    documentation = [node for name, node in texts if name in DOCUMENTED or (documented and name.isupper())]
+    for node in documentation:
+        yield from of_yaml(str(node.value), DESCRIPTIONS, node.lineno)
+    examples = [node for name, node in texts if name == "EXAMPLES"]
+    ignored = {*documentation, *examples, *_docstrings(tree), *_parts_of_format_strings(tree)}
+    for node in ast.walk(tree):
+        message = None if node in ignored else _message(node)
+        if message and SENTENCE.search(message):
+            line = t.cast("ast.expr", node).lineno
+            yield Paragraph(" ".join(message.split()), [line] * len(message))
+
+
+def _assigned_texts(tree: ast.AST) -> t.Iterator[tuple[str, ast.Constant]]:
+    """Yield the literal texts that a module assigns to names, each with its name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield getattr(node.targets[0], "id", ""), node.value
+
+
+def _docstrings(tree: ast.AST) -> t.Iterator[ast.Constant]:
+    """Yield the literals that are statements: docstrings and the like."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            skipped.add(node.value)
-        elif (
-            isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        ):
-            name = getattr(node.targets[0], "id", "")
-            if name in DOCUMENTED or (documented and name.isupper()):
-                yield from of_yaml(node.value.value, DESCRIPTIONS, node.value.lineno)
-                skipped.add(node.value)
-            elif name == "EXAMPLES":
-                skipped.add(node.value)
-        elif isinstance(node, ast.JoinedStr):
-            skipped |= {part for part in ast.walk(node) if part is not node and not isinstance(part, ast.JoinedStr)}
-            for value in node.values:
-                if isinstance(value, ast.FormattedValue):
-                    skipped |= {
-                        part for part in ast.walk(value.value) if isinstance(part, (ast.JoinedStr, ast.Constant))
-                    }
+            yield node.value
+
+
+def _parts_of_format_strings(tree: ast.AST) -> t.Iterator[ast.AST]:
+    """Yield the nodes in format strings that are no message of their own."""
     for node in ast.walk(tree):
-        if node in skipped:
-            continue
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            message = node.value
-        elif isinstance(node, ast.JoinedStr):
-            message = "".join(part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
-        else:
-            continue
-        if SENTENCE.search(message):
-            yield Paragraph(" ".join(message.split()), [node.lineno] * len(message))
+        if isinstance(node, ast.JoinedStr):
+            yield from (part for part in ast.walk(node) if part is not node and not isinstance(part, ast.JoinedStr))
+        elif isinstance(node, ast.FormattedValue):
+            yield from (part for part in ast.walk(node.value) if isinstance(part, ast.JoinedStr))
+
+
+def _message(node: ast.AST) -> str | None:
+    """Return the text of a literal or format string, None for any other node."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+    return None
 
 
 def of_file(path: Path, root: Path) -> list[Paragraph]:
