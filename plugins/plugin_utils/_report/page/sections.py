@@ -170,34 +170,43 @@ def _change(entry: t.Mapping[str, t.Any], shown: bool) -> str:
     variants = entry["variants"]
     more = f" and {len(variants) - 1:,} more variants" if len(variants) > 1 else ""
     named = escape(f"{variants[0]}{more}" if variants else entry["text"] or "no variant")
-    rows = "".join(
+    head = f'{report_text.count(entry["nodes"], "node")} {_effect(entry)} <code class="quiet">{named}</code>'
+    return (
+        f'<details class="plan"{" open" if shown else ""}><summary>{head}</summary>'
+        f"{_changed_fields(entry)}{_problems(entry['problems'])}</details>"
+    )
+
+
+def _changed_fields(entry: t.Mapping[str, t.Any]) -> str:
+    rows = "".join(_changed_field(row) for row in entry["changes"] if isinstance(row, dict))
+    if rows:
+        return (
+            '<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th>'
+            f'<th scope="col">After</th><th scope="col">Effect</th></tr></thead><tbody>{rows}</tbody></table></div>'
+        )
+    if entry["text"] or entry["problems"]:
+        # The plan of a rollback does not list the fields that change.
+        return ""
+    return '<p class="quiet">No field changes; only the source does.</p>'
+
+
+def _changed_field(row: t.Mapping[str, t.Any]) -> str:
+    return (
         f'<tr><th scope="row"><code>{escape(str(row.get("path", "")))}</code></th>'
         f'<td class="before"><code>{_value(row.get("before"))}</code></td>'
         f'<td class="after"><code>{_value(row.get("after"))}</code></td>'
         f"<td>{_effect(row)} {escape(str(row.get('reason') or ''))}{_shadowed(row)}</td></tr>"
-        for row in entry["changes"]
-        if isinstance(row, dict)
     )
-    # The plan of a rollback does not list the fields that change.
-    table = (
-        ("" if entry["text"] or entry["problems"] else '<p class="quiet">No field changes; only the source does.</p>')
-        if not rows
-        else (
-            '<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th>'
-            f'<th scope="col">After</th><th scope="col">Effect</th></tr></thead><tbody>{rows}</tbody></table></div>'
-        )
-    )
-    problems = "".join(
+
+
+def _problems(rows: t.Sequence[t.Any]) -> str:
+    items = "".join(
         f'<li class="p-{escape(str(row.get("severity")))}"><b>{escape(str(row.get("severity")))}</b> '
         f"{escape(' '.join(str(row.get(key) or '') for key in ('path', 'message', 'remedy')))}</li>"
-        for row in entry["problems"]
+        for row in rows
         if isinstance(row, dict)
     )
-    head = f'{report_text.count(entry["nodes"], "node")} {_effect(entry)} <code class="quiet">{named}</code>'
-    return (
-        f'<details class="plan"{" open" if shown else ""}><summary>{head}</summary>{table}'
-        f"{f'<ul>{problems}</ul>' if problems else ''}</details>"
-    )
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _effect(row: t.Mapping[str, t.Any]) -> str:
