@@ -10,7 +10,7 @@ reported, because it overrides the others: a rollout does not help against a fla
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Iterator, Mapping, NamedTuple
 
 from ..fields import compare, fields, shadow
 from ..values.reference import describe, same_place
@@ -151,16 +151,25 @@ def of_field(path: str, values: Mapping[str, Any], facts: Facts) -> Cause:
     broken = {
         later: earlier for earlier, later in zip(known, known[1:]) if not compare.same(values[earlier], values[later])
     }
-    found = None
+    return next(cause for cause in _causes(path, broken, facts) if cause)
+
+
+def _causes(path: str, broken: Mapping[str, str], facts: Facts) -> Iterator[Cause | None]:
+    """Yield what may explain that stages differ from the stage before them, the cause closest to the kubelet first."""
     if LIVE in broken:
-        found = _flag(path, facts) or _dropin(path, facts)
-    if not found and broken.get(DISK) in (PUSHED, ASSIGNED):
-        found = _fell_back(facts) or _strayed(facts) or _edited(facts)
-    if not found and LIVE in broken:
-        found = _live(path, broken[LIVE], facts)
-    if not found and broken.get(ASSIGNED) == PUSHED:
-        found = _fell_back(facts) or _changed(facts) or _not_restarted(facts)
-    return found or _not_rolled_out(path, facts)
+        yield _flag(path, facts)
+        yield _dropin(path, facts)
+    if broken.get(DISK) in (PUSHED, ASSIGNED):
+        yield _fell_back(facts)
+        yield _strayed(facts)
+        yield _edited(facts)
+    if LIVE in broken:
+        yield _live(path, broken[LIVE], facts)
+    if broken.get(ASSIGNED) == PUSHED:
+        yield _fell_back(facts)
+        yield _changed(facts)
+        yield _not_restarted(facts)
+    yield _not_rolled_out(path, facts)
 
 
 def of_node(facts: Facts) -> list[Cause]:

@@ -47,13 +47,13 @@ def make_plan(
     Raises DocumentError for a layer that cannot be read and ValueError for an unknown effect. A problem of one node is
     a refusal in its row, not an exception.
     """
-    if allow_effect not in EFFECTS or allow_effect == FORBIDDEN:
-        raise ValueError(f"allow_effect is {allow_effect!r}: use one of {', '.join(EFFECTS[:-1])}")
+    _check_effect(allow_effect)
     layers = Layers()
     for_all = layers.read(config, "the configuration for all nodes")
     for_node = {
         name: layers.read(given, f"the configuration of node {name}") for name, given in (node_configs or {}).items()
     }
+    known_flags = flags or {}
     planner = plan_node.Planner(current["variants"], allow_effect, shared=for_all if len(current["nodes"]) > 1 else ())
     nodes: dict[str, Any] = {}
     variants: dict[str, Any] = {}
@@ -64,41 +64,41 @@ def make_plan(
         if minor is None or live not in current["variants"]:
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
-        desired = planner.plan(
-            live, minor, for_all + for_node.get(name, ()), None if flags is None or name not in flags else flags[name]
-        )
+        desired = planner.plan(live, minor, for_all + for_node.get(name, ()), known_flags.get(name))
         if desired.variant not in names:
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
-        action = _action(row, reference, bool(desired.changes))
-        nodes[name] = {
-            "variant": desired.variant,
-            "live_variant": live,
-            "kubelet_version": row.get("kubelet_version"),
-            "configmap": reference["name"],
-            "source": reference,
-            "action": action,
-            "effect": desired.effect or ("safe" if action == "assign" else None),
-            "changes": desired.change_rows,
-            "problems": desired.problem_rows(action == "assign"),
-            "flags_known": flags is not None and name in flags,
-        }
-    for name in sorted(set(for_node) - set(nodes)):
-        nodes[name] = _unusable(
-            {},
-            Problem(
-                REFUSAL,
-                "",
-                f"node {name} has its own configuration but is not part of this plan",
-                "Correct the name, or dump that node too.",
-                "unknown-node",
-            ),
-        )
+        nodes[name] = _planned(row, desired, reference, name in known_flags)
+    nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(for_node) - set(nodes))})
     plan = {"variants": variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
     plan["summary"] = plan_text.summary(plan)
     plan["text"] = plan_text.lines(plan)
     return plan
+
+
+def _check_effect(effect: str) -> None:
+    if effect not in EFFECTS or effect == FORBIDDEN:
+        raise ValueError(f"allow_effect is {effect!r}: use one of {', '.join(EFFECTS[:-1])}")
+
+
+def _planned(
+    row: Mapping[str, Any], desired: plan_node.NodePlan, reference: Mapping[str, str], flags_known: bool
+) -> dict[str, Any]:
+    """Return the row of a node whose desired configuration is known."""
+    action = _action(row, reference, bool(desired.changes))
+    return {
+        "variant": desired.variant,
+        "live_variant": row.get("variant"),
+        "kubelet_version": row.get("kubelet_version"),
+        "configmap": reference["name"],
+        "source": reference,
+        "action": action,
+        "effect": desired.effect or ("safe" if action == "assign" else None),
+        "changes": desired.change_rows,
+        "problems": desired.problem_rows(action == "assign"),
+        "flags_known": flags_known,
+    }
 
 
 def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool) -> str:
@@ -154,6 +154,16 @@ def _no_config(name: str) -> Problem:
         f"the live configuration of node {name} is not known, so the changes cannot be merged into it",
         f"Dump the node again when it is reachable; the dump must contain a {KIND} ({API_VERSION}).",
         "no-live-config",
+    )
+
+
+def _unknown_node(name: str) -> Problem:
+    return Problem(
+        REFUSAL,
+        "",
+        f"node {name} has its own configuration but is not part of this plan",
+        "Correct the name, or dump that node too.",
+        "unknown-node",
     )
 
 

@@ -40,16 +40,18 @@ def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any], minor: in
 
 def _agreed(base: Mapping[str, Any], results: Sequence[Mapping[str, Any]], at: paths.Path) -> dict[str, Any]:
     """Return the values that all results agree on, otherwise those of the base. Null is absence, as for the kubelet."""
-    agreed: dict[str, Any] = {}
-    for key in dict.fromkeys(key for config in (base, *results) for key in config):
-        path = (*at, key)
-        before, after = base.get(key), [result.get(key) for result in results]
-        value = before
-        if all(compare.same(after[0], other) for other in after):
-            value = after[0]
-        elif not overlay.is_whole(path) and all(one is None or isinstance(one, Mapping) for one in (before, *after)):
-            # An empty map that only some of them set is not common.
-            value = _agreed(before or {}, [one or {} for one in after], path) or ({} if before is not None else None)
-        if value is not None:
-            agreed[key] = value
-    return agreed
+    agreed = {
+        key: _agreed_value((*at, key), base.get(key), [result.get(key) for result in results])
+        for key in dict.fromkeys(key for config in (base, *results) for key in config)
+    }
+    return {key: value for key, value in agreed.items() if value is not None}
+
+
+def _agreed_value(path: paths.Path, before: Any, after: Sequence[Any]) -> Any:
+    """Return the value that all results agree on, otherwise the one before; maps are compared key by key."""
+    if all(compare.same(after[0], other) for other in after):
+        return after[0]
+    if overlay.is_whole(path) or not all(one is None or isinstance(one, Mapping) for one in (before, *after)):
+        return before
+    # An empty map that only some of them set is not common.
+    return _agreed(before or {}, [one or {} for one in after], path) or ({} if before is not None else None)

@@ -145,25 +145,33 @@ def _grace_period(path: str, value: str) -> Iterator[Problem]:
 
 
 def _threshold(path: str, signal: str, value: str, reclaim: bool) -> Iterator[Problem]:
-    remedy = 'Write a quantity such as "100Mi" or a percentage such as "10%".'
-    if value[:1] in ("<", ">", "="):
-        remedy = f'Write only the amount, without an operator: "{value.lstrip("<>= ")}".'
+    remedy = _amount_remedy(value)
+    message = ""
     try:
         percentage = quantity.parse_percentage(value)
-        amount = None if percentage is not None else quantity.parse(value)
+        if percentage is not None:
+            message = _percentage_fault(signal, value, percentage, reclaim)
+        elif reclaim:
+            if quantity.parse(value) < 0:
+                message = f"negative eviction minimum reclaim specified for {signal}"
+        elif quantity.parse(value) <= 0:
+            message = f"eviction threshold {signal} must be positive: {value}"
+            remedy = 'To switch a threshold off, write "0%" or leave its key out.'
     except ValueError as error:
-        yield _refuse(path, str(error), remedy)
-        return
+        message = str(error)
+    if message:
+        yield _refuse(path, message, remedy)
+
+
+def _amount_remedy(value: str) -> str:
+    if value[:1] in ("<", ">", "="):
+        return f'Write only the amount, without an operator: "{value.lstrip("<>= ")}".'
+    return 'Write a quantity such as "100Mi" or a percentage such as "10%".'
+
+
+def _percentage_fault(signal: str, value: str, percentage: Fraction, reclaim: bool) -> str:
+    """Return why the kubelet refuses a percentage, empty if it accepts it."""
     kind = "eviction percentage minimum reclaim" if reclaim else "eviction percentage threshold"
-    if percentage is not None and (percentage < 0 or (reclaim and percentage == 0)):
-        yield _refuse(path, f"{kind} {signal} must be positive: {value}", remedy)
-    elif percentage is not None and percentage > 100:
-        yield _refuse(path, f"{kind} {signal} must be <= 100%: {value}", remedy)
-    elif amount is not None and amount < 0 and reclaim:
-        yield _refuse(path, f"negative eviction minimum reclaim specified for {signal}", remedy)
-    elif amount is not None and amount <= 0 and not reclaim:
-        yield _refuse(
-            path,
-            f"eviction threshold {signal} must be positive: {value}",
-            'To switch a threshold off, write "0%" or leave its key out.',
-        )
+    if percentage < 0 or (reclaim and percentage == 0):
+        return f"{kind} {signal} must be positive: {value}"
+    return f"{kind} {signal} must be <= 100%: {value}" if percentage > 100 else ""
