@@ -86,6 +86,17 @@ def test_all_nodes_with_failures_first_and_without_requests(
     ] == []
 
 
+@pytest.mark.parametrize("width", [1360, 700])
+def test_short_values_stay_in_one_line(show: t.Callable[[t.Any], webdriver.Chrome], width: int) -> None:
+    driver = show(example(3))
+    driver.set_window_size(width, 900)
+    driver.execute_script("document.querySelector('.after code').textContent = 'TLS_AES_128_GCM_SHA256'")
+    heights = {cell.text: cell.size["height"] for cell in driver.find_elements(By.CSS_SELECTOR, ".after code")}
+    assert {"TLS_AES_128_GCM_SHA256", "80"} <= set(heights)
+    assert len(set(heights.values())) == 1, heights
+    driver.set_window_size(1360, 900)
+
+
 def test_requests_to_the_outside_are_refused(show: t.Callable[[t.Any], webdriver.Chrome]) -> None:
     driver = show(example(3))
     refused = driver.execute_async_script("""
