@@ -84,10 +84,10 @@ def test_api_server_away(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, sta
     assert {name: look(lab, name).invocation for name in fleet} == before
 
 
-@pytest.mark.parametrize("timeout", [30, pytest.param(180, marks=pytest.mark.long)])
-def test_an_outage_that_outlasts_the_run(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, timeout: int) -> None:
+@pytest.mark.long
+def test_an_outage_that_outlasts_the_run(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """The API server does not return: the run ends and reports the state of every node; a rerun completes it."""
-    ansible.variables(all={"kubelet_config": {"eventBurst": 34}, "kubelet_config_wait_timeout": timeout})
+    ansible.variables(all={"kubelet_config": {"eventBurst": 34}})
     arguments = ("-e", "kubelet_config_hosts=workers_a:workers_b", "-e", "kubelet_config_serial=3")
     with (
         Outage(lab, when="TASK [livenodes.kubelet.verify : Wait until", seconds=None) as outage,
