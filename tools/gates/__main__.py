@@ -37,6 +37,7 @@ import signal
 import sys
 import time
 
+import noxfile
 from tools.clean_environment import clean
 from tools.gates import process, records
 from tools.gates.declaration import Tier, declared
@@ -77,6 +78,5 @@ def main(tier: Tier) -> int:
 if __name__ == "__main__":
     clean(os.environ)
     words = sys.argv[1:]
-    sys.exit(
-        main(declared("long" if "--long" in words else "short").only([word for word in words if word != "--long"]))
-    )
+    chosen = declared("long" if "--long" in words else "short", noxfile)
+    sys.exit(main(chosen.only([word for word in words if word != "--long"])))

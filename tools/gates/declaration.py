@@ -38,9 +38,7 @@ class Tier:
         return dataclasses.replace(self, gates=chosen)
 
 
-def declared(name: str) -> Tier:
-    """Return a tier, `short` or `long`, as noxfile.py declares it. Needs nox."""
-    import noxfile
-
+def declared(name: str, noxfile: t.Any) -> Tier:
+    """Return a tier, `short` or `long`, as the module `noxfile` declares it in GATES, MOST and BUDGET."""
     gates = {gate.name: gate for gate in noxfile.GATES if name in gate.limits}
     return Tier(name, gates, noxfile.MOST[name], noxfile.BUDGET if name == "short" else None)
