@@ -37,7 +37,6 @@ import signal
 import sys
 import time
 
-import noxfile
 from tools.clean_environment import clean
 from tools.gates import process, records
 from tools.gates.declaration import Tier, declared
@@ -76,6 +75,9 @@ def main(tier: Tier) -> int:
 
 
 if __name__ == "__main__":
+    # Needs nox, which `main` does not.
+    import noxfile
+
     clean(os.environ)
     words = sys.argv[1:]
     chosen = declared("long" if "--long" in words else "short", noxfile)
