@@ -37,7 +37,8 @@ def leases(lab: Lab) -> dict[str, dict[str, t.Any]]:
     return {item["metadata"]["name"]: item for item in found}
 
 
-def hold(session: Session, nodes: t.Sequence[str] = NODES, **options: t.Any) -> dict[str, t.Any]:  # pylint: disable=dangerous-default-value  # never changed
+# pylint: disable-next=dangerous-default-value  # never changed
+def hold(session: Session, nodes: t.Sequence[str] = NODES, **options: t.Any) -> dict[str, t.Any]:
     given = {
         "state": "held",
         "nodes": list(nodes),

@@ -35,7 +35,8 @@ def of_the_node() -> set[str]:
 
 
 def _names(task: dict[str, object]) -> set[str]:
-    inner = [inner for part in ("block", "rescue", "always") for inner in task.get(part, [])]  # type: ignore[attr-defined]
+    parts: t.Any = [task.get(part, []) for part in ("block", "rescue", "always")]
+    inner = [inner for part in parts for inner in part]
     return {str(task["name"])} | {name for each in inner for name in _names(each)}
 
 

@@ -334,7 +334,7 @@ def _short(error: Exception) -> str:
 
 if IMPORT_ERROR is None:
 
-    class _FixedPaths(kubernetes.dynamic.DynamicClient):  # type: ignore[misc]  # Any: the library has no types everywhere
+    class _FixedPaths(kubernetes.dynamic.DynamicClient):  # type: ignore[misc]  # it has no types everywhere
         """The dynamic client without discovery, which would cost many requests and a cache file."""
 
         def __init__(self, client: t.Any) -> None:  # pylint: disable=super-init-not-called

@@ -91,7 +91,8 @@ def test_arguments_are_what_a_module_would_get() -> None:
         any={1: (datetime.date(2026, 1, 2), Text("b"))},
     )
     assert seen[0]["any"] == {"1": ["2026-01-02", "b"]}
-    assert type(seen[0]["word"]) is str and type(seen[0]["any"]["1"][1]) is str  # pylint: disable=unidiomatic-typecheck  # a subclass will not do
+    # pylint: disable-next=unidiomatic-typecheck  # a subclass will not do
+    assert type(seen[0]["word"]) is str and type(seen[0]["any"]["1"][1]) is str
 
 
 def test_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

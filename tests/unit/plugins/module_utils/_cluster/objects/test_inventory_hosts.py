@@ -17,7 +17,8 @@ LABELS = {"node-role.kubernetes.io/worker": "", "pool": "blue", "zone": "a-1"}
 ADDRESSES = {"InternalIP": "10.0.0.1", "Hostname": "n1.example.com"}
 
 
-def host(labels: t.Mapping[str, str] = LABELS, **fields: t.Any) -> dict[str, t.Any]:  # pylint: disable=dangerous-default-value  # never changed
+# pylint: disable-next=dangerous-default-value  # never changed
+def host(labels: t.Mapping[str, str] = LABELS, **fields: t.Any) -> dict[str, t.Any]:
     found = node(**fields)
     found["metadata"]["labels"] = dict(labels)
     found["status"]["addresses"] = [{"type": kind, "address": text} for kind, text in ADDRESSES.items()]
