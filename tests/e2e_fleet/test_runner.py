@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 import typing as t
 
 import pytest
@@ -120,13 +121,19 @@ def test_stopped_and_launched_again(
     assert first.code != 0, first.output
     assert first.artifacts == {}
     lab.wait_ready()
-    between = fleet.look()
-    rows = ansible.module("node_config_info", {"nodes": list(NODES)})["nodes"]
+    # The guard reports a trial after the kubelet's restart.
+    until = time.monotonic() + 30
+    while True:
+        between = fleet.look()
+        rows = ansible.module("node_config_info", {"nodes": list(NODES)})["nodes"]
+        agree = [(rows[name]["reason"] == "on trial") == (between[name].qps == qps) for name in NODES]
+        if all(agree) or time.monotonic() >= until:
+            break
+        time.sleep(1)
     for name in NODES:
         assert rows[name]["ready"], rows[name]
         assert not rows[name]["error"], rows[name]
-        # The live configuration matches the status.
-        assert (rows[name]["reason"] == "on trial") == (between[name].qps == qps), (rows[name], between[name])
+    assert all(agree), ("the live configuration does not match the status", rows, between)
     leases = fleet.leases()
     assert len(leases) == (at != "Plan the configurations")
 
