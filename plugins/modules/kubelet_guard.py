@@ -89,7 +89,7 @@ seconds:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_module import (
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.guard_module import (
     absent,
     present,
     restarted,

@@ -27,7 +27,8 @@ STORE = "/var/lib/kubelet-config"
 HEAD = """
 import json, sys
 sys.path.insert(0, "/opt/bench")
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_module, observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial

@@ -61,6 +61,12 @@ def calls(file: str, names: t.Collection[str]) -> t.Iterator[ast.Call]:
             yield node
 
 
+def guard_calls(name: str) -> t.Iterator[ast.Call]:
+    """Yield the calls of one of the guard's methods."""
+    for path in sorted((PLUGINS / "_node/guard").glob("*.py")):
+        yield from calls(f"_node/guard/{path.name}", [name])
+
+
 def function(file: str, name: str) -> ast.FunctionDef:
     """Return a function of a file."""
     tree = ast.parse((PLUGINS / file).read_text(encoding="utf-8"))
@@ -69,10 +75,10 @@ def function(file: str, name: str) -> ast.FunctionDef:
 
 def guard_reasons() -> set[str]:
     """Return every `reason` that the guard can report."""
-    reported = {one for call in calls("_node/guard/guard.py", ["_report"]) for one in patterns(call.args[0])}
+    reported = {one for call in guard_calls("_report") for one in patterns(call.args[0])}
     staged = {
         one
-        for node in ast.walk(function("_node/guard/guard.py", "_report_stage"))
+        for node in ast.walk(function("_node/guard/judging.py", "_report_stage"))
         if isinstance(node, ast.Assign)
         for one in patterns(node.value)
     }
@@ -110,7 +116,7 @@ def guard_errors() -> set[str]:
     }
     reported = {
         one
-        for call in calls("_node/guard/guard.py", ["_report"])
+        for call in guard_calls("_report")
         for keyword in call.keywords
         if keyword.arg == "error"
         for one in patterns(keyword.value)

@@ -5,26 +5,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import Any, Mapping
 
+from ..report.outbox import Outbox
 from ..system import files
-from ..system.lock import locked
 from .decide import Progress
-from .status_annotation import Report, suffix
 
 
-class Records:
-    """`store/progress` and `store/report` below a config folder. Reading never raises: an unreadable file counts as
-    absent.
-    """
+class Records(Outbox):
+    """`store/progress`, and the pending report. Reading never raises: an unreadable file counts as absent."""
 
     def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
-        self.config_dir = config_dir
-        self.fs = fs or files.OS()
+        super().__init__(config_dir, fs)
         self.progress_path = os.path.join(config_dir, "store", "progress")
-        self.report_path = os.path.join(config_dir, "store", "report")
 
     def progress(self) -> Progress:
         """Return what is remembered, an empty Progress if nothing is."""
@@ -42,50 +35,3 @@ class Records:
             files.remove(self.progress_path, self.fs)
         elif progress != self.progress():
             self._save(self.progress_path, progress._asdict())
-
-    def report(self) -> Report | None:
-        """Return the pending report, None if everything was sent."""
-        try:
-            return Report(**self._load(self.report_path))
-        except TypeError:
-            return None
-
-    def write_report(self, report: Report) -> None:
-        """Replace the pending report: the cluster needs the current state only. Raises files.FileError."""
-        self._save(self.report_path, report._asdict())
-
-    def queue(self, status: Mapping[str, Any], event: str, warning: bool, seconds: float) -> None:
-        """Make a status and an Event (empty: none) the pending report, as of `seconds` since the epoch.
-
-        An Event that was not sent yet is kept and sent once, with the newer status. Raises files.FileError.
-        """
-        before = self.report()
-        report = Report(status, event, warning, seconds, suffix(seconds))
-        if before and before.message and event in ("", before.message):
-            report = report._replace(
-                message=before.message, warning=before.warning, time=before.time, name_suffix=before.name_suffix
-            )
-        self.write_report(report)
-
-    def sent(self, before: Report, after: Report | None) -> Report:
-        """Replace a report by what is left of it to send (None: nothing), unless a newer one is pending.
-
-        Returns what is left, or `before`. Raises files.FileError, LockError.
-        """
-        with locked(self.config_dir):
-            now = self.report()
-            if now == before and after is None:
-                files.remove(self.report_path, self.fs)
-            elif now == before and after is not None:
-                self.write_report(after)
-        return after or before
-
-    def _load(self, path: str) -> dict[str, Any]:
-        try:
-            value = json.loads((files.read(path, self.fs) or b"null").decode())
-        except (files.FileError, ValueError):
-            return {"unreadable": True}
-        return value if isinstance(value, dict) else {"absent": True}
-
-    def _save(self, path: str, value: Mapping[str, Any]) -> None:
-        files.write(path, (json.dumps(value, sort_keys=True) + "\n").encode(), fs=self.fs)

@@ -11,13 +11,15 @@ import subprocess
 import sys
 import time
 
+from ..report import status_annotation
 from ..store.store import DEFAULT_KEY, Store
 from ..system import command, health
 from ..system.lock import LockError
 from ..system.store_error import StoreError
-from . import observe, status_annotation
+from . import observe
+from .base import Settings
 from .decide import Progress
-from .guard import FAST_SECONDS, Guard, Settings
+from .guard import FAST_SECONDS, Guard
 
 SERVICE = "livenodes-kubelet-guard.service"
 LONGEST_PAUSE = 60.0
@@ -84,7 +86,7 @@ def watch(guard: Guard, folder: str) -> int:
 
 def report(guard: Guard) -> int:
     """Send the pending report to the API server, with the kubelet's credentials."""
-    from . import status_reporter
+    from ..report import status_reporter
 
     words, _started = _kubelet(guard)
 
@@ -105,7 +107,7 @@ def verify(guard: Guard) -> int:
 
     If not, the last line of standard error is the reason.
     """
-    from . import status_reporter
+    from ..report import status_reporter
 
     words, started = _kubelet(guard)
     override = health.flag(words, "hostname-override") or ""

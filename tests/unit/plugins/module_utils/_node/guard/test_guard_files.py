@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.status_annotation import Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 
 PENDING = Report({"reason": "on trial"}, "Kubelet restarting to use local config: it ended", True, 1.5, "59682f00")
 

@@ -16,7 +16,7 @@ from ..._config.values import annotation
 from ..system.health import flag
 from ..system.kubeconfig import ApiError, Kubeconfig
 from . import status_annotation
-from .guard_files import Records
+from .outbox import Outbox
 
 
 class NoCluster(Exception):
@@ -24,14 +24,14 @@ class NoCluster(Exception):
 
 
 def report(
-    records: Records, open_api: Callable[[], Kubeconfig], since: Callable[[], float | None], override: str = ""
+    outbox: Outbox, open_api: Callable[[], Kubeconfig], since: Callable[[], float | None], override: str = ""
 ) -> str:
     """Send the pending report; return why that failed, empty on success.
 
     `since` returns when the running kubelet was started (seconds since the epoch). While no kubelet runs the report
     stays pending, so that this start is reported too.
     """
-    pending = records.report()
+    pending = outbox.report()
     if pending is None:
         return ""
     # Looked up after the report was read: a report of a kubelet's start is written when the former kubelet has ended.
@@ -43,12 +43,12 @@ def report(
         if not pending.annotated or status != pending.status:
             note = {"metadata": {"annotations": {annotation.STATUS: annotation.text(status)}}}
             api.call("PATCH", f"/api/v1/nodes/{node}", note, status_annotation.MERGE_PATCH)
-            pending = records.sent(pending, pending._replace(annotated=True, status=status))
+            pending = outbox.sent(pending, pending._replace(annotated=True, status=status))
         if pending.message:
             _raise_event(api, status_annotation.event(node, pending))
-        records.sent(pending, pending._replace(message="") if "started" not in status else None)
+        outbox.sent(pending, pending._replace(message="") if "started" not in status else None)
     except NoCluster:
-        records.sent(pending, None)
+        outbox.sent(pending, None)
     except ApiError as error:
         return str(error)
     return ""

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import status_annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "7", "kubeletConfigKey": "kubelet"}
 STATUS = status_annotation.status(SOURCE, None, None, "it ended", "reverted", 0)

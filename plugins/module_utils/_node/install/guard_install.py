@@ -15,9 +15,9 @@ import sys
 from importlib import util
 from typing import Any, NamedTuple
 
+from ..guard import guard_main
 from ..system import files
 from ..unit.unit import Unit
-from . import guard_main
 
 PACKAGE = "livenodes_kubelet"
 SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
@@ -43,8 +43,8 @@ def program() -> dict[str, bytes]:
     """Return the guard's files by their path below its folder."""
     # The guard loads these on demand, so its program must contain them. The module loads them here only, because a
     # restart of the kubelet waits for it.
+    from ..report import status_reporter  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
     from ..system import binary, kubeconfig  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
-    from . import status_reporter  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
 
     above = __name__.rsplit(".", 3)[0]
     found = {"__main__.py": MAIN.encode(), f"{PACKAGE}/__init__.py": b""}

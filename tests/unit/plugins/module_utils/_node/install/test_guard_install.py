@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_install
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_the_program_needs_nothing_but_itself(folder: Path) -> None:
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
     package = f"{guard_install.PACKAGE}/_node"
     needed = {f"{package}/system/{name}.py" for name in ("binary", "config_summary", "kubeconfig")}
-    assert needed | {f"{package}/guard/status_reporter.py", "__main__.py"} <= found
+    assert needed | {f"{package}/report/status_reporter.py", "__main__.py"} <= found
     assert not [name for name in found if "ansible" in name or "_cluster" in name]
 
 

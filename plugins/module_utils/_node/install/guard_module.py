@@ -11,12 +11,14 @@ import time
 from typing import Any, Sequence
 
 from ..._config.values import annotation
+from ..guard import observe
+from ..report import status_annotation
 from ..store.store import Store
 from ..system import files, health
 from ..system.lock import locked
 from ..system.store_error import StoreError
 from ..unit.unit import Unit, UnitError
-from . import guard_install, observe, status_annotation
+from . import guard_install
 
 HEALTHY_TIMES = 3
 PAUSE = 0.1
@@ -89,8 +91,8 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
 
 def _withdraw(argv: Sequence[str]) -> list[str]:
     """Remove the status annotation from the Node; return warnings if that failed."""
+    from ..report import status_reporter
     from ..system import kubeconfig
-    from . import status_reporter
 
     try:
         api = status_reporter.api_of(argv, timeout=5)

@@ -1,0 +1,81 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What all parts of the guard share: the store, its records, the clock and the report to the cluster."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Callable, NamedTuple, Sequence
+
+from ..report import status_annotation
+from ..store.store import DEFAULT_KEY, Store
+from ..store.trial import Moment
+from ..system import command
+from ..system.store_error import StoreError
+from .decide import Progress
+from .guard_files import Records
+
+LOCK_SECONDS = 5.0
+
+
+class Settings(NamedTuple):
+    """What the guard was installed for.
+
+    `unit`: the kubelet's unit. The others are for a node whose kubelet does not run or has no configuration. `argv`:
+    the kubelet's command line at installation; `config`: the config file that the unit names without our drop-in;
+    `key`: the name of the file that the kubelet reads under `active`.
+    """
+
+    unit: str = "kubelet.service"
+    argv: Sequence[str] = ()
+    config: str = ""
+    key: str = DEFAULT_KEY
+    lock_seconds: float = LOCK_SECONDS
+
+
+class Base:
+    """The store and the records of one node. `run` runs commands, `now` returns the time."""
+
+    def __init__(self, store: Store, settings: Settings, run: command.Run, now: Callable[[], Moment]) -> None:
+        self.store = store
+        self.settings = settings
+        self.run = run
+        self.now = now
+        self.records = Records(store.config_dir, store.fs)
+
+    def _when(self) -> tuple[str, float]:
+        moment = self.now()
+        return moment.boot_id, moment.monotonic
+
+    def _remember(self, progress: Progress) -> None:
+        self._attempt(lambda: self.records.remember(progress))
+
+    def _attempt(self, act: Callable[[], Any]) -> None:
+        try:
+            act()
+        except (StoreError, OSError) as error:
+            # A full disk must not prevent a revert.
+            sys.stderr.write(f"{error}\n")
+
+    def _report(self, reason: str, error: str = "", event: str = "") -> None:
+        wall = time.time()
+        status = status_annotation.status(
+            or_none(self.store.assigned), self._active(), or_none(self.store.last_known_good), error, reason, wall
+        )
+        self._attempt(lambda: self.records.queue(status, event, bool(error), wall))
+
+    def _active(self) -> Any:
+        return or_none(self.store.active_source)
+
+    def _running(self) -> str | None:
+        running: str | None = or_none(self.store.running)
+        return running
+
+
+def or_none(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (StoreError, KeyError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,153 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A trial is judged: the guard observes, decides (decide.py), graduates what holds and reverts what fails."""
+
+from __future__ import annotations
+
+import sys
+
+from ..._config.values import annotation
+from ..report import status_annotation
+from ..store import statefiles
+from ..store.trial import Trial
+from ..system.lock import locked
+from ..system.store_error import StoreError
+from . import decide, outdated_good
+from .base import Base, or_none
+from .decide import Action, Facts, Progress, Terms
+
+
+class Judging(Base):
+    """What the guard does with a trial. Every method that changes the store needs its lock."""
+
+    # How many looks in a row could not make `active` point elsewhere.
+    blocked = 0
+
+    def _judge(self, trial: Trial, facts: Facts, starting: bool) -> str:
+        """Observe, decide and act; return what is left to do without the lock.
+
+        REVERT: restart the kubelet. ASK: ask for its Node. WAIT: nothing.
+        """
+        terms = terms_of(trial)
+        progress = decide.observe(terms, self.records.progress(), facts)
+        if starting and trial.state_files and self._running() == self.store.target(trial.to):
+            self._attempt(lambda: statefiles.clear(trial.state_files))
+        action = decide.decide(terms, progress, facts)
+        if action.what == decide.REVERT:
+            return self._judge_failed(trial, progress, facts, action.reason, starting)
+        if action.what == decide.ASK:
+            self._remember(progress)
+            return decide.ASK
+        if action.what == decide.GRADUATE:
+            self.store.graduate(trial.to, trial.kubelet_version)
+            self._report("passed its trial")
+            progress = Progress()
+        elif action.what == decide.KEEP:
+            self._report("not changed", error=action.reason)
+            self.store.disarm()
+            progress = Progress()
+        else:
+            progress = self._report_stage(terms, progress, facts, action)
+        self._remember(progress)
+        return decide.WAIT
+
+    def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
+        """Act on a trial that failed; return what `_judge` returns."""
+        if not progress.verdict and or_none(self.store.assigned) != trial.to:
+            # The module armed the trial and was stopped before the switch: there is nothing to revert.
+            self.store.withdraw()
+            self._remember(Progress())
+            return decide.WAIT
+        if not progress.verdict and self._running() != self.store.target(trial.to):
+            # It is reverted already, and only the note of that could not be written: one restart was enough.
+            self._attempt(lambda: self._note_revert(reason))
+            return decide.WAIT
+        self._remember(progress._replace(verdict=reason))
+        restart = self._revert(reason, facts)
+        if starting or (facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id):
+            # This start runs the former configuration; or the kubelet never stopped running it.
+            self._finish(trial if starting else None)
+            return decide.WAIT
+        return decide.REVERT if restart else decide.WAIT
+
+    def _report_stage(self, terms: Terms, progress: Progress, facts: Facts, action: Action) -> Progress:
+        """Report each stage of a trial once: begun (with the Event of a kubelet's restart), confirmed, in trouble."""
+        stage = action.reason or (annotation.CONFIRMED if terms.confirmed else annotation.ON_TRIAL)
+        if stage == progress.reported or (facts.unit.invocation == terms.invocation and facts.boot == terms.boot):
+            return progress
+        self._report(stage, event="" if progress.reported else status_annotation.restarting(self._active()))
+        return progress._replace(reported=stage)
+
+    def _revert(self, reason: str, facts: Facts) -> bool:
+        """Point `active` to the last good configuration; return whether the kubelet must be restarted.
+
+        A second call changes nothing.
+        """
+        try:
+            outdated_good.forget_outdated(self.store, self.settings.argv, self.run)
+            if self.store.revert(reason).target is None:
+                self.store.renew_local(self.settings.config, self.settings.key)
+        except StoreError as error:
+            # On a full disk the note cannot be written; `active` is reverted all the same.
+            sys.stderr.write(f"{error}\n")
+        self._report_revert(reason)
+        if facts.unit.active == "inactive":
+            # An operator stopped the kubelet and decides when it starts again.
+            self._finish()
+            return False
+        trial = or_none(self.store.trial)
+        changed = trial is None or self._running() != self.store.target(trial.to)
+        # A restart into the configuration that failed would only end another kubelet.
+        self.blocked = 0 if changed else self.blocked + 1
+        return changed
+
+    def _note_revert(self, reason: str) -> None:
+        """Record a finished revert, then report it. Until the record can be written, each observation tries again."""
+        self.store.revert(reason)
+        self._report_revert(reason)
+        self._remember(Progress())
+
+    def _report_revert(self, reason: str) -> None:
+        active = self._active()
+        self._report(
+            "reverted to " + ("last-known-good" if active else "the local configuration"),
+            error=reason,
+            event=f"{status_annotation.restarting(active)}: {reason}",
+        )
+
+    def _restart(self) -> None:
+        # A unit that hit its start limit refuses to start until this state is reset.
+        self.run(["systemctl", "reset-failed", self.settings.unit])
+        if self.run(["systemctl", "restart", self.settings.unit]).returncode == 0:
+            # The prestart step has finished it, if the kubelet's unit still has that step.
+            with locked(self.store.config_dir, self.settings.lock_seconds):
+                self._finish()
+
+    def _finish(self, trial: Trial | None = None) -> None:
+        """Remove the note of a finished revert. With the trial, before a start, the state files are restored too."""
+        if self.records.progress().verdict:
+            if trial:
+                # After a reboot the kubelet creates new ones for the pods that it starts, but does not start with those
+                # of another policy.
+                rebooted = trial.armed.boot_id != self._when()[0]
+                put_right = statefiles.remove_changed if rebooted else statefiles.restore
+                self._attempt(lambda: put_right(trial.state_files))
+            self._remember(Progress())
+
+
+def terms_of(trial: Trial) -> Terms:
+    """Return a trial's terms, the input of `decide`."""
+    extra = trial.extra
+    return Terms(
+        name=f"{trial.armed.boot_id}/{trial.armed.monotonic}",
+        boot=trial.armed.boot_id,
+        armed=trial.armed.monotonic,
+        invocation=trial.invocation,
+        confirm_seconds=float(extra.get("confirm_seconds", trial.deadline_seconds)),
+        hold_seconds=trial.deadline_seconds,
+        was_healthy=bool(extra.get("was_healthy", True)),
+        can_revert=trial.revert_to != trial.to,
+        confirmed=trial.confirmed,
+        unhealthy_seconds=float(extra.get("unhealthy_seconds", decide.UNHEALTHY_SECONDS)),
+    )

@@ -1,0 +1,66 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the guard does without a trial: it keeps a configuration on disk, and reports a kubelet that keeps failing."""
+
+from __future__ import annotations
+
+from ..report import status_annotation
+from . import decide
+from .base import Base
+from .decide import Facts, Progress, Unit
+
+# The prestart step notices a kubelet that ended at its next start, so the service may look less often once the kubelet
+# has been healthy for a while.
+CALM_AFTER_SECONDS = 60.0
+# Stage of a kubelet that fails with a configuration that worked before: the guard reports it and changes nothing.
+CRASHED = "crashed"
+
+
+class WithoutTrial(Base):
+    """What the guard does at a kubelet's start and while it fails, when no configuration is on trial."""
+
+    def _ensure_configuration(self) -> None:
+        """Make sure that the kubelet has a configuration to start with, also when the active one was damaged."""
+        target, found = self._running(), self.store.resolve()
+        if found.target is None:
+            # The kubelet must always start: the file that it would read without us is still on the node.
+            self.store.renew_local(self.settings.config, self.settings.key)
+            self._report(
+                f"reverted to {self.settings.config}",
+                error="; ".join(found.reasons),
+                event=status_annotation.restarting(None),
+            )
+        elif not self.store.usable() and self.store.settle().target != target:
+            self._report(
+                "reverted to an intact configuration",
+                error=self.store.error(),
+                event=status_annotation.restarting(self._active()),
+            )
+
+    def _crashing(self, unit: Unit) -> bool:
+        """Report once that a kubelet keeps failing with a configuration that worked before; return whether it does."""
+        progress = self.records.progress()
+        if unit.restarts < decide.MOST_FAILURES or progress.reported == CRASHED:
+            return progress.reported == CRASHED
+        self._report(
+            "not changed",
+            error=f"the kubelet ended {unit.restarts} times, "
+            "although this configuration worked before: the cause lies elsewhere",
+        )
+        self._remember(Progress(reported=CRASHED))
+        return True
+
+    def _watch_recovery(self, progress: Progress, facts: Facts) -> None:
+        since = (
+            progress.healthy_since
+            if progress.invocation == facts.unit.invocation and progress.boot == facts.boot
+            else None
+        )
+        since = (facts.now if since is None else since) if facts.healthy else None
+        if since is not None and facts.now - since >= CALM_AFTER_SECONDS:
+            self._report("recovered", error=self.store.error())
+            progress = Progress()
+        else:
+            progress = progress._replace(invocation=facts.unit.invocation, boot=facts.boot, healthy_since=since)
+        self._remember(progress)
