@@ -1,0 +1,251 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a kubelet logged last before it ended, and what that is evidence of.
+
+The waiting guard loads this module, so it imports little.
+
+Formats: klog text (1.20 and earlier end with klog.Fatal: an `F` line and a dump of all goroutines), structured text
+(1.21 to 1.23 in cmd/kubelet/app/server.go: `"Failed to run kubelet" err="..."`; from 1.24 in
+component-base/cli/run.go: `"command failed" err="..."`), JSON of `--logging-format=json`, and Go panics.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Iterable, NamedTuple, Sequence
+
+from . import command
+
+VALIDATION, FLAG, GATE, FILE, RUNTIME = "validation", "flag", "gate", "file", "runtime"
+
+MOST = 360
+"""Longest text that `parse` returns, in characters: three lines of a message."""
+SECONDS = 5
+"""Seconds after which a journal that does not answer is not waited for."""
+LINES = 3000
+"""Lines read of the end of a kubelet's log: a dump of goroutines, or the usage text, follows its last message."""
+HIDDEN = "********"
+
+_KLOG = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [^\]\s]+:\d+\] ?(.*)$")
+_QUOTED = r'"(?:\\.|[^"\\])*"'
+_STRUCTURED = re.compile(rf"^({_QUOTED})((?: .*)?)$")
+_ERROR = re.compile(rf"(?:^| )err=({_QUOTED}|<$|\S+)")
+_PANIC = re.compile(r"^(?:panic|fatal error): ")
+_DUMP = re.compile(r"^(?:goroutine \d+ |Usage:|\[signal |runtime stack:)")
+# Lines that kubelets print beside their log.
+_IDLE = re.compile(r"^(?:Flag --\S+ has been deprecated|exit status |created by |\s|/)|.*\.go:\d+ \+0x|^\S+\(.*\)$")
+# Messages after which the kubelet ends (1.21 and later, cmd/kubelet/app/server.go and pkg/kubelet/kubelet.go).
+_ENDS = re.compile(
+    r"^(?:command failed|Failed to (?:run kubelet|start ContainerManager|start cAdvisor|initialize internal modules|"
+    r"load kubelet config file|validate kubelet|parse kubelet flag|set feature gates|precedence|construct kubelet|"
+    r"listen and serve)|kubelet running with insufficient permissions)",
+    re.IGNORECASE,
+)
+_LENIENT = "lenient decoding as strict decoding failed"
+
+# In this order: a message of one kind may quote words of a later one.
+_KINDS = (
+    (
+        GATE,
+        r"unrecognized feature gate|cannot set feature gate|feature is locked to|failed to set feature gates|"
+        r"but depends on features that are disabled|failed to merge global and in-flight KubeletConfiguration|"
+        r"feature gate must be enabled|invalid value of \w+: .*ParseBool",
+    ),
+    (
+        FLAG,
+        r"unknown (?:shorthand )?flag|unknown command|flag needs an argument|failed to parse kubelet flag|"
+        r'invalid argument ".*" for ".*" flag|failed to validate kubelet flags|bad flag syntax',
+    ),
+    (
+        VALIDATION,
+        r"invalid configuration|failed to validate kubelet configuration|quantities must match the regular expression|"
+        r"running with swap on is not supported|is different from docker cgroup driver|configured to not run on a host "
+        r"using cgroup v1|is not equal to the value .* determined by Node Allocatable|unsupported log format|"
+        r"can't use reservedSystemCPUs|unable to parse reservedSystemCPUs|--show-hidden-metrics-for-version must be|"
+        r"initialize logging|unknown policy|policy error|failed to initialize (?:cpu|memory|topology) manager|"
+        r"invalid eviction|unknown configmap and secret manager mode",
+    ),
+    (
+        FILE,
+        r"failed to (?:load|read|decode) kubelet config file|failed to merge kubelet configs|failed to load kubelet "
+        r"config|unable to load client CA file|could not restore state from checkpoint|failed to load TLS|"
+        r"error loading TLS|unable to load (?:server )?certificate|open (?!\S+kubeconfig)\S+\.(?:crt|key|pem): ",
+    ),
+    (
+        RUNTIME,
+        r"validate service connection|CRI v1 (?:runtime|image) API|runtime API version|remote runtime|runtime service|"
+        r"failed to get docker version|Cannot connect to the Docker daemon|container runtime (?:is down|status check)|"
+        r"\.sock\b.{0,20}(?:connection refused|no such file or directory|connection reset)|"
+        r"unknown service runtime\.",
+    ),
+)
+_PATTERNS = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _KINDS)
+# The identity of the node's kubelet is no part of its configuration.
+_IDENTITY = re.compile(r"kubeconfig|kubelet-client", re.IGNORECASE)
+
+# A quotation of the field with secrets may begin or end in the middle of a value, so that all after it is hidden.
+_SECRET_FIELD = re.compile(r"(staticPodURLHeader|manifest-url-header).*", re.IGNORECASE)
+_SECRETS = (
+    (re.compile(r"\b(Bearer|Basic|Digest)\s+[^\s\"',;|]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
+    (
+        re.compile(
+            r"\b([\w-]*(?:authorization|cookie|token|password|passwd|secret|api[-_]?key|credential)s?[\\\"']*\s*[:=]\s*"
+            r"[\[\\\"']*)(?!Bearer |Basic |Digest |open |stat |unable |failed |no |cannot |invalid |not )"
+            r"[^\s\\\"',;|\]]{4,}",
+            re.IGNORECASE,
+        ),
+        rf"\1{HIDDEN}",
+    ),
+    (re.compile(r"\beyJ[\w-]{8,}(?:\.[\w-]+)*"), HIDDEN),
+    (re.compile(r"-----BEGIN .*?(?:-----END [A-Z ]+-----|$)"), HIDDEN),
+    (re.compile(r"(://[^\s/@:]*:)[^\s/@]+@"), rf"\1{HIDDEN}@"),
+    # 40 and more characters of Base64 with letters of both cases and digits.
+    (re.compile(r"(?<![\w/+.-])(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*\d)[A-Za-z0-9+_-]{40,}={0,2}(?![\w/.])"), HIDDEN),
+)
+
+
+class _Entry(NamedTuple):
+    """A message of the log. `weight`: 0 any text, 1 an error, 2 an error that ends a kubelet, 3 a crash."""
+
+    weight: int
+    text: str
+
+
+def parse(lines: Iterable[str]) -> str:
+    """Return the last message that explains the end of the kubelet that logged these lines.
+
+    The text is one line of at most `MOST` characters, unescaped, with secrets masked; empty when there is none. An
+    error of a kubelet that was killed from outside is its last error, not the cause of its end.
+    """
+    best = _Entry(0, "")
+    for entry in _entries([line.rstrip("\r\n") for line in lines]):
+        if entry.text and entry.weight >= best.weight:
+            best = entry
+    return _shown(best.text)
+
+
+def read(unit: str, invocation: str, run: command.Run = command.execute) -> str:
+    """Return the last words of one start of the kubelet, by its InvocationID; empty when they are not known.
+
+    Never raises. The journal writes a line a moment after the process ended: an empty text may be asked again.
+    """
+    if not invocation:
+        return ""
+    words = ["timeout", str(SECONDS), "journalctl", "--quiet", "--no-pager", "--output=cat", f"--lines={LINES}"]
+    try:
+        done = run([*words, f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}"])
+        return parse(done.stdout.splitlines()) if done.returncode == 0 else ""
+    except Exception:  # pylint: disable=broad-exception-caught
+        # Words for a message: their absence must never prevent a revert.
+        return ""
+
+
+def kind(text: str) -> str:
+    """Return what a kubelet's last words are evidence of; empty for words that do not incriminate its configuration.
+
+    `validation`: it refused a value. `flag`: its command line. `gate`: a feature gate that this version does not know
+    or has locked. `file`: a file of its configuration is missing or cannot be read. `runtime`: its container runtime
+    did not answer, which is no evidence against a configuration that names the same endpoint as before.
+    """
+    for name, pattern in _PATTERNS:
+        if pattern.search(text):
+            return "" if name == FILE and _IDENTITY.search(text) and "config file" not in text.lower() else name
+    return ""
+
+
+def _entries(lines: Sequence[str]) -> Iterable[_Entry]:
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        header = _KLOG.match(line)
+        if header:
+            yield _klog(header.group(1), header.group(2), lines, at)
+        elif _PANIC.match(line):
+            yield _Entry(3, " ".join([line, *_following(lines, at)]))
+        elif line.startswith("{"):
+            yield _json(line, at < len(lines) and bool(_DUMP.match(lines[at])))
+        elif _DUMP.match(line):
+            at = _after_dump(lines, at)
+        elif line.strip() and not _IDLE.match(line):
+            yield _Entry(0, line)
+
+
+def _klog(severity: str, text: str, lines: Sequence[str], at: int) -> _Entry:
+    """Return the message that begins with this line and continues in `lines` from `at` on."""
+    if severity in "IW" or _LENIENT in text.lower():
+        # Lenient decoding quotes the whole configuration, and the kubelet continues after it.
+        return _Entry(0, "")
+    structured = _STRUCTURED.match(text)
+    if not structured:
+        return _Entry(3 if severity == "F" else 1, " ".join([text, *_following(lines, at)]))
+    message, rest = _unquoted(structured.group(1)), structured.group(2)
+    error = _ERROR.search(rest)
+    reason = ""
+    if error and error.group(1) == "<":
+        reason = " ".join(_following(lines, at, ">"))
+    elif error:
+        reason = _unquoted(error.group(1))
+    return _Entry(3 if severity == "F" else 2 if _ENDS.match(message) else 1, _joined(message, reason))
+
+
+def _following(lines: Sequence[str], at: int, end: str = "") -> list[str]:
+    """Return the lines that continue a message: up to its end mark, the next message or a dump; 40 at most."""
+    found: list[str] = []
+    for line in lines[at : at + 40]:
+        if (end and line.strip() == end) or _KLOG.match(line) or _DUMP.match(line) or line.startswith("Flag --"):
+            break
+        if not end and line.startswith("\t") and not line.startswith("\tpanic: "):
+            break
+        found.append(line.strip())
+    return found
+
+
+def _after_dump(lines: Sequence[str], at: int) -> int:
+    """Return where the log continues after a dump of goroutines or the usage text."""
+    while at < len(lines) and not _KLOG.match(lines[at]) and not _PANIC.match(lines[at]) and lines[at][:1] != "{":
+        at += 1
+    return at
+
+
+def _json(line: str, fatal: bool) -> _Entry:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return _Entry(0, "")
+    message, reason = str(entry.get("msg") or "").strip(), str(entry.get("err") or "").strip()
+    if _LENIENT in message.lower() or not (reason or fatal):
+        return _Entry(0, "")
+    return _Entry(3 if fatal else 2 if _ENDS.match(message) else 1, _joined(message, reason))
+
+
+def _joined(message: str, reason: str) -> str:
+    """Return message and reason as one text; the message is left out when it adds nothing."""
+    if not reason:
+        return message
+    known = message == "command failed" or reason.lower().startswith(message.lower())
+    return reason if known else f"{message}: {reason}"
+
+
+def _unquoted(text: str) -> str:
+    """Return what a Go-quoted string holds; Go's quoting is that of JSON, except for a few escapes."""
+    if not text.startswith('"'):
+        return text
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return text[1:-1].replace('\\"', '"').replace("\\n", " ").replace("\\t", " ")
+
+
+def _shown(text: str) -> str:
+    # The kubelet prints its own object after the reason, and JSON errors quote the configuration around their place.
+    text = re.sub(r", path: &TypeMeta\{[^}]*\}", "", text)
+    text = re.sub(r",? ?(?:bigger context|error found in #\d+ byte of) \.\.\.\|.*", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s+", " ", text).strip()
+    text = _SECRET_FIELD.sub(r"\1 (its value is not shown)", text)
+    for pattern, masked in _SECRETS:
+        text = pattern.sub(masked, text)
+    # Go wraps errors from the outside in: what failed comes first, the cause last.
+    return text if len(text) <= MOST else f"{text[: MOST - 130].rstrip()} ... {text[-125:].lstrip()}"
