@@ -14,6 +14,8 @@ description:
     (with the file and line of the flag), and the settings of the host that a configuration must match.
   - With O(config), the node's own kubelet binary also checks that configuration. The check runs in a sandbox without
     network, in which only a temporary folder is writable. It does not affect the running kubelet.
+  - Decides from these facts whether O(config) may be assigned or, with O(local), whether the node may be reset. What
+    prevents it is in RV(reasons). Other problems of the configuration become warnings of the task.
   - The node needs systemd 239 or later with its message bus, and Python.
 options:
   unit:
@@ -37,6 +39,17 @@ options:
       - Whether to also return RV(disk), what the kubelet would read from the node's disk now, with secrets masked.
     type: bool
     default: false
+  config_dir:
+    description: Folder of the store on the node.
+    type: path
+    default: /var/lib/kubelet-config
+  state_files:
+    description:
+      - What to do with the state file of a CPU or memory manager whose policy changes.
+      - V(keep) makes such a change one of the RV(reasons). V(switch) returns the file in RV(state_files).
+    type: str
+    choices: [keep, switch]
+    default: keep
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
@@ -218,11 +231,29 @@ problems:
       message: >-
         the kubelet would use cgroupfs, the container runtime uses systemd (containerd config dump)
       remedy: "Set cgroupDriver: systemd."
+reasons:
+  description:
+    - Why O(config) must not be assigned or, with O(local), why the node must not be reset. Each names cause and remedy.
+    - Without both options, why no configuration can be assigned to this node.
+  returned: success
+  type: list
+  elements: str
+state_files:
+  description:
+    - Paths of the manager state files that must be moved away before the kubelet starts with another policy.
+    - Empty with O(state_files=keep).
+  returned: success
+  type: list
+  elements: str
+reads_store:
+  description: Whether the kubelet reads its configuration from O(config_dir) already.
+  returned: success
+  type: bool
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight, preflight_decisions
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import config_summary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 
@@ -235,6 +266,8 @@ def main() -> None:
             "config": {"type": "json"},
             "local": {"type": "bool", "default": False},
             "disk": {"type": "bool", "default": False},
+            "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
+            "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
         },
         supports_check_mode=True,
     )
@@ -244,11 +277,12 @@ def main() -> None:
             module.no_log_values |= set(config_summary.secrets(text))
         except ValueError:
             module.no_log_values.add(text)
+    terms = preflight_decisions.Terms(**{name: module.params[name] for name in preflight_decisions.Terms._fields})
     try:
         module.exit_json(
             changed=False,
             **preflight.look(
-                module.params["unit"], text, local=module.params["local"], with_disk=module.params["disk"]
+                module.params["unit"], text, local=module.params["local"], with_disk=module.params["disk"], terms=terms
             ),
         )
     except unit.UnitError as error:

@@ -18,6 +18,8 @@ from ..system.health import flag
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
 DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
 DEFAULT_ROOT = "/var/lib/kubelet"
+MANAGER_STATE = "manager-state"
+"""The rule of a problem with a manager's state file; the problem's path is the field of the policy."""
 _STATE_FILES = {
     "cpu": ("cpu_manager_state", "cpuManagerPolicy", "none"),
     "memory": ("memory_manager_state", "memoryManagerPolicy", "None"),
@@ -140,6 +142,12 @@ def state_files(folder: str, root: str = "/") -> dict[str, dict[str, Any] | None
     return result
 
 
+def state_file_of(field: str, found: Mapping[str, Mapping[str, Any] | None]) -> str:
+    """Return the path of the state file, of those that `state_files` returned, that the policy in this field needs."""
+    manager = next(manager for manager, (_name, policy, _default) in _STATE_FILES.items() if policy == field)
+    return str((found[manager] or {})["path"])
+
+
 def _policy(text: str) -> str | None:
     try:
         policy = json.loads(text).get("policyName")
@@ -195,7 +203,7 @@ def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping
                     field,
                     f"{state['path']} is for the policy {state['policy']}, and a kubelet with {wanted} refuses it",
                     "Drain the node and remove the state file when you change the policy.",
-                    "manager-state",
+                    MANAGER_STATE,
                 )
             )
     return result

@@ -14,7 +14,8 @@ from ..._config.values.version import minor_of
 from ..system import binary, command, config_summary, health
 from ..unit import unit_override
 from ..unit.unit import Command, Unit, UnitError
-from . import disk_config, host_checks
+from . import disk_config, host_checks, preflight_decisions
+from .preflight_decisions import DEFAULTS, LOOK, RESET, SWITCH, Terms
 
 # Flags whose drop-ins are merged over the --config file, or whose dynamic configs replace it.
 _CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
@@ -27,9 +28,10 @@ def look(
     run: command.Run = command.execute,
     local: bool = False,
     with_disk: bool = False,
+    terms: Terms = DEFAULTS,
 ) -> dict[str, Any]:
-    """Return what the unit runs (`kubelet`), what the host needs (`host`), and `problems`; for a staged config `text`
-    also the binary's verdict (`check`).
+    """Return what the unit runs (`kubelet`), what the host needs (`host`), `problems`, and the decisions from these;
+    for a staged config `text` also the binary's verdict (`check`).
 
     The problems are those of `text`, else of the config that the kubelet runs; with `local` of the config that the unit
     names without our drop-in. `with_disk` adds what the kubelet would read from the disk now (`disk`). A unit that is
@@ -60,12 +62,15 @@ def look(
         config, unreadable = _staged(text, config)
     found = host_checks.facts(config, upcoming.argv, root, run)
     problems = [] if unreadable else host_checks.disagreements(config, upcoming.argv, found)
+    purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
+    decided = preflight_decisions.decide(purpose, terms, kubelet, found, checked, problems)
     on_disk = {"disk": disk_config.look(now.argv, dropins, name, root, run)} if with_disk else {}
     return {
         "kubelet": kubelet,
         "host": found,
         "check": checked,
         "problems": [problem.row() for problem in problems],
+        **decided._asdict(),
         **on_disk,
     }
 

@@ -114,6 +114,15 @@ def test_a_staged_config_is_checked_and_compared_with_the_host(node: Node) -> No
     assert node.look("&what\n")["problems"] == [], "an unreadable configuration is not judged"
 
 
+def test_the_decisions_follow_from_the_facts(node: Node) -> None:
+    found = node.look('{"resolvConf": "/etc/nowhere"}')
+    assert (found["reasons"], found["state_files"], found["reads_store"]) == ([], [], False)
+    assert [warning.partition(":")[0] for warning in found["warnings"]] == ["resolvConf"]
+    assert node.look()["warnings"] == []
+    node.shown["LoadState"] = "masked"
+    assert ["Repair or unmask" in reason for reason in node.look("{}")["reasons"]] == [True]
+
+
 def test_the_local_configuration_is_compared_with_the_host(node: Node) -> None:
     node.write(
         "/proc/72/cmdline", "\0".join([word.replace("/etc/kubelet.yaml", "/store/kubelet") for word in ARGV] + [""])
