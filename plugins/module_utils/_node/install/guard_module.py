@@ -135,7 +135,7 @@ def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str
             raise UnitError(
                 f"{unit.name}: the kubelet runs, but healthz on {place.address}:{place.port} did not answer "
                 f"{HEALTHY_TIMES} times in a row within {seconds:g} s. The guard reverts the configuration unless the "
-                f"kubelet becomes healthy. See `journalctl -u {unit.name}`."
+                f"kubelet becomes healthy. {unit.last_words(invocation)}"
             )
         time.sleep(PAUSE)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Iterable, NamedTuple, Sequence
 
 from . import command
@@ -26,7 +27,17 @@ SECONDS = 5
 """Seconds after which a journal that does not answer is not waited for."""
 LINES = 3000
 """Lines read of the end of a kubelet's log: a dump of goroutines, or the usage text, follows its last message."""
+PAUSE = 0.2
+"""Seconds between two requests to a journal that may not have the last lines yet."""
 HIDDEN = "********"
+
+_REMEDIES = {
+    VALIDATION: "Correct this value, then run again.",
+    GATE: "Correct featureGates, then run again.",
+    FLAG: "Correct the kubelet's command line (`systemctl cat kubelet`), then run again.",
+    FILE: "Correct the named file, then run again.",
+    RUNTIME: "Start the container runtime, then run again.",
+}
 
 _KLOG = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [^\]\s]+:\d+\] ?(.*)$")
 _QUOTED = r'"(?:\\.|[^"\\])*"'
@@ -126,20 +137,33 @@ def parse(lines: Iterable[str]) -> str:
     return _shown(best.text)
 
 
-def read(unit: str, invocation: str, run: command.Run = command.execute) -> str:
+def read(unit: str, invocation: str, run: command.Run = command.execute, patience: float = 0.0) -> str:
     """Return the last words of one start of the kubelet, by its InvocationID; empty when they are not known.
 
-    Never raises. The journal writes a line a moment after the process ended: an empty text may be asked again.
+    The journal writes a line a moment after its process ended: it is asked again for `patience` seconds. Never raises.
     """
     if not invocation:
         return ""
     words = ["timeout", str(SECONDS), "journalctl", "--quiet", "--no-pager", "--output=cat", f"--lines={LINES}"]
-    try:
-        done = run([*words, f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}"])
-        return parse(done.stdout.splitlines()) if done.returncode == 0 else ""
-    except Exception:  # pylint: disable=broad-exception-caught
-        # Words for a message: their absence must never prevent a revert.
-        return ""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            done = run([*words, f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}"])
+            found = parse(done.stdout.splitlines()) if done.returncode == 0 else ""
+        except Exception:  # pylint: disable=broad-exception-caught
+            # Words for a message: their absence must never prevent a revert.
+            return ""
+        if found or time.monotonic() >= end:
+            return found
+        time.sleep(PAUSE)
+
+
+def sentence(words: str, unit: str) -> str:
+    """Return a kubelet's last words and what to do about them, as the end of a message."""
+    if not words:
+        return f"It logged no error: see `journalctl -u {unit}`."
+    remedy = _REMEDIES.get(kind(words), f"See `journalctl -u {unit}`.")
+    return f"The kubelet logged last: {words.rstrip('. ')}. {remedy}"
 
 
 def kind(text: str) -> str:

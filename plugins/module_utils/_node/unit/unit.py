@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any, Callable, NamedTuple
 
-from ..system import files
+from ..system import files, last_words
 from ..system.command import Run, execute
 from . import systemd_check, unit_override
 from .commandline import CommandLine
@@ -39,6 +39,9 @@ PROPERTIES = (
 )
 DROPIN = "zzz-livenodes-kubelet.conf"
 """Drop-ins are read in the order of their names, whatever folder they are in, and the last one wins."""
+
+LOG_SECONDS = 1.0
+"""Seconds to wait for the last lines of a kubelet that ended: the journal writes them a moment later."""
 
 # Distributions that run a kubelet without a unit of its own, by the prefix of their units.
 _OTHERS = {"k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "snap.": "a snap", "microk8s": "MicroK8s"}
@@ -299,9 +302,10 @@ class Unit:
         after = self.show(fresh=True)
         identity = after.get("InvocationID", "")
         if done.returncode or not identity or identity == before:
+            what = "failed" if done.returncode else "gave no new invocation"
             raise UnitError(
-                f"{self.name}: systemctl restart gave no new invocation ({_last(done) or 'exit 0'}; {_state(after)}). "
-                f"See `journalctl -u {self.name}`."
+                f"{self.name}: systemctl restart {what} ({_last(done) or 'exit 0'}; {_state(after)}). "
+                f"{self.last_words(identity if identity != before else '')}"
             )
         self.holds(identity, settle, sleep)
         return identity
@@ -316,9 +320,14 @@ class Unit:
                 or now.get("ActiveState") != "active"
                 or now.get("MainPID") in ("0", "", None)
             ):
-                raise UnitError(f"{self.name} did not stay up: {_state(now)}. See `journalctl -u {self.name}`.")
+                raise UnitError(f"{self.name} did not stay up ({_state(now)}). {self.last_words(identity)}")
             if step < steps:
                 sleep(seconds / steps)
+
+    def last_words(self, identity: str) -> str:
+        """Return what this invocation of the kubelet logged last, and what to do about it; never raises."""
+        found = last_words.read(self.name, identity, self.run, patience=LOG_SECONDS)
+        return last_words.sentence(found, self.name)
 
 
 def _last(done: Any) -> str:

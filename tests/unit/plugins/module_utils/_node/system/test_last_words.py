@@ -367,3 +367,26 @@ def test_words_that_cannot_be_read_are_empty() -> None:
     assert last_words.read("kubelet.service", "abc", broken) == ""
     unasked = Journal(old(NEGATIVE))
     assert last_words.read("kubelet.service", "", unasked) == "" and not unasked.asked
+
+
+def test_the_journal_is_asked_again_until_it_has_the_last_lines() -> None:
+    answers = iter(["", BEGIN, old(NEGATIVE)])
+
+    def late(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(list(argv), 0, next(answers), "")
+
+    assert last_words.read("kubelet.service", "abc", late, patience=60) == NEGATIVE
+    silent = Journal(BEGIN)
+    assert last_words.read("kubelet.service", "abc", silent, patience=0.3) == "" and len(silent.asked) >= 2
+
+
+@pytest.mark.parametrize(("words", "kind"), [(case[2], case[3]) for case in CASES if case[2]])
+def test_a_message_names_the_remedy_of_its_kind(words: str, kind: str) -> None:
+    found = last_words.sentence(words, "kubelet.service")
+    assert found.startswith(f"The kubelet logged last: {words[:40]}")
+    assert ("journalctl" in found) == (kind == "")
+    assert found.endswith("." if kind == "" else ", then run again.")
+
+
+def test_a_kubelet_without_an_error_is_looked_up_in_its_log() -> None:
+    assert last_words.sentence("", "k.service") == "It logged no error: see `journalctl -u k.service`."

@@ -60,6 +60,7 @@ class Systemd:
         self.calls: list[list[str]] = []
         self.on_restart: t.Callable[[], int] = self.start
         self.bus = False
+        self.journal: dict[str, str] = {}
         self.write("/usr/bin/kubelet", b"\x7fELF....")
 
     def write(self, path: str, data: str | bytes) -> None:
@@ -111,6 +112,8 @@ class Systemd:
             self.load(*paths, *([dropin] if (self.root / dropin[1:]).exists() else []))
         elif words[:2] == ["systemctl", "restart"]:
             code = self.on_restart()
+        elif "journalctl" in words:
+            out = self.journal.get(words[-1].partition("=")[2], "")
         elif words[0] == "systemd-run":
             code, out = (0, "from\0systemd\0") if self.bus else (1, "")
         elif words[:2] == ["systemctl", "list-unit-files"]:
@@ -399,8 +402,15 @@ def test_a_restart_is_a_new_invocation_that_stays(node: Systemd) -> None:
     assert order == ["reset-failed", "restart"]
 
 
-@pytest.mark.parametrize(("code", "starts"), [(0, False), (1, False), (1, True)])
-def test_a_restart_that_did_nothing_is_an_error(node: Systemd, code: int, starts: bool) -> None:
+@pytest.mark.parametrize(
+    ("code", "starts", "words"),
+    [
+        (0, False, "gave no new invocation (exit 0; active/running"),
+        (1, False, "failed (Failed; active/running"),
+        (1, True, "failed (Failed; active/running"),
+    ],
+)
+def test_a_restart_that_did_nothing_is_an_error(node: Systemd, code: int, starts: bool, words: str) -> None:
     kubelet = node.kubeadm()
 
     def restart() -> int:
@@ -409,8 +419,10 @@ def test_a_restart_that_did_nothing_is_an_error(node: Systemd, code: int, starts
         return code
 
     node.on_restart = restart
-    with pytest.raises(unit.UnitError, match=r"gave no new invocation.*journalctl"):
+    with pytest.raises(unit.UnitError) as raised:
         kubelet.restart(0, lambda dummy: None)
+    assert f"kubelet.service: systemctl restart {words}" in str(raised.value)
+    assert "see `journalctl -u kubelet.service`" in str(raised.value)
 
 
 def test_a_kubelet_that_dies_after_its_start_is_an_error(node: Systemd) -> None:
@@ -419,8 +431,32 @@ def test_a_kubelet_that_dies_after_its_start_is_an_error(node: Systemd) -> None:
     def die(dummy: float) -> None:
         node.properties.update(ActiveState="activating", SubState="auto-restart", Result="exit-code", NRestarts="1")
 
-    with pytest.raises(unit.UnitError, match="did not stay up: activating/auto-restart, result exit-code, 1 restarts"):
+    with pytest.raises(unit.UnitError) as raised:
         kubelet.restart(1.0, die)
+    assert str(raised.value) == (
+        "kubelet.service did not stay up (activating/auto-restart, result exit-code, 1 restarts by systemd). "
+        "It logged no error: see `journalctl -u kubelet.service`."
+    )
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_kubelet_that_dies_of_its_configuration_is_quoted(node: Systemd, code: int) -> None:
+    kubelet = node.kubeadm()
+    reason = "invalid configuration: maxPods (--max-pods) -3 must not be a negative number"
+    node.journal["one+"] = f"F1122 13:38:14.192413     419 server.go:215] {reason}\ngoroutine 1 [running]:\n"
+
+    def restart() -> int:
+        node.start()
+        node.properties.update(
+            ActiveState="activating", SubState="auto-restart", Result="exit-code", NRestarts="1", InvocationID="one+"
+        )
+        return code
+
+    node.on_restart = restart
+    with pytest.raises(unit.UnitError) as raised:
+        kubelet.restart(0, lambda dummy: None)
+    assert f". The kubelet logged last: {reason}. Correct this value, then run again." in str(raised.value)
+    assert "journalctl" not in str(raised.value)
 
 
 def test_without_systemd_an_error_names_the_cause(tmp_path: Path) -> None:
