@@ -142,6 +142,8 @@ options:
   config_dir:
     description:
       - Folder of the store.
+      - Root must own it and every folder above it, and no other user may write to them. Otherwise the module refuses
+        V(staged), V(assigned) and V(confirmed) of O(state).
     type: path
     default: /var/lib/kubelet-config
   lock_timeout:

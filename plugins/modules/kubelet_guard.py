@@ -29,6 +29,8 @@ options:
   config_dir:
     description:
       - Folder of the store.
+      - Root must own it and every folder above it, and no other user may write to them. Otherwise the module refuses
+        V(present) of O(state).
     type: path
     default: /var/lib/kubelet-config
   unit:

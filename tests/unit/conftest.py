@@ -1,12 +1,21 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings of the property tests."""
+"""Settings of the property tests, and folders that a store may be in."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import trust
 
 # Gates run side by side: the duration of an example means nothing.
 settings.register_profile("noisy", parent=settings.default, deadline=None)
 settings.load_profile("noisy")
+
+
+@pytest.fixture(autouse=True)
+def trusted_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trust the folder of all temporary folders: it is below one that every user may write to."""
+    monkeypatch.setattr(trust, "TOP", str(tmp_path_factory.getbasetemp()))

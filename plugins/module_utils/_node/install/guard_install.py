@@ -16,7 +16,7 @@ from importlib import util
 from typing import Any, NamedTuple
 
 from ..guard import guard_main
-from ..system import files
+from ..system import files, trust
 from ..unit.unit import Unit
 
 PACKAGE = "livenodes_kubelet"
@@ -108,7 +108,11 @@ def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, 
 
 
 def changes(config_dir: str, settings: dict[str, Any]) -> list[Change]:
-    """Return which files of the guard must be written. Raises files.FileError."""
+    """Return which files of the guard must be written.
+
+    Raises files.FileError, also when users other than root could replace the program: systemd runs it as root.
+    """
+    trust.check_chain(config_dir)
     found = [Change(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
     return [change for change in found if change.before != change.after]
 

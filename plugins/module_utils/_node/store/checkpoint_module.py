@@ -12,6 +12,7 @@ import typing as t
 
 from ..._config.fields import difftext
 from ..._config.values import document
+from ..system import trust
 from ..system.command import execute
 from ..system.lock import locked
 from ..system.store_error import StoreError
@@ -39,6 +40,9 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     }
     options = {**options, "data": texts or options["data"]}
     store = store or Store(options["config_dir"])
+    if options["state"] in ("staged", "assigned", "confirmed"):
+        # A revert and a reset only leave such a folder: refusing them would keep a configuration that failed.
+        trust.check_chain(store.config_dir, store.fs)
     # A node without a store is reset already, and not even a lock file may be left on it.
     pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):

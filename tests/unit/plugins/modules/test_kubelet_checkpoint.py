@@ -294,3 +294,18 @@ def test_locked_store(
         kubelet_checkpoint.main()
     assert f"in use by process {os.getpid()}" in json.loads(capsys.readouterr().out)["msg"]
     assert store.active_source() == source("a")
+
+
+def test_a_folder_that_others_may_write_to_holds_no_new_configuration(run: Run, store: Store, tmp_path: Path) -> None:
+    """What is on the node already can still be reverted and reset: refusing that would keep a bad configuration."""
+    tmp_path.chmod(0o777)
+    refusal = f"{tmp_path}: others may write to it (mode 0777): they could replace {store.config_dir}; "
+    for state, name in (("staged", "a"), ("assigned", "a")):
+        assert run(state, name)["msg"].startswith(refusal)
+    assert not Path(store.config_dir).exists()
+    tmp_path.chmod(0o700)
+    run("assigned", "a")
+    tmp_path.chmod(0o777)
+    assert run("confirmed", "a")["msg"].startswith(refusal)
+    assert status(run("rolled_back"))[:2] == ("a", None)
+    assert status(run("reset")) == (None, None, None, "")

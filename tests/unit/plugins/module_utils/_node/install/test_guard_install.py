@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +73,10 @@ def test_wanted_files_are_the_program_its_settings_and_its_service(tmp_path: Pat
     service = wanted[guard_install.SERVICE_PATH][0].decode()
     assert f"-I {tmp_path}/guard watch\n" in service and "ConditionPathExists=|" in service
     assert guard_install.prestart(str(tmp_path)).startswith("ExecStartPre=-+")
+
+
+def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:
+    assert guard_install.changes(str(tmp_path / "config"), {})
+    tmp_path.chmod(0o1777)
+    with pytest.raises(FileError, match=f"^{tmp_path}: others may write to it"):
+        guard_install.changes(str(tmp_path / "config"), {})
