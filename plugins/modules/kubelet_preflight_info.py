@@ -26,6 +26,7 @@ options:
     description:
       - A complete KubeletConfiguration, as the text of the future config file.
       - Without it, RV(check) is V(null).
+      - The node's log does not contain it. Its secrets are masked in messages.
     type: json
   local:
     description:
@@ -263,7 +264,8 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "unit": {"type": "str", "default": "kubelet.service"},
-            "config": {"type": "json"},
+            # Ansible writes the options of a module to the node's log, except those with no_log.
+            "config": {"type": "json", "no_log": True},
             "local": {"type": "bool", "default": False},
             "disk": {"type": "bool", "default": False},
             "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
@@ -272,21 +274,17 @@ def main() -> None:
         supports_check_mode=True,
     )
     text = module.params["config"]
-    if text:
-        try:
-            module.no_log_values |= set(config_summary.secrets(text))
-        except ValueError:
-            module.no_log_values.add(text)
+    # no_log would also mask every value of the configuration in the result, as in versions and paths.
+    module.no_log_values.clear()
+    module.params["config"] = None if text is None else config_summary.HIDDEN
     terms = preflight_decisions.Terms(**{name: module.params[name] for name in preflight_decisions.Terms._fields})
     try:
-        module.exit_json(
-            changed=False,
-            **preflight.look(
-                module.params["unit"], text, local=module.params["local"], with_disk=module.params["disk"], terms=terms
-            ),
+        found = preflight.look(
+            module.params["unit"], text, local=module.params["local"], with_disk=module.params["disk"], terms=terms
         )
     except unit.UnitError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=config_summary.without_secrets([str(error)], text or "")[0])
+    module.exit_json(changed=False, **config_summary.shown(found, text or ""))
 
 
 if __name__ == "__main__":

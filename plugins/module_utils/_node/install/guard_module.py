@@ -17,6 +17,7 @@ from ..store.store import Store
 from ..system import files, health
 from ..system.lock import locked
 from ..system.store_error import StoreError
+from ..unit import secret_flags
 from ..unit.unit import Unit, UnitError
 from . import guard_install
 
@@ -163,4 +164,6 @@ def _text(data: bytes | None) -> str | None:
 
 
 def _diff(path: str, before: str | None, after: str | None) -> dict[str, str]:
-    return {"before_header": path, "after_header": path, "before": before or "", "after": after or ""}
+    # The drop-in may repeat the unit's ExecStart.
+    texts = {"before": secret_flags.masked(before or ""), "after": secret_flags.masked(after or "")}
+    return {"before_header": path, "after_header": path, **texts}

@@ -146,6 +146,8 @@ def check(
                 "--quiet",
                 "--wait",
                 "--pipe",
+                # The default description is the whole command line, and systemd logs it.
+                "--description=livenodes.kubelet: check of a configuration",
                 *walls,
                 "/bin/sh",
                 "-c",

@@ -12,11 +12,23 @@ from . import blockyaml
 
 HIDDEN = "********"
 _SECRET_FIELDS = [name for name, field in fields.ALL.items() if field.secret]
+_NOT_SHOWN = f"(more is not shown: it may quote {', '.join(_SECRET_FIELDS)})"
+
+SHORTEST = 4
+"""Length of the shortest value that is masked in a message: `1` is a part of many numbers and of no use as a secret."""
+
+# What a result contains for people. The roles branch on all other keys, where a mask would damage a path or a verdict.
+_PROSE = {"message", "messages", "reason", "reasons", "remedy", "warnings", "unreadable", "config_unreadable"}
 
 
 def load(text: str) -> dict[str, Any]:
     """Return the configuration a text holds. Raises ValueError when it cannot be read without guessing."""
-    found = blockyaml.load(text)
+    try:
+        found = blockyaml.load(text)
+    except blockyaml.Unreadable as error:
+        if any(name in text for name in _SECRET_FIELDS):
+            raise ValueError(f"{str(error).partition('`')[0].rstrip(': ')}: not plain YAML {_NOT_SHOWN}") from None
+        raise
     if not isinstance(found, dict):
         raise ValueError("it is not a mapping of fields")
     return found
@@ -32,12 +44,15 @@ def secrets(text: str) -> list[str]:
 
 
 def without_secrets(messages: Iterable[str], text: str) -> list[str]:
-    """Return a kubelet's messages about a text, which may quote parts of it, with secret values masked."""
+    """Return messages about a text, which may quote parts of it, with secret values masked.
+
+    Of a text that cannot be read, a message keeps only what precedes its word `error`.
+    """
     try:
-        hidden = secrets(text)
+        hidden = [value for value in secrets(text) if len(value) >= SHORTEST]
     except ValueError:
         return [
-            f"{message[: message.find('error')].strip()} (more is not shown: it may quote {', '.join(_SECRET_FIELDS)})"
+            message if _NOT_SHOWN in message else f"{message[: max(0, message.find('error'))].strip()} {_NOT_SHOWN}"
             for message in messages
         ]
     if not hidden:
@@ -49,6 +64,25 @@ def without_secrets(messages: Iterable[str], text: str) -> list[str]:
         # A quotation may begin or end in the middle of a secret.
         result.append(message.partition("bigger context")[0])
     return result
+
+
+def shown(result: Any, text: str) -> Any:
+    """Return a module's result without the secrets of a text: they are masked in messages, at every depth.
+
+    The other values do not change. `no_log` masks them too, and with them paths, versions and verdicts that contain a
+    value of the configuration, such as `110` or `kubelet`.
+    """
+    if isinstance(result, list):
+        return [shown(inner, text) for inner in result]
+    if not isinstance(result, dict):
+        return result
+    return {key: _prose(value, text) if key in _PROSE else shown(value, text) for key, value in result.items()}
+
+
+def _prose(value: Any, text: str) -> Any:
+    if isinstance(value, str):
+        return without_secrets([value], text)[0]
+    return [_prose(inner, text) for inner in value] if isinstance(value, list) else shown(value, text)
 
 
 def complete(named: Sequence[str], text: str, minor: int | None) -> list[str]:

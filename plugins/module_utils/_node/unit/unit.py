@@ -12,7 +12,7 @@ from typing import Any, Callable, NamedTuple
 
 from ..system import files, last_words
 from ..system.command import Run, execute
-from . import systemd_check, unit_override
+from . import secret_flags, systemd_check, unit_override
 from .commandline import CommandLine
 
 PROPERTIES = (
@@ -114,7 +114,8 @@ class Unit:
                 raise ValueError(problem)
             return whole if ours else CommandLine(texts, self.root)
         except (OSError, ValueError) as error:
-            raise UnitError(f"{self.name}: {error}.{self._reload_hint()}") from error
+            quoted = secret_flags.masked(str(error))
+            raise UnitError(f"{self.name}: {quoted}.{self._reload_hint()}") from error
 
     def _read(self, path: str) -> str:
         with open(self._at(path), encoding="utf-8", errors="surrogateescape") as stream:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import config_summary
 
 
@@ -19,6 +21,25 @@ def test_secrets_in_the_config_are_not_in_the_messages() -> None:
         "failed to load config /x, (more is not shown"
     )
     assert config_summary.without_secrets(["as it is"], "{}") == ["as it is"]
+    [kept] = config_summary.without_secrets(["cannot read `[hunter2`"], unread)
+    assert "hunter2" not in kept and config_summary.without_secrets([kept], unread) == [kept]
+
+
+def test_a_line_that_cannot_be_read_is_not_quoted_beside_a_secret() -> None:
+    with pytest.raises(ValueError, match="line 2: not plain YAML"):
+        config_summary.load("staticPodURLHeader:\n  A: [hunter2]\n")
+    with pytest.raises(ValueError, match="hunter2"):
+        config_summary.load("clusterDNS: [hunter2]\n")
+
+
+def test_only_messages_of_a_result_are_masked() -> None:
+    text = '{"staticPodURLHeader": {"A": ["hunter2", "1"]}}'
+    found = {"path": "/hunter2", "problems": [{"message": "has hunter2 and 1"}], "check": {"messages": ["hunter2"]}}
+    assert config_summary.shown(found, text) == {
+        "path": "/hunter2",
+        "problems": [{"message": "has ******** and 1"}],
+        "check": {"messages": ["********"]},
+    }
 
 
 def test_fields_that_an_old_kubelet_leaves_unnamed_are_added() -> None:

@@ -1,0 +1,139 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A secret in a configuration or in the kubelet's command line: in no log entry, result or diff of a node's modules.
+
+The rest of the configuration stays out of the log too, and no result loses a value that a secret equals.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+from ansible.module_utils import basic
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
+from ansible_collections.livenodes.kubelet.plugins.modules import (
+    kubelet_checkpoint,
+    kubelet_guard,
+    kubelet_preflight_info,
+)
+from tests.unit.plugins.modules.test_kubelet_preflight_info import Node
+
+SECRET = "planted-secret"
+# A header may have a value that is also a part of other texts, or a number.
+CONFIG = {
+    "kind": "KubeletConfiguration",
+    "maxPods": 110,
+    "staticPodURLHeader": {"Authorization": [f"Bearer {SECRET}"], "User-Agent": ["kubelet"], "X-Try": ["110", "1"]},
+}
+SOURCE = {"name": "a", "uid": "uid-a", "resource_version": "110"}
+FLAG = f"--manifest-url-header=Authorization:{SECRET}"
+
+
+class Seen(t.NamedTuple):
+    """What a module wrote to the node's log, and its result."""
+
+    log: str
+    result: dict[str, t.Any]
+
+
+Run = t.Callable[..., Seen]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a module at verbosity 4 with diff."""
+    log: list[str] = []
+    monkeypatch.setattr(basic, "has_journal", False)
+    monkeypatch.setattr(basic.AnsibleModule, "_log_to_syslog", lambda _module, text: log.append(text))
+    monkeypatch.setattr(basic.AnsibleModule, "warn", lambda _module, _text: None)
+
+    def runner(main: t.Callable[[], None], **options: t.Any) -> Seen:
+        given = {**options, "_ansible_verbosity": 4, "_ansible_diff": True, "_ansible_syslog_facility": "LOG_USER"}
+        monkeypatch.setattr(basic, "_ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": given}).encode())
+        monkeypatch.setattr(basic, "_ANSIBLE_PROFILE", "legacy", raising=False)
+        log.clear()
+        with pytest.raises(SystemExit):
+            main()
+        return Seen("\n".join(log), json.loads(capsys.readouterr().out))
+
+    return runner
+
+
+@pytest.mark.parametrize("given", [json.dumps(CONFIG), CONFIG, f"staticPodURLHeader: [{SECRET}\n"])
+def test_preflight(run: Run, monkeypatch: pytest.MonkeyPatch, given: t.Any) -> None:
+    found = {
+        "kubelet": {"unit": "kubelet.service", "version": "v1.20.11", "config": "/var/lib/kubelet/110"},
+        "host": {"state_files": {"cpu": {"path": "/var/lib/kubelet/cpu_manager_state"}}},
+        "check": {"messages": [f"cannot read `Bearer {SECRET}`"], "verdict": "invalid"},
+        "problems": [{"path": "maxPods", "message": f"Bearer {SECRET} 110", "severity": "warning"}],
+        "disk": {"content": {"maxPods": 110}, "unreadable": f"line 3: `Bearer {SECRET}`"},
+    }
+    monkeypatch.setattr(preflight, "look", lambda *_given, **_named: found)
+    seen = run(kubelet_preflight_info.main, config=given)
+    assert "Invoked" in seen.log and "local=False" in seen.log
+    assert SECRET not in seen.log and "maxPods" not in seen.log
+    assert SECRET not in json.dumps(seen.result)
+    for part in ("kubelet", "host"):
+        assert seen.result[part] == found[part]
+    assert (seen.result["disk"]["content"], seen.result["check"]["verdict"]) == ({"maxPods": 110}, "invalid")
+
+
+def test_preflight_that_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(*_given: t.Any, **_named: t.Any) -> dict[str, t.Any]:
+        raise unit.UnitError(f"systemctl got Bearer {SECRET}")
+
+    monkeypatch.setattr(preflight, "look", look)
+    seen = run(kubelet_preflight_info.main, config=CONFIG)
+    assert seen.result["msg"].startswith("systemctl got ") and SECRET not in str(seen)
+    seen = run(kubelet_preflight_info.main, config=CONFIG, nosuch=1)
+    assert seen.result["failed"] and SECRET not in str(seen)
+
+
+@pytest.mark.parametrize("data", [json.dumps(CONFIG), CONFIG, f"staticPodURLHeader: [{SECRET}\n"])
+def test_checkpoint(run: Run, tmp_path: Path, data: t.Any) -> None:
+    (tmp_path / "kubelet.yaml").write_text(json.dumps({**CONFIG, "maxPods": 61}))
+    options = {"config_dir": f"{tmp_path}/kubelet", "local_config": f"{tmp_path}/kubelet.yaml", "source": SOURCE}
+    for state in ("staged", "assigned", "confirmed", "rolled_back", "reset"):
+        given = {"data": {"kubelet": data}} if state in ("staged", "assigned") else {}
+        seen = run(kubelet_checkpoint.main, **options, **given, state=state)
+        assert "Invoked" in seen.log and f"state={state}" in seen.log
+        assert SECRET not in seen.log and "maxPods" not in seen.log
+        assert SECRET not in json.dumps(seen.result)
+        assert not seen.result.get("failed"), seen.result
+        assert seen.result["config"] == f"{tmp_path}/kubelet/active/kubelet"
+        assert seen.result["checkpoint"].endswith("/uid-a/110")
+    seen = run(kubelet_checkpoint.main, **options, data={"kubelet": data}, state="assigned", nosuch=1)
+    assert seen.result["failed"] and SECRET not in str(seen)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"/usr/bin/kubelet --config=/etc/kubelet.yaml {FLAG} --max-pods=61",
+        f'/usr/bin/kubelet --config=/etc/kubelet.yaml "{FLAG} {SECRET}" --max-pods=61',
+        f"/usr/bin/kubelet --config=/etc/kubelet.yaml {FLAG.replace('=', ' ')} --max-pods=61",
+        f"/usr/bin/kubelet --config=/etc/kubelet.yaml --manifest_url_header 'A:{SECRET}' --max-pods=61",
+    ],
+)
+def test_guard(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str) -> None:
+    node = Node(tmp_path)
+    words = line.replace('"', "").replace("'", "")
+    node.shown["ExecStart"] = f"{{ path=/usr/bin/kubelet ; argv[]={words} ; ignore_errors=no }}"
+    node.shown["InvocationID"] = "one"
+    node.write("/lib/kubelet.service", f"[Service]\nExecStart={line}\n")
+    monkeypatch.setattr(kubelet_guard, "Unit", lambda name, run: unit.Unit(name, str(tmp_path), node.run))
+    seen = run(kubelet_guard.main, _ansible_check_mode=True, config_dir=f"{tmp_path}/kubelet")
+    assert "Invoked" in seen.log
+    assert SECRET not in str(seen)
+    [dropin] = [entry for entry in seen.result["diff"] if entry["after_header"].endswith("livenodes-kubelet.conf")]
+    assert "--config=" in dropin["after"] and "--max-pods=61" in dropin["after"]
+    assert "header=********" in dropin["after"] or "header ********" in dropin["after"]
+    node.shown["ExecStart"] = "{ path=/other ; argv[]=/other ; ignore_errors=no }"
+    seen = run(kubelet_guard.main, _ansible_check_mode=True, config_dir=f"{tmp_path}/kubelet")
+    assert "but systemd has" in seen.result["msg"] and SECRET not in str(seen)
