@@ -51,6 +51,16 @@ options:
     type: str
     choices: [keep, switch]
     default: keep
+  allow_pending_edits:
+    description:
+      - Whether edits of unit or environment files may wait for a restart of the kubelet.
+      - If they may, the restart after the switch applies them too.
+    type: bool
+    default: false
+  allow_unchecked:
+    description: Whether O(config) may be assigned if the node's kubelet binary could not check it.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
@@ -270,6 +280,8 @@ def main() -> None:
             "disk": {"type": "bool", "default": False},
             "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
             "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
+            "allow_pending_edits": {"type": "bool", "default": False},
+            "allow_unchecked": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )

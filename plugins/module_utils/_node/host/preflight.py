@@ -9,13 +9,13 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Mapping, Sequence
 
-from ..._config.fields import fields, shadow
+from ..._config.fields import shadow
 from ..._config.values.version import minor_of
 from ..system import binary, command, config_summary, health
 from ..unit import unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import disk_config, host_checks, preflight_decisions
-from .preflight_decisions import DEFAULTS, LOOK, RESET, SWITCH, Terms
+from .preflight_decisions import DEFAULTS, LOOK, RESET, SWITCH, Terms, masked
 
 # Flags whose drop-ins are merged over the --config file, or whose dynamic configs replace it.
 _CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
@@ -63,7 +63,8 @@ def look(
     found = host_checks.facts(config, upcoming.argv, root, run)
     problems = [] if unreadable else host_checks.disagreements(config, upcoming.argv, found)
     purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
-    decided = preflight_decisions.decide(purpose, terms, kubelet, found, checked, problems)
+    edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, _unread(unit))
+    decided = preflight_decisions.decide(purpose, terms, kubelet, found, checked, problems, edits)
     on_disk = {"disk": disk_config.look(now.argv, dropins, name, root, run)} if with_disk else {}
     return {
         "kubelet": kubelet,
@@ -128,6 +129,12 @@ def _or_none(ask: Callable[[], Command]) -> Command | None:
         return None
 
 
+def _unread(unit: Unit) -> bool:
+    """Whether systemd has not read an edit of the unit's files yet. Our own drop-in may cause that too."""
+    ours = unit.dropin_path in unit.show().get("DropInPaths", "").split() or unit.installed() is not None
+    return unit.show().get("NeedDaemonReload") == "yes" and not ours
+
+
 def _shadowed(unit: Unit, argv: Sequence[str]) -> dict[str, dict[str, Any]]:
     try:
         return unit.shadowed(list(argv))
@@ -148,24 +155,6 @@ def config_dir_files(folder: str | None, root: str = "/") -> list[str]:
                 if name.endswith(".conf")
             ]
     return sorted(found)
-
-
-def masked(argv: Sequence[str]) -> list[str]:
-    """Return a command line with the values of secret flags hidden."""
-    result: list[str] = []
-    hide = False
-    for word in argv:
-        flag = fields.FLAGS.get(word[2:].partition("=")[0].replace("_", "-")) if word.startswith("--") else None
-        secret = flag is not None and fields.ALL[flag.field].secret
-        result.append(
-            config_summary.HIDDEN
-            if hide
-            else f"{word.partition('=')[0]}={config_summary.HIDDEN}"
-            if secret and "=" in word
-            else word
-        )
-        hide = secret and "=" not in word
-    return result
 
 
 def _program(argv: Sequence[str], unit: Unit) -> str:

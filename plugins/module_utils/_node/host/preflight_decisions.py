@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping, NamedTuple, Sequence
 
+from ..._config.fields import fields
 from ..._config.rules.problem import Problem
-from ..system import binary
+from ..system import binary, config_summary
 from ..unit import unit_override
 from .host_checks import MANAGER_STATE, state_file_of
 
@@ -17,13 +18,30 @@ SWITCH, RESET, LOOK = "switch", "reset", "look"
 
 
 class Terms(NamedTuple):
-    """What the caller wants and allows. `config_dir`: folder of the store. `state_files`: `keep` or `switch`."""
+    """What the caller wants and allows.
+
+    `config_dir`: folder of the store. `state_files`: `keep` or `switch`.
+    `allow_pending_edits`: edits of the unit's files take effect at the switch. `allow_unchecked`: the kubelet binary
+    need not have checked the configuration.
+    """
 
     config_dir: str = "/var/lib/kubelet-config"
     state_files: str = "keep"
+    allow_pending_edits: bool = False
+    allow_unchecked: bool = False
 
 
 DEFAULTS = Terms()
+
+
+class Findings(NamedTuple):
+    """What the checks of a configuration against the node found: what prevents a switch, and what may be wrong."""
+
+    reasons: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+
+NOTHING = Findings()
 
 
 class Decisions(NamedTuple):
@@ -46,11 +64,23 @@ def decide(
     host: Mapping[str, Any],
     check: Mapping[str, Any] | None,
     problems: Sequence[Problem],
+    edits: Sequence[str] = (),
+    found: Findings = NOTHING,
 ) -> Decisions:
-    """Return the decisions from what the module returns as `kubelet`, `host` and `check`, and from the problems."""
+    """Return the decisions from what the module returns as `kubelet`, `host` and `check`, and from the problems.
+
+    `edits`: the edits of the unit's files that take effect at a restart. `found`: what else is known of the
+    configuration on this node.
+    """
     conflicts = [problem for problem in problems if problem.rule == MANAGER_STATE]
-    others = [f"{problem.path}: {problem.message}" for problem in problems if problem.rule != MANAGER_STATE]
-    reasons = [*_unit(purpose, kubelet), *_binary(check)]
+    warnings = [f"{problem.path}: {problem.message}" for problem in problems if problem.rule != MANAGER_STATE]
+    warnings += found.warnings
+    reasons = [*_unit(purpose, kubelet), *_binary(check), *found.reasons]
+    for texts, allowed in (
+        (_edits(kubelet, edits), terms.allow_pending_edits or purpose == RESET),
+        (_unchecked(check), terms.allow_unchecked),
+    ):
+        (warnings if allowed else reasons).extend(texts)
     switched: list[str] = []
     if terms.state_files == "switch":
         switched = [state_file_of(problem.path, host["state_files"]) for problem in conflicts]
@@ -60,10 +90,61 @@ def decide(
         reasons += [f"{problem.message}. {remedy}" for problem in conflicts]
     return Decisions(
         reasons,
-        [] if purpose == LOOK else others,
+        [] if purpose == LOOK else warnings,
         switched,
-        (kubelet["config"] or "").startswith(f"{terms.config_dir.rstrip('/')}/"),
+        _below(kubelet["config"] or "", terms.config_dir),
     )
+
+
+def _below(path: str, folder: str) -> bool:
+    return path.startswith(f"{folder.rstrip('/')}/")
+
+
+def waiting(now: Sequence[str], upcoming: Sequence[str], config_dir: str, unread: bool) -> list[str]:
+    """Return what a restart changes apart from the configuration, secrets masked; see `waiting_edits`.
+
+    `unread`: whether systemd must still read a unit file that is not ours.
+    """
+    found = waiting_edits(masked(now), masked(upcoming), config_dir)
+    if not found and waiting_edits(now, upcoming, config_dir):
+        found = ["the value of a secret flag"]
+    return [*found, *(["files that `systemctl daemon-reload` would read"] if unread else [])]
+
+
+def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) -> list[str]:
+    """Return how a restart changes the command line, as words with `-` and `+`; empty for no change.
+
+    A --config that an interrupted switch or reset of this collection left behind is no edit.
+    """
+    before, after = list(now), list(upcoming)
+    if any(_below(unit_override.config_of(words), config_dir) for words in (before, after)):
+        for words in (before, after):
+            at, count = unit_override.config_words(words) or (0, 0)
+            del words[at : at + count]
+    if before == after:
+        return []
+    changed = [f"- {word}" for word in before if word not in after] + [
+        f"+ {word}" for word in after if word not in before
+    ]
+    return changed or ["the order of its words"]
+
+
+def _edits(kubelet: Mapping[str, Any], edits: Sequence[str]) -> list[str]:
+    if not edits:
+        return []
+    return [
+        f"edits of {kubelet['unit']} wait for a restart: {', '.join(edits)[:200]}. Restart the kubelet or undo them; "
+        "kubelet_config_allow_pending_edits: true applies them with the switch"
+    ]
+
+
+def _unchecked(check: Mapping[str, Any] | None) -> list[str]:
+    if not check or check["verdict"] != binary.NOT_CHECKED:
+        return []
+    return [
+        f"the kubelet binary did not check the configuration: {'; '.join(check['messages'])}. Remove the cause; "
+        "kubelet_config_allow_unchecked: true assigns it unchecked"
+    ]
 
 
 def _unit(purpose: str, kubelet: Mapping[str, Any]) -> list[str]:
@@ -72,5 +153,31 @@ def _unit(purpose: str, kubelet: Mapping[str, Any]) -> list[str]:
 
 
 def _binary(check: Mapping[str, Any] | None) -> list[str]:
-    """Return why the node's kubelet refuses the configuration."""
-    return list(check["messages"]) if check and check["verdict"] == binary.INVALID else []
+    """Return why the node's kubelet refuses the configuration, or which of its fields it would ignore."""
+    if not check or check["verdict"] == binary.NOT_CHECKED:
+        return []
+    ignored = check["unknown_fields"] if check["verdict"] == binary.VALID else []
+    # A valid verdict has a message only if the kubelet ignores fields and does not name them.
+    return list(check["messages"]) + (
+        [f"this kubelet does not know {', '.join(ignored)} and would ignore it. Remove the field or correct its name"]
+        if ignored
+        else []
+    )
+
+
+def masked(argv: Sequence[str]) -> list[str]:
+    """Return a command line with the values of secret flags hidden."""
+    result: list[str] = []
+    hide = False
+    for word in argv:
+        flag = fields.FLAGS.get(word[2:].partition("=")[0].replace("_", "-")) if word.startswith("--") else None
+        secret = flag is not None and fields.ALL[flag.field].secret
+        result.append(
+            config_summary.HIDDEN
+            if hide
+            else f"{word.partition('=')[0]}={config_summary.HIDDEN}"
+            if secret and "=" in word
+            else word
+        )
+        hide = secret and "=" not in word
+    return result

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
 
@@ -59,8 +60,8 @@ class Node:
         out = "Kubernetes v1.20.2\n" if words[1:] == ["--version"] else out
         return subprocess.CompletedProcess(words, 0 if out else 1, out, "")
 
-    def look(self, text: str | None = None, local: bool = False) -> dict[str, t.Any]:
-        return preflight.look("kubelet.service", text, str(self.root), self.run, local)
+    def look(self, text: str | None = None, local: bool = False, **terms: t.Any) -> dict[str, t.Any]:
+        return preflight.look("kubelet.service", text, str(self.root), self.run, local, terms=Terms(**terms))
 
 
 @pytest.fixture
@@ -115,12 +116,29 @@ def test_a_staged_config_is_checked_and_compared_with_the_host(node: Node) -> No
 
 
 def test_the_decisions_follow_from_the_facts(node: Node) -> None:
-    found = node.look('{"resolvConf": "/etc/nowhere"}')
+    found = node.look('{"resolvConf": "/etc/nowhere"}', allow_unchecked=True)
     assert (found["reasons"], found["state_files"], found["reads_store"]) == ([], [], False)
-    assert [warning.partition(":")[0] for warning in found["warnings"]] == ["resolvConf"]
+    assert [warning.partition(":")[0] for warning in found["warnings"]] == [
+        "resolvConf",
+        "the kubelet binary did not check the configuration",
+    ]
     assert node.look()["warnings"] == []
     node.shown["LoadState"] = "masked"
-    assert ["Repair or unmask" in reason for reason in node.look("{}")["reasons"]] == [True]
+    assert ["Repair or unmask" in reason for reason in node.look("{}", allow_unchecked=True)["reasons"]] == [True]
+
+
+def test_edits_that_wait_for_a_restart_are_refused(node: Node) -> None:
+    node.write("/lib/kubelet.service", f"[Service]\nExecStart={' '.join(ARGV)} --event-qps=7\n")
+    node.shown["ExecStart"] = (
+        node.shown["ExecStart"].replace(" ;", " --event-qps=7 ;").replace("let --event-qps=7", "let")
+    )
+    reasons = node.look("{}", allow_unchecked=True)["reasons"]
+    assert ["wait for a restart: + --event-qps=7." in reason for reason in reasons] == [True], reasons
+    assert node.look("{}", allow_unchecked=True, allow_pending_edits=True)["reasons"] == []
+    node.write("/proc/72/cmdline", "\0".join([*ARGV, "--event-qps=7", ""]))
+    assert node.look("{}", allow_unchecked=True)["reasons"] == []
+    node.shown["NeedDaemonReload"] = "yes"
+    assert ["daemon-reload" in reason for reason in node.look("{}", allow_unchecked=True)["reasons"]] == [True]
 
 
 def test_the_local_configuration_is_compared_with_the_host(node: Node) -> None:
@@ -138,16 +156,6 @@ def test_the_disk_is_read_on_request(node: Node) -> None:
     found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)["disk"]
     assert (found["path"], found["content"]["resolvConf"]) == ("/etc/kubelet.yaml", "/etc/nowhere")
     assert found["dropins"]["/etc/kubelet.d/10-a.conf"] == {"maxPods": 7}
-
-
-def test_secret_flags_in_both_forms_are_masked() -> None:
-    assert preflight.masked(["--manifest-url-header", "A:hunter2", "--max-pods", "1", "--manifest_url_header=A:b"]) == [
-        "--manifest-url-header",
-        "********",
-        "--max-pods",
-        "1",
-        "--manifest_url_header=********",
-    ]
 
 
 def run_module(

@@ -13,16 +13,28 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.prefl
     LOOK,
     RESET,
     SWITCH,
+    Findings,
     Terms,
     decide,
+    masked,
+    waiting,
+    waiting_edits,
 )
 
 CPU = "/var/lib/kubelet/cpu_manager_state"
-KUBELET: dict[str, t.Any] = {"form": "kubeadm", "reason": "", "config": "/var/lib/kubelet/config.yaml"}
+KUBELET: dict[str, t.Any] = {
+    "unit": "kubelet.service",
+    "form": "kubeadm",
+    "reason": "",
+    "config": "/var/lib/kubelet/config.yaml",
+}
 HOST: dict[str, t.Any] = {"state_files": {"cpu": {"path": CPU, "policy": "none"}, "memory": None}}
 POLICY = Problem(WARNING, "cpuManagerPolicy", f"{CPU} is for the policy none", "Drain.", "manager-state")
 DRIVER = Problem(WARNING, "cgroupDriver", "the runtime uses systemd", "Set it.", "cgroup-driver")
 VALID = {"verdict": "valid", "messages": [], "unknown_fields": []}
+UNCHECKED = {"verdict": "not checked", "messages": ["systemd provides no sandbox"], "unknown_fields": []}
+IGNORED = {"verdict": "valid", "messages": [], "unknown_fields": ["maxPodz", "memorySwap"]}
+UNNAMED = {"verdict": "valid", "messages": ["the kubelet ignores unknown fields"], "unknown_fields": []}
 INVALID = {"verdict": "invalid", "messages": ["maxPods is negative", "so is podsPerCore"], "unknown_fields": []}
 
 
@@ -43,6 +55,12 @@ def test_a_healthy_node_is_switched_and_reset() -> None:
         (LOOK, {"kubelet": {"form": "refused", "reason": "no unit. Add one."}}, ["no unit. Add one."]),
         (RESET, {"kubelet": {"form": "refused", "reason": "no unit. Add one."}}, []),
         (SWITCH, {"check": INVALID}, INVALID["messages"]),
+        (SWITCH, {"check": UNCHECKED}, ["the kubelet binary did not check the configuration: systemd provides no"]),
+        (SWITCH, {"check": IGNORED}, ["this kubelet does not know maxPodz, memorySwap and would ignore"]),
+        (SWITCH, {"check": UNNAMED}, ["the kubelet ignores unknown fields"]),
+        (SWITCH, {"edits": ["+ --event-qps=7"]}, ["edits of kubelet.service wait for a restart: + --event-qps=7."]),
+        (LOOK, {"edits": ["+ --event-qps=7"]}, ["edits of kubelet.service wait for a restart: + --event-qps=7."]),
+        (SWITCH, {"found": Findings(["a is absent"], ["b is unsure"])}, ["a is absent"]),
         (SWITCH, {"problems": [POLICY]}, [f"{CPU} is for the policy none. Drain the node, then switch it"]),
         (RESET, {"problems": [POLICY]}, [f"{CPU} is for the policy none. Drain the node, then reset it"]),
         (LOOK, {"problems": [POLICY]}, []),
@@ -51,13 +69,67 @@ def test_a_healthy_node_is_switched_and_reset() -> None:
 def test_what_is_refused(purpose: str, changes: dict[str, t.Any], reasons: list[str]) -> None:
     found = decided(purpose, **changes)
     assert [reason[: len(start)] for reason, start in zip(found.reasons, reasons)] == reasons
-    assert len(found.reasons) == len(reasons) and found.warnings == []
+    assert len(found.reasons) == len(reasons)
 
 
 @pytest.mark.parametrize(("purpose", "warned"), [(SWITCH, 1), (RESET, 1), (LOOK, 0)])
 def test_other_problems_are_warnings(purpose: str, warned: int) -> None:
     found = decided(purpose, problems=[DRIVER])
     assert (found.reasons, found.warnings) == ([], ["cgroupDriver: the runtime uses systemd"] * warned)
+
+
+@pytest.mark.parametrize(
+    ("purpose", "terms", "changes", "warning"),
+    [
+        (SWITCH, Terms(allow_unchecked=True), {"check": UNCHECKED}, "the kubelet binary did not check"),
+        (SWITCH, Terms(allow_pending_edits=True), {"edits": ["+ --v=2"]}, "edits of kubelet.service wait"),
+        (RESET, DEFAULTS, {"edits": ["+ --v=2"]}, "edits of kubelet.service wait"),
+        (SWITCH, DEFAULTS, {"found": Findings([], ["b is unsure"])}, "b is unsure"),
+    ],
+)
+def test_what_is_allowed_is_a_warning(purpose: str, terms: Terms, changes: dict[str, t.Any], warning: str) -> None:
+    found = decided(purpose, terms, **changes)
+    assert found.reasons == [] and [text[: len(warning)] for text in found.warnings] == [warning]
+
+
+OWN, OURS = "--config=/etc/kubelet.yaml", "--config=/var/lib/kubelet-config/active/kubelet"
+
+
+@pytest.mark.parametrize(
+    ("now", "upcoming", "words"),
+    [
+        ([OWN, "--v=2"], [OWN, "--v=2"], []),
+        ([OWN], [OWN, "--event-qps=7"], ["+ --event-qps=7"]),
+        ([OWN, "--v=2"], [OWN, "--v=3"], ["- --v=2", "+ --v=3"]),
+        (["--v=2", "--v=3"], ["--v=3", "--v=2"], ["the order of its words"]),
+        ([OWN], ["--config=/etc/other.yaml"], ["- --config=/etc/kubelet.yaml", "+ --config=/etc/other.yaml"]),
+        # An interrupted switch or reset changed nothing but the config file.
+        ([OWN, "--v=2"], [OURS, "--v=2"], []),
+        (["--config", "/etc/kubelet.yaml", "--v=2"], [OURS, "--v=2"], []),
+        ([OURS], [OWN], []),
+        ([OURS], [OWN, "--v=2"], ["+ --v=2"]),
+    ],
+)
+def test_which_edits_wait_for_a_restart(now: list[str], upcoming: list[str], words: list[str]) -> None:
+    assert waiting_edits(now, upcoming, "/var/lib/kubelet-config") == words
+
+
+def test_what_waits_is_shown_without_secrets() -> None:
+    now = [OWN, "--manifest-url-header=A:hunter2"]
+    assert waiting(now, now, "/store", False) == []
+    assert waiting(now, [OWN, "--manifest-url-header=A:hunter3"], "/store", False) == ["the value of a secret flag"]
+    assert waiting([OWN], now, "/store", False) == ["+ --manifest-url-header=********"]
+    assert ["daemon-reload" in text for text in waiting(now, now, "/store", True)] == [True]
+
+
+def test_secret_flags_in_both_forms_are_masked() -> None:
+    assert masked(["--manifest-url-header", "A:hunter2", "--max-pods", "1", "--manifest_url_header=A:b"]) == [
+        "--manifest-url-header",
+        "********",
+        "--max-pods",
+        "1",
+        "--manifest_url_header=********",
+    ]
 
 
 @pytest.mark.parametrize("purpose", [SWITCH, RESET])
