@@ -28,6 +28,7 @@ TEXT_LIMIT = 1024
 QUESTIONS = {
     "kubelet_config_hosts": ("Node group", "rollout", "prepare"),
     "kubelet_config_allow_effect": ("Strongest effect allowed", "edit", "main"),
+    "kubelet_config_allow_invalid": ("Assign what a kubelet refuses", "edit", "main"),
     "kubelet_config_kubeadm": ("kubeadm's ConfigMap", "push", "kubeadm"),
     "kubelet_config_variant": ("ConfigMap to roll back to", "rollout", "rollback"),
     "kubelet_config_serial": ("Batches", "rollout", "prepare"),
@@ -47,7 +48,12 @@ QUESTIONS = {
     "kubelet_config_drift": ("On drift", "drift", "main"),
     "kubelet_config_drift_hosts": ("Read files on the nodes", "drift", "main"),
 }
-_PLAN = ["kubelet_config_hosts", "kubelet_config_allow_effect", "kubelet_config_kubeadm"]
+_PLAN = [
+    "kubelet_config_hosts",
+    "kubelet_config_allow_effect",
+    "kubelet_config_allow_invalid",
+    "kubelet_config_kubeadm",
+]
 _BATCHES = [
     name
     for name, question in QUESTIONS.items()

@@ -60,6 +60,12 @@ options:
     type: str
     choices: [safe, disrupt, drain, reboot]
     default: disrupt
+  allow_invalid:
+    description:
+      - Whether values that the kubelet's own validation certainly refuses cause only a warning. The kubelet then
+        refuses the configuration, which costs a restart and a revert of the node.
+    type: bool
+    default: false
 seealso:
   - module: livenodes.kubelet.kubelet_configz_facts
   - module: livenodes.kubelet.kubelet_configmap
@@ -120,6 +126,7 @@ MODULE = Definition(
         "node_configs": {"type": "dict"},
         "flags": {"type": "dict"},
         "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
+        "allow_invalid": {"type": "bool", "default": False},
         "name": {"type": "str", "default": "livenodes-kubelet"},
         "namespace": {"type": "str", "default": "kube-system"},
         "key": {"type": "str", "default": "kubelet", "no_log": False},

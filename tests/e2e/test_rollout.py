@@ -169,7 +169,7 @@ def test_plan_changes_nothing_and_reports_the_reasons(lab: Lab, fleet: tuple[str
 
 def test_a_bad_value_stops_at_the_first_node(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """The kubelet refuses the value; the error names node, field and remedy; the next node is not changed."""
-    ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": -1}})
+    ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": -1}, "kubelet_config_allow_invalid": True})
     before = views(lab, fleet)
     run = ansible.playbook("rollout", *GROUP_A)
     assert run.code != 0
@@ -195,10 +195,14 @@ def test_a_bad_value_stops_at_the_first_node(lab: Lab, fleet: tuple[str, ...], a
 def test_what_would_kill_the_kubelet_is_refused_before_anything_is_written(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible
 ) -> None:
-    """Values that pass the kubelet's validation and then end it, and effects above the permitted one."""
+    """Values that fail the kubelet's validation, or pass it and then end it, and effects above the permitted one."""
     before = views(lab, fleet)
     for config, texts in (
         ({"evictionHard": {"memory.available": "lots"}}, ("evictionHard", "lots")),
+        (
+            {"kubeAPIQPS": -1},
+            ("kubeAPIQPS is -1", "rule not-negative", "Give 0 or more", "kubelet_config_allow_invalid"),
+        ),
         ({"featureGates": {"DynamicKubeletConfig": False}}, ("DynamicKubeletConfig",)),
         ({"cpuManagerPolicy": "static"}, ("cpuManagerPolicy", "reboot", "allow_effect")),
         ({"maxPod": 7}, ("maxPod", "maxPods")),

@@ -24,7 +24,8 @@ B = ("-e", "kubelet_config_hosts=workers_b")
 def test_a_failed_canary_is_reverted_and_the_others_are_not_changed(fleet: Fleet, ansible: Ansible, group: str) -> None:
     """With both deliveries: in the second group, the kubelet of the canary itself refuses the value."""
     canary, *others = group.split(":")
-    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": -1} if canary == "n1" else DEADLY})
+    config = {"kubeAPIQPS": -1} if canary == "n1" else DEADLY
+    ansible.variables(all={"kubelet_config": config, "kubelet_config_allow_invalid": True})
     before = fleet.look()
     run = ansible.playbook("rollout", "-e", f"kubelet_config_hosts={group}", "-e", "kubelet_config_serial=1,100%")
     assert run.code != 0

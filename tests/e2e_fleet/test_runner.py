@@ -24,6 +24,7 @@ NODES = ("n3", "n4")
 ANSWERS: dict[str, t.Any] = {
     "kubelet_config_hosts": list(NODES),
     "kubelet_config_allow_effect": "disrupt",
+    "kubelet_config_allow_invalid": "false",
     "kubelet_config_kubeadm": "ignore",
     "kubelet_config_serial": "1,50%",
     "kubelet_config_max_unavailable": "100%",

@@ -9,6 +9,8 @@ from tools.demo.console import show
 from tools.demo.steps import EXCEPTION, GROUP, NODES, SOAK, WANTED, Demo
 
 BAD = WANTED + "  kubeAPIQPS: -1\n"
+# Otherwise the plan refuses the value, and no kubelet gets it.
+ALLOW = ("-e", "kubelet_config_allow_invalid=true")
 
 
 def run(demo: Demo) -> None:
@@ -31,12 +33,16 @@ def run(demo: Demo) -> None:
     demo.playbook("rollout", *hosts, *SOAK)
     demo.expect("the live state", demo.live(), good)
 
+    demo.headline("Plan a bad value: the plan names the kubelet's rule and refuses it")
+    demo.write(f"group_vars/{GROUP}.yml", BAD)
+    demo.playbook("plan", *hosts, fails=True)
+    demo.expect("the live state", demo.live(), good)
+
     demo.headline(
-        "Roll out a bad value. The first kubelet refuses it; the rollout reverts that node, reports the reason\n"
+        "Roll it out anyway. The first kubelet refuses it; the rollout reverts that node, reports the reason\n"
         "   and stops before the second node"
     )
-    demo.write(f"group_vars/{GROUP}.yml", BAD)
-    demo.playbook("rollout", *hosts, *SOAK, fails=True)
+    demo.playbook("rollout", *hosts, *SOAK, *ALLOW, fails=True)
     bad = demo.live()
     demo.expect_same_config("what n1 runs with", bad["n1"], good["n1"])
     demo.expect("n3, which is after n1,", bad["n3"], good["n3"])

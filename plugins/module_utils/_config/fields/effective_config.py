@@ -13,7 +13,7 @@ from . import compare, fields
 # Defaults of the feature gates that the rules use, newest first: (from this minor on, default). Source:
 # pkg/features/kube_features.go.
 _GATES: dict[str, tuple[tuple[int, bool], ...]] = {
-    "CustomCPUCFSQuotaPeriod": ((0, False),),
+    "CustomCPUCFSQuotaPeriod": ((36, True), (0, False)),
     "GracefulNodeShutdown": ((21, True), (0, False)),
     "RotateKubeletServerCertificate": ((12, True),),
     "TopologyManager": ((18, True), (0, False)),
@@ -80,3 +80,8 @@ class EffectiveConfig:
         if isinstance(gates, dict) and isinstance(gates.get(name), bool):
             return bool(gates[name])
         return next(default for since, default in _GATES[name] if self.minor >= since)
+
+    def knows_gate(self, name: str) -> bool:
+        """Return whether gate() is certain: the configuration sets it, or nothing changes the defaults of all gates."""
+        gates = self.value("featureGates")
+        return not isinstance(gates, dict) or name in gates or not {"AllAlpha", "AllBeta"} & set(gates)

@@ -31,13 +31,15 @@ def make_plan(
     configmap_name: str = "livenodes-kubelet",
     namespace: str = "kube-system",
     key: str = "kubelet",
+    allow_invalid: bool = False,
 ) -> dict[str, Any]:
     """Return the plan after which every node runs its own live configuration merged with the layers.
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
     source, status}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them, for all nodes;
     ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command lines,
-    where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot).
+    where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot). With
+    ``allow_invalid``, what the kubelet's validation refuses is a warning only.
 
     The result is a table of the same kind. ``variants`` holds the desired configurations. Each row of ``nodes`` holds
     ``variant``, ``configmap``, ``source`` (the reference to the ConfigMap), ``action`` (none or assign), ``effect``,
@@ -54,7 +56,8 @@ def make_plan(
         name: layers.read(given, f"the configuration of node {name}") for name, given in (node_configs or {}).items()
     }
     known_flags = flags or {}
-    planner = plan_node.Planner(current["variants"], allow_effect, shared=for_all if len(current["nodes"]) > 1 else ())
+    shared = for_all if len(current["nodes"]) > 1 else ()
+    planner = plan_node.Planner(current["variants"], allow_effect, shared, allow_invalid)
     nodes: dict[str, Any] = {}
     variants: dict[str, Any] = {}
     names: dict[str, str] = {}

@@ -46,9 +46,16 @@ class NodePlan:
 class Planner:
     """Plans nodes and caches every combination of live variant, layers and flags."""
 
-    def __init__(self, variants: Mapping[str, Mapping[str, Any]], allow_effect: str, shared: Layers) -> None:
+    def __init__(
+        self,
+        variants: Mapping[str, Mapping[str, Any]],
+        allow_effect: str,
+        shared: Layers,
+        allow_invalid: bool = False,
+    ) -> None:
         self._variants = variants
         self._allow = allow_effect
+        self._allow_invalid = allow_invalid
         self._shared = shared
         self._plans: dict[Any, NodePlan] = {}
         self._held: list[Layers] = []
@@ -75,7 +82,8 @@ class Planner:
             cause, _dot, remedy = str(error).partition(". ")
             return NodePlan(dict(before), [], flags, [Problem(REFUSAL, "", cause, remedy, "layers")], [])
         changes = compare.changes(before, desired, minor)
-        found = set(checks.problems(desired, minor)) - self._known_harmless(live, minor)
+        harmless = self._known_harmless(live, minor)
+        found = self._weigh(set(checks.problems(desired, minor)) - harmless, harmless, flags)
         for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
         own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
         on_assign = [
@@ -86,6 +94,19 @@ class Planner:
             *_not_for_all(changes, for_all, own),
         ]
         return NodePlan(desired, changes, flags, [*found, *_shadowed(changes, flags)], on_assign)
+
+    def _weigh(self, found: set[Problem], harmless: set[Problem], flags: Mapping[str, str]) -> list[Problem]:
+        """Return the problems, each refusal that is allowed or not certain as a warning.
+
+        A kubelet that runs with a value that breaks a rule does not check this rule. A flag overrides the value.
+        """
+        unchecked = {(problem.rule, problem.path) for problem in harmless}
+        return [
+            checks.softened(problem)
+            if self._allow_invalid or (problem.rule, problem.path) in unchecked or shadow.shadow_of(problem.path, flags)
+            else problem
+            for problem in found
+        ]
 
     def _known_harmless(self, live: str, minor: int) -> set[Problem]:
         """Return the problems of the live configuration: the kubelet runs with them, so they are harmless."""

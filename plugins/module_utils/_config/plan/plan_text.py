@@ -14,6 +14,9 @@ from ..fields.field_row import EFFECTS
 from ..rules.problem import REFUSAL, WARNING
 
 _SHOWN_NODES = 5
+_ALLOW_INVALID = (
+    "To see a kubelet refuse such a value, set allow_invalid (in roles: kubelet_config_allow_invalid) to true."
+)
 
 
 def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,14 +81,17 @@ def lines(plan: Mapping[str, Any]) -> list[str]:
 def refusals(plan: Mapping[str, Any]) -> str:
     """Return why a plan is refused: each reason once, with all its nodes."""
     reasons: dict[str, list[str]] = {}
+    invalid = False
     for name, row in plan["nodes"].items():
         for problem in row["problems"]:
             if problem["severity"] == REFUSAL:
                 reasons.setdefault(_problem_text(problem), []).append(name)
+                invalid = invalid or "value" in problem
     return "\n".join(
         [
             "the plan is refused. Nothing was written.",
             *(f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items()),
+            *[_ALLOW_INVALID] * invalid,
         ]
     )
 
@@ -123,6 +129,8 @@ def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
 
 def _problem_text(problem: Mapping[str, Any]) -> str:
     path = f"{problem['path']}: " if problem["path"] else ""
+    if "value" in problem and problem["severity"] == REFUSAL:
+        path = f"{problem['path']} is {problem['value']}, which the kubelet refuses (rule {problem['rule']}): "
     return f"{path}{problem['message']}. {problem['remedy']}"
 
 

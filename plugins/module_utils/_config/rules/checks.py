@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Mapping
 
 from ..fields.effective_config import EffectiveConfig
 from . import fatal, types, validation
-from .problem import Problem
+from .problem import WARNING, Problem
 
-__all__ = ["Problem", "problems"]
+__all__ = ["Problem", "problems", "softened"]
 
 
 def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
@@ -19,3 +20,8 @@ def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
     effective = EffectiveConfig(config, minor)
     found = {*types.check(config, minor), *validation.check(effective), *fatal.check(effective)}
     return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
+
+
+def softened(problem: Problem) -> Problem:
+    """Return a refusal by the kubelet's validation as a warning. Other problems are returned as they are."""
+    return replace(problem, severity=WARNING) if problem.rule in validation.NAMES else problem

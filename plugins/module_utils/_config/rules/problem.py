@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 REFUSAL = "refusal"
 """Nothing may be written: the kubelet would ignore the value or crash."""
 WARNING = "warning"
-"""The kubelet rejects or overrides the value, or the value can only be checked on the host."""
+"""The kubelet may reject or overrides the value, or the value can only be checked on the host."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,9 @@ class Problem:
     remedy: str
     rule: str
     """A stable identifier of the rule, for filtering."""
+    value: str = ""
+    """The value that breaks a rule of the kubelet's validation, on one line; otherwise empty."""
 
     def row(self) -> dict[str, str]:
-        """Return the problem as a plain mapping."""
-        return asdict(self)
+        """Return the problem as a plain mapping, without an empty ``value``."""
+        return {key: text for key, text in asdict(self).items() if text or key != "value"}

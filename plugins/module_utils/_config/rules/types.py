@@ -29,7 +29,7 @@ def check(config: Mapping[str, Any], minor: int) -> Iterator[Problem]:
             yield Problem(
                 REFUSAL,
                 key,
-                f"{key} is {_show(config[key])}, which a kubelet cannot load",
+                f"{key} is {show(config[key])}, which a kubelet cannot load",
                 f"Write `{key}: {wanted}` or leave it out.",
                 "header",
             )
@@ -173,7 +173,7 @@ _TEMPLATES = (
 
 
 def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -> Problem:
-    shown = "" if field.secret else f" {_show(value)}"
+    shown = "" if field.secret else f" {show(value)}"
     return Problem(
         REFUSAL,
         paths.show(at),
@@ -226,7 +226,8 @@ def _kind(value: Any) -> str:
     return names.get(type(value), f"a {type(value).__name__}")
 
 
-def _show(value: Any) -> str:
+def show(value: Any) -> str:
+    """Return a value as JSON on one line of at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -1,41 +1,35 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules that a kubelet checks when it loads a configuration (ValidateKubeletConfiguration), as warnings.
+"""The rules that a kubelet checks when it loads a configuration (ValidateKubeletConfiguration).
 
-Messages are the kubelet's own. Source: pkg/kubelet/apis/config/validation/validation.go of Kubernetes 1.20. A kubelet
-that finds a broken rule reverts to its last-known-good, which costs a restart. A rule without minors applies to all.
+Messages are the kubelet's own. Source: pkg/kubelet/apis/config/validation/validation.go of Kubernetes 1.20 to 1.36.
+With native delivery, a kubelet that finds a broken rule reverts to its last-known-good. With checkpoint delivery it
+ends. Both cost a restart, so a plan refuses what certainly breaks a rule. What may break one is a warning.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Callable, Iterator, NamedTuple, Tuple
+from typing import Iterator, Sequence
 
+from ..fields import difftext
 from ..fields.effective_config import EffectiveConfig
 from ..values import duration
-from .problem import WARNING, Problem
-
-Finding = Tuple[str, str, str]
-"""Path, message, remedy."""
-_IC = "invalid configuration: "
-
-
-class Rule(NamedTuple):
-    """A rule: its name, the minors it applies to (inclusive) and the function that checks it."""
-
-    name: str
-    since: int
-    until: int
-    find: Callable[[EffectiveConfig], Iterator[Finding]]
+from .problem import REFUSAL, WARNING, Problem
+from .rule import IC as _IC
+from .rule import Finding, Rule
+from .types import show
 
 
 def check(config: EffectiveConfig) -> Iterator[Problem]:
-    """Yield a warning for every rule that the configuration breaks."""
-    for rule in _RULES:
-        if rule.since <= config.minor <= rule.until:
+    """Yield a problem for every rule that the configuration breaks: a refusal where that is certain."""
+    for rule in RULES:
+        if rule.holds_at(config.minor):
+            severity = REFUSAL if rule.is_certain(config) else WARNING
             for path, message, remedy in rule.find(config):
-                yield Problem(WARNING, path, message, remedy, rule.name)
+                value = show(difftext.mask(path, config.value(path)))
+                yield Problem(severity, path, message, remedy, rule.name, value)
 
 
 # path, lowest, highest, the kubelet's message
@@ -77,6 +71,16 @@ _NOT_NEGATIVE = {
 }
 
 
+# What can be enforced: the field that it needs, and the first minor that knows it
+_ENFORCEABLE = {
+    "pods": ("", 0),
+    "system-reserved": ("systemReservedCgroup", 0),
+    "kube-reserved": ("kubeReservedCgroup", 0),
+    "system-reserved-compressible": ("systemReservedCgroup", 32),
+    "kube-reserved-compressible": ("kubeReservedCgroup", 32),
+}
+
+
 def _ranges(config: EffectiveConfig) -> Iterator[Finding]:
     for path, low, high, message in _RANGES:
         value = config.number(path)
@@ -115,18 +119,25 @@ def _image_thresholds(config: EffectiveConfig) -> Iterator[Finding]:
 def _status_images(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.number("nodeStatusMaxImages")
     if value is not None and value < -1:
+        shown = f"{value} " if config.minor >= 24 else ""
         yield (
             "nodeStatusMaxImages",
-            f"{_IC}nodeStatusMaxImages (--node-status-max-images) must be -1 or greater",
+            f"{_IC}nodeStatusMaxImages (--node-status-max-images) {shown}must be -1 or greater",
             "Give -1 for all images, or a count.",
         )
 
 
 def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
-    if config.truth("cgroupsPerQOS") is False and config.texts("enforceNodeAllocatable"):
+    named = config.texts("enforceNodeAllocatable")
+    # From 1.31 on, none is accepted.
+    enforced = [value for value in named if value != "none"] if config.minor >= 31 else named
+    if config.truth("cgroupsPerQOS") is False and enforced:
         yield (
             "enforceNodeAllocatable",
-            f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported "
+            f'{_IC}cgroupsPerQOS (--cgroups-per-qos) must be set to true when "{enforced[0]}" contained in '
+            "enforceNodeAllocatable (--enforce-node-allocatable)"
+            if config.minor >= 31
+            else f"{_IC}enforceNodeAllocatable (--enforce-node-allocatable) is not supported "
             "unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
             "Set enforceNodeAllocatable: [] (its default is [pods]), or cgroupsPerQOS: true.",
         )
@@ -134,17 +145,14 @@ def _allocatable_needs_qos(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
     path, named = "enforceNodeAllocatable", config.texts("enforceNodeAllocatable")
-    allowed = ["pods", "system-reserved", "kube-reserved", "none"]
-    if config.minor >= 32:
-        allowed += ["system-reserved-compressible", "kube-reserved-compressible"]
-    for value in named:
-        if value not in allowed:
-            yield (
-                path,
-                f'{_IC}option "{value}" specified for enforceNodeAllocatable (--enforce-node-allocatable). '
-                'Valid options are "pods", "system-reserved", "kube-reserved", or "none"',
-                f"Use any of {', '.join(allowed)}.",
-            )
+    allowed = [*(value for value, (_field, since) in _ENFORCEABLE.items() if since <= config.minor), "none"]
+    for value in sorted(set(named) - set(allowed)):
+        yield (
+            path,
+            f'{_IC}option "{value}" specified for enforceNodeAllocatable (--enforce-node-allocatable). '
+            f"Valid options are {_quoted(allowed)}",
+            f"Use any of {', '.join(allowed)}.",
+        )
     if "none" in named and len(named) > 1:
         yield (
             path,
@@ -152,13 +160,14 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
             "when 'none' is specified",
             "Keep [none] alone, or remove none.",
         )
-    for value, cgroup in (("system-reserved", "systemReservedCgroup"), ("kube-reserved", "kubeReservedCgroup")):
-        if value in named and not config.text(cgroup):
+    for value, (field, since) in _ENFORCEABLE.items():
+        if value in named and since <= config.minor and field and not config.text(field):
+            flag = f"--{value.replace('-compressible', '')}-cgroup"
             yield (
                 path,
-                f"{_IC}{cgroup} (--{value}-cgroup) must be specified when '{value}' contained in "
+                f"{_IC}{field} ({flag}) must be specified when '{value}' contained in "
                 "enforceNodeAllocatable (--enforce-node-allocatable)",
-                f"Set {cgroup} on this node, or remove {value}.",
+                f"Set {field} on this node, or remove {value}.",
             )
 
 
@@ -181,12 +190,14 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
             f"{_IC}cpuCFSQuotaPeriod {{{duration.format(period)}}} requires feature gate CustomCPUCFSQuotaPeriod",
             "Set featureGates.CustomCPUCFSQuotaPeriod: true, or use 100ms.",
         )
-    elif not 10**3 <= period <= 10**9:
+        return
+    low, word, unit = (10**6, "1ms", "1ms") if config.minor >= 26 else (10**3, "1usec", "1us")
+    if not low <= period <= 10**9:
         yield (
             path,
             f"{_IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{duration.format(period)}}} "
-            "must be between 1usec and 1sec, inclusive",
-            "Give a duration from 1us to 1s.",
+            f"must be between {word} and 1sec, inclusive",
+            f"Give a duration from {unit} to 1s.",
         )
 
 
@@ -211,18 +222,21 @@ def _topology_gate(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 def _topology_values(config: EffectiveConfig) -> Iterator[Finding]:
-    for path, allowed in (
-        ("topologyManagerPolicy", ("none", "best-effort", "restricted", "single-numa-node")),
-        ("topologyManagerScope", ("container", "pod")),
+    for path, flag, allowed in (
+        ("topologyManagerPolicy", "policy", ("none", "best-effort", "restricted", "single-numa-node")),
+        ("topologyManagerScope", "scope", ("container", "pod")),
     ):
         value = config.text(path)
         if value and value not in allowed:
-            yield path, f"{_IC}{path} non-allowable value: {value}", f"Use one of {', '.join(allowed)}."
+            message = f"{path} non-allowable value: {value}"
+            if config.minor >= 24:
+                message = f'{path} (--topology-manager-{flag}) "{value}" must be one of: {_quoted(allowed)}'
+            yield path, f"{_IC}{message}", f"Use one of {', '.join(allowed)}."
 
 
 def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
-    path = "shutdownGracePeriod"
-    total, critical = config.nanoseconds(path) or 0, config.nanoseconds("shutdownGracePeriodCriticalPods") or 0
+    path, part = "shutdownGracePeriod", "shutdownGracePeriodCriticalPods"
+    total, critical = config.nanoseconds(path) or 0, config.nanoseconds(part) or 0
     if not config.gate("GracefulNodeShutdown"):
         if total > 0 or critical > 0:
             yield (
@@ -241,14 +255,11 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
             f"and ShutdownGracePeriodCriticalPods {shown_critical} must be <= ShutdownGracePeriod {shown_total}",
             "shutdownGracePeriodCriticalPods is the last part of shutdownGracePeriod: give it at most the same time.",
         )
-    for name, value, shown in (
-        ("ShutdownGracePeriod", total, shown_total),
-        ("ShutdownGracePeriodCriticalPods", critical, shown_critical),
-    ):
+    for name, value, shown in ((path, total, shown_total), (part, critical, shown_critical)):
         if 0 < value < 10**9:
             yield (
-                name[0].lower() + name[1:],
-                f"{_IC}{name} {shown} must be either zero or otherwise >= 1 sec",
+                name,
+                f"{_IC}{name[0].upper() + name[1:]} {shown} must be either zero or otherwise >= 1 sec",
                 "Give 0s, or 1s and more.",
             )
 
@@ -268,17 +279,18 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "reservedSystemCPUs", config.text("reservedSystemCPUs")
     if not value:
         return
+    start = _IC if config.minor >= 24 else ""
     if config.text("systemReservedCgroup") or config.text("kubeReservedCgroup"):
         yield (
             path,
-            "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) "
-            "or kubeReservedCgroup (--kube-reserved-cgroup)",
+            f"{start}can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
+            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
             "Remove reservedSystemCPUs, or both reserved cgroups.",
         )
-    if not re.fullmatch(r"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*", value, re.ASCII):
+    if not re.fullmatch(r"\+?[0-9]+(-\+?[0-9]+)?(,\+?[0-9]+(-\+?[0-9]+)?)*", value, re.ASCII):
         yield (
             path,
-            f'unable to parse reservedSystemCPUs (--reserved-cpus), error: "{value}" is not a CPU list',
+            f'{start}unable to parse reservedSystemCPUs (--reserved-cpus), error: "{value}" is not a CPU list',
             'Write a Linux CPU list such as "0-1,4".',
         )
 
@@ -294,29 +306,39 @@ def _hidden_metrics(config: EffectiveConfig) -> Iterator[Finding]:
         )
 
 
+_FORMATS = "Use text or json."
+
+
 def _log_format(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.text("logging.format")
     if value not in ("", "text", "json"):
-        yield "logging.format", f"unsupported log format: {value}", "Use text or json."
+        message = f'logging.format: Invalid value: "{value}": Unsupported log format'
+        yield "logging.format", message if config.minor >= 22 else f"unsupported log format: {value}", _FORMATS
 
 
-_ALWAYS = 10**6
-_RULES = (
-    Rule("range", 0, _ALWAYS, _ranges),
-    Rule("not-negative", 0, _ALWAYS, _not_negative),
-    Rule("node-lease", 0, _ALWAYS, _lease),
-    Rule("image-gc-order", 0, _ALWAYS, _image_thresholds),
-    Rule("status-images", 19, _ALWAYS, _status_images),
-    Rule("allocatable-needs-cgroups-per-qos", 0, _ALWAYS, _allocatable_needs_qos),
-    Rule("allocatable-values", 0, _ALWAYS, _allocatable_values),
-    Rule("system-cgroups", 0, _ALWAYS, _system_cgroups),
-    Rule("cfs-quota-period", 0, 30, _cfs_period),
-    Rule("server-certificate", 12, 30, _server_certificate),
-    Rule("topology-gate", 16, 26, _topology_gate),
-    Rule("topology-values", 16, _ALWAYS, _topology_values),
-    Rule("shutdown-grace-period", 20, _ALWAYS, _shutdown),
-    Rule("hairpin-mode", 0, _ALWAYS, _hairpin),
-    Rule("reserved-cpus", 17, _ALWAYS, _reserved_cpus),
-    Rule("hidden-metrics", 18, _ALWAYS, _hidden_metrics),
-    Rule("log-format", 19, _ALWAYS, _log_format),
+def _quoted(words: Sequence[str]) -> str:
+    *others, last = [f'"{word}"' for word in words]
+    return f"{', '.join(others)}, or {last}"
+
+
+RULES = (
+    Rule("range", 0, None, _ranges),
+    Rule("not-negative", 0, None, _not_negative),
+    Rule("node-lease", 0, None, _lease),
+    Rule("image-gc-order", 0, None, _image_thresholds),
+    Rule("status-images", 19, None, _status_images),
+    Rule("allocatable-needs-cgroups-per-qos", 0, None, _allocatable_needs_qos),
+    Rule("allocatable-values", 0, None, _allocatable_values),
+    Rule("system-cgroups", 0, None, _system_cgroups),
+    Rule("cfs-quota-period", 0, None, _cfs_period, ("CustomCPUCFSQuotaPeriod",)),
+    Rule("server-certificate", 12, None, _server_certificate, ("RotateKubeletServerCertificate",)),
+    Rule("topology-gate", 16, 26, _topology_gate, ("TopologyManager",)),
+    Rule("topology-values", 16, None, _topology_values),
+    Rule("shutdown-grace-period", 20, None, _shutdown, ("GracefulNodeShutdown",)),
+    Rule("hairpin-mode", 0, None, _hairpin),
+    Rule("reserved-cpus", 17, None, _reserved_cpus),
+    Rule("hidden-metrics", 18, None, _hidden_metrics),
+    Rule("log-format", 19, None, _log_format),
 )
+NAMES = frozenset(rule.name for rule in RULES)
+"""The identifiers of all rules of the kubelet's validation."""

@@ -45,6 +45,30 @@ def test_a_refusal_is_a_failure_with_the_plan_as_its_result() -> None:
     assert caught.value.result["plan"]["refused"]
 
 
+def test_a_value_that_the_kubelet_would_refuse() -> None:
+    """The message names nodes, field, value, rule, remedy and the option that makes it a warning."""
+    with pytest.raises(ClusterError) as caught:
+        run({"kubeAPIQPS": -1})
+    assert caught.value.message.splitlines() == [
+        "the plan is refused. Nothing was written.",
+        "1 node (n1): kubeAPIQPS is -1, which the kubelet refuses (rule not-negative): invalid configuration: "
+        "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number. Give 0 or more.",
+        "To see a kubelet refuse such a value, set allow_invalid (in roles: kubelet_config_allow_invalid) to true.",
+    ]
+    allowed = run({"kubeAPIQPS": -1}, allow_invalid=True)["plan"]
+    assert (allowed["refused"], allowed["summary"]["warnings"], allowed["nodes"]["n1"]["action"]) == (
+        False,
+        1,
+        "assign",
+    )
+
+
+def test_the_option_is_not_named_where_it_does_not_help() -> None:
+    with pytest.raises(ClusterError) as caught:
+        run({"maxPodz": -1}, allow_invalid=True)
+    assert "allow_invalid" not in caught.value.message
+
+
 def test_options_that_cannot_be_read() -> None:
     with pytest.raises(ClusterError) as caught:
         run("maxPods: [")

@@ -25,3 +25,11 @@ def test_values_of_another_type_are_invisible() -> None:
 )
 def test_a_gate_has_the_default_of_the_minor(gates: dict[str, bool], minor: int, on: bool) -> None:
     assert EffectiveConfig({"featureGates": gates}, minor).gate("GracefulNodeShutdown") is on
+
+
+@pytest.mark.parametrize(
+    ("gates", "known"),
+    [(None, True), ({"AllBeta": False}, False), ({"AllAlpha": True, "GracefulNodeShutdown": False}, True), ("x", True)],
+)
+def test_whether_a_gate_is_known(gates: object, known: bool) -> None:
+    assert EffectiveConfig({"featureGates": gates}, 33).knows_gate("GracefulNodeShutdown") is known

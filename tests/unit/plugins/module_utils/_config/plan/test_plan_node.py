@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
@@ -30,4 +32,30 @@ def test_what_the_running_kubelet_lives_with_is_no_problem() -> None:
     assert planner.plan("a", 20, ({"maxPods": 50},), None).problem_rows(True) == []
     assert [row["path"] for row in planner.plan("a", 20, ({"clusterDNS": ["worse"]},), None).problem_rows(False)] == [
         "clusterDNS[0]"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("live", "layer", "argv", "allow_invalid", "severity"),
+    [
+        ({}, {"kubeAPIQPS": -1}, None, False, "refusal"),
+        ({}, {"kubeAPIQPS": -1}, ["kubelet", "--max-pods=7"], False, "refusal"),
+        ({}, {"kubeAPIQPS": -1}, None, True, "warning"),
+        # The flag overrides the value, so the kubelet starts.
+        ({}, {"kubeAPIQPS": -1}, ["kubelet", "--kube-api-qps=5"], False, "warning"),
+        # The kubelet runs with such a value, so it does not check this rule.
+        ({"kubeAPIQPS": -2}, {"kubeAPIQPS": -1}, None, False, "warning"),
+        ({"eventBurst": -2}, {"kubeAPIQPS": -1}, None, False, "refusal"),
+        # It would end the kubelet at every start: no option allows it.
+        ({}, {"evictionHard": {"memory.available": "lots"}}, None, True, "refusal"),
+        ({}, {"maxPods": "7"}, None, True, "refusal"),
+    ],
+)
+def test_when_the_kubelet_certainly_refuses_a_value(
+    live: dict[str, object], layer: dict[str, object], argv: list[str] | None, allow_invalid: bool, severity: str
+) -> None:
+    planner = plan_node.Planner({"a": {**LIVE, **live}}, "disrupt", (), allow_invalid)
+    rows = planner.plan("a", 20, (layer,), argv).problem_rows(False)
+    assert [(row["severity"], row["path"]) for row in rows if row["rule"] not in ("shadowed", "whole-map")] == [
+        (severity, next(iter(layer)) if "evictionHard" not in layer else 'evictionHard["memory.available"]')
     ]

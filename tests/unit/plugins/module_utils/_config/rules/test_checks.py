@@ -12,6 +12,15 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
 from .. import kubelet_model as model
 
 
+def test_only_refusals_by_the_validation_can_be_softened() -> None:
+    found = checks.problems({"maxPods": "5", "eventBurst": -1, "runOnce": True}, 20)
+    assert [(one.path, one.severity) for one in map(checks.softened, found)] == [
+        ("eventBurst", "warning"),
+        ("maxPods", "refusal"),
+        ("runOnce", "refusal"),
+    ]
+
+
 def test_a_plain_configuration_has_no_problem() -> None:
     assert checks.problems({**model.HEADER, **model.configz({})}, 20) == []
 
@@ -19,12 +28,17 @@ def test_a_plain_configuration_has_no_problem() -> None:
 def test_refusals_come_first_then_by_path_and_all_three_kinds_are_asked() -> None:
     found = checks.problems({"maxPods": "5", "eventBurst": -1, "runOnce": True, "nothing": 1}, 20)
     assert [(problem.severity, problem.path, problem.rule) for problem in found] == [
+        ("refusal", "eventBurst", "not-negative"),
         ("refusal", "maxPods", "type"),
         ("refusal", "nothing", "unknown-field"),
         ("refusal", "runOnce", "run-once"),
-        ("warning", "eventBurst", "not-negative"),
     ]
-    assert set(found[0].row()) == {"severity", "path", "message", "remedy", "rule"}
+    assert set(found[0].row()) == {"severity", "path", "message", "remedy", "rule", "value"}
+    found = checks.problems({"eventBurst": -1, "runOnce": True}, 19)
+    assert [(problem.severity, problem.path) for problem in found] == [
+        ("refusal", "runOnce"),
+        ("warning", "eventBurst"),
+    ]
 
 
 @given(model.configs(most=40))

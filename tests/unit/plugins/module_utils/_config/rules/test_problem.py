@@ -9,3 +9,4 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
 def test_a_row_is_a_plain_mapping() -> None:
     row = {"severity": WARNING, "path": "a", "message": "m", "remedy": "r", "rule": "x"}
     assert Problem(**row).row() == row
+    assert Problem(**row, value="-1").row() == {**row, "value": "-1"}

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import WARNING
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
 
 IC = "invalid configuration: "
 
@@ -131,8 +132,8 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
 def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], message: str) -> None:
     [problem] = validation.check(EffectiveConfig(config, 20))
     assert problem.message == message
-    assert problem.severity == WARNING
-    assert problem.remedy
+    assert problem.severity == REFUSAL
+    assert problem.remedy and problem.value
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,11 @@ def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], me
     [
         ({"shutdownGracePeriod": "30s"}, 21),
         ({"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}}, 27),
-        ({"enforceNodeAllocatable": ["kube-reserved-compressible"]}, 32),
+        ({"enforceNodeAllocatable": ["kube-reserved-compressible"], "kubeReservedCgroup": "/k"}, 32),
+        ({"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}, 31),
+        ({"cpuCFSQuotaPeriod": "50ms"}, 36),
+        ({"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuotaPeriod": True}}, 25),
+        ({"reservedSystemCPUs": "+0-1"}, 20),
         ({"port": 0, "maxPods": 0}, 25),
         ({"healthzPort": 0, "nodeStatusMaxImages": -1}, 20),
         ({"cgroupsPerQOS": False, "enforceNodeAllocatable": []}, 20),
@@ -152,3 +157,87 @@ def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], me
 )
 def test_what_is_allowed_or_not_for_these_rules(config: dict[str, Any], minor: int) -> None:
     assert _messages(config, minor) == []
+
+
+NEGATIVE = {"kubeAPIQPS": -1}
+PERIOD = {"cpuCFSQuotaPeriod": "50ms"}
+MICROSECONDS = {"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuotaPeriod": True}}
+SHUTDOWN = {"shutdownGracePeriod": "30s"}
+TOPOLOGY = {"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}}
+NONE = {"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}
+COMPRESSIBLE = {"enforceNodeAllocatable": ["kube-reserved-compressible"], "kubeReservedCgroup": "/k"}
+CERTIFICATE = {"serverTLSBootstrap": True, "featureGates": {"RotateKubeletServerCertificate": False}}
+
+
+@pytest.mark.parametrize(
+    ("config", "warned", "refused"),
+    [
+        (NEGATIVE, {12, 19, 37, 40}, range(20, 37)),
+        ({"maxPods": -3}, {12, 19, 37, 40}, range(20, 37)),
+        ({"readOnlyPort": 65536}, {12, 19, 37, 40}, range(20, 37)),
+        ({"imageGCLowThresholdPercent": 85, "imageGCHighThresholdPercent": 85}, {12, 19, 37, 40}, range(20, 37)),
+        ({"nodeLeaseDurationSeconds": -1}, {12, 19, 37, 40}, range(20, 37)),
+        ({"nodeStatusMaxImages": -2}, {19, 37, 40}, range(20, 37)),
+        ({"systemCgroups": "/s"}, {12, 19, 37, 40}, range(20, 37)),
+        ({"hairpinMode": "x"}, {12, 19, 37, 40}, range(20, 37)),
+        ({"reservedSystemCPUs": "0-"}, {19, 37, 40}, range(20, 37)),
+        ({"showHiddenMetricsForVersion": "1.1"}, {19, 37, 40}, range(20, 37)),
+        ({"logging": {"format": "xml"}}, {19, 37, 40}, range(20, 37)),
+        ({"topologyManagerPolicy": "best"}, {19, 37, 40}, range(20, 37)),
+        ({"topologyManagerScope": "node"}, {19, 37, 40}, range(20, 37)),
+        ({"enforceNodeAllocatable": ["pod"]}, {12, 19, 37, 40}, range(20, 37)),
+        (CERTIFICATE, {12, 19, 37, 40}, range(20, 37)),
+        # The kubelet has the rule, or the gate has the default that breaks it, in some versions only.
+        (TOPOLOGY, {19}, range(20, 27)),
+        (SHUTDOWN, set(), {20}),
+        (PERIOD, {12, 19}, range(20, 36)),
+        (MICROSECONDS, {37, 40}, range(26, 37)),
+        (NONE, {12, 19}, range(20, 31)),
+        (COMPRESSIBLE, {12, 19}, range(20, 32)),
+        # AllAlpha may switch the gate on.
+        ({**PERIOD, "featureGates": {"AllAlpha": True}}, {12, 19, *range(20, 36)}, ()),
+        (
+            {**PERIOD, "featureGates": {"AllAlpha": True, "CustomCPUCFSQuotaPeriod": False}},
+            {12, 19, 37, 40},
+            range(20, 37),
+        ),
+    ],
+)
+def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refused: Iterable[int]) -> None:
+    """Only the minors whose validation was read refuse. The kubelet's rules of 1.37 and of 1.19 are not known."""
+    found: dict[str, set[int]] = {WARNING: set(), REFUSAL: set()}
+    for minor in (12, 19, *range(20, 37), 37, 40):
+        for problem in validation.check(EffectiveConfig(config, minor)):
+            found[problem.severity].add(minor)
+    assert found == {WARNING: warned, REFUSAL: set(refused)}
+
+
+@pytest.mark.parametrize(
+    ("config", "minor", "message"),
+    [
+        (
+            {"nodeStatusMaxImages": -2},
+            24,
+            f"{IC}nodeStatusMaxImages (--node-status-max-images) -2 must be -1 or greater",
+        ),
+        (
+            MICROSECONDS,
+            26,
+            f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{500µs}} must be between 1ms and 1sec, inclusive",
+        ),
+        (
+            {"topologyManagerScope": "node"},
+            24,
+            f'{IC}topologyManagerScope (--topology-manager-scope) "node" must be one of: "container", or "pod"',
+        ),
+        (
+            {"cgroupsPerQOS": False, "enforceNodeAllocatable": ["pods"]},
+            31,
+            f'{IC}cgroupsPerQOS (--cgroups-per-qos) must be set to true when "pods" contained in '
+            "enforceNodeAllocatable (--enforce-node-allocatable)",
+        ),
+        ({"logging": {"format": "xml"}}, 22, 'logging.format: Invalid value: "xml": Unsupported log format'),
+    ],
+)
+def test_words_of_newer_kubelets(config: dict[str, Any], minor: int, message: str) -> None:
+    assert _messages(config, minor) == [message]
