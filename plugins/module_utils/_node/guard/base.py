@@ -10,11 +10,11 @@ import time
 from typing import Any, Callable, NamedTuple, Sequence
 
 from ..report import status_annotation
+from ..store.progress import Progress
 from ..store.store import DEFAULT_KEY, Store
 from ..store.trial import Moment
 from ..system import command
 from ..system.store_error import StoreError
-from .decide import Progress
 from .guard_files import Records
 
 LOCK_SECONDS = 5.0

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..store.progress import Progress
+
 WAIT = "wait"
 REVERT = "revert"
 ASK = "ask"
@@ -85,25 +87,6 @@ class Terms(NamedTuple):
     can_revert: bool = True
     confirmed: bool = False
     unhealthy_seconds: float = UNHEALTHY_SECONDS
-
-
-class Progress(NamedTuple):
-    """What the guard remembers between two observations, across its own restart and the node's reboot.
-
-    `verdict`: the reason of a revert that was decided and is not finished; `reported`: the stage of the trial that was
-    last reported to the cluster.
-    """
-
-    name: str = ""
-    boot: str = ""
-    invocation: str = ""
-    restarts: int = 0
-    failures: int = 0
-    healthy_since: float | None = None
-    unhealthy_since: float | None = None
-    was_healthy: bool = False
-    verdict: str = ""
-    reported: str = ""
 
 
 class Action(NamedTuple):

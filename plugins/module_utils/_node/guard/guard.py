@@ -16,6 +16,7 @@ import os
 import sys
 from typing import Callable
 
+from ..store.progress import Progress
 from ..store.store import Store
 from ..store.trial import Moment, Trial
 from ..system import command, health
@@ -23,7 +24,7 @@ from ..system.lock import locked
 from ..system.store_error import StoreError
 from . import decide, observe
 from .base import Settings
-from .decide import Facts, Progress, Unit
+from .decide import Facts, Unit
 from .judging import Judging, terms_of
 from .without_trial import CALM_AFTER_SECONDS, CRASHED, WithoutTrial
 

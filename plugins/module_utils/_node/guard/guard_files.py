@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import os
-
 from ..report.outbox import Outbox
+from ..store.progress import Progress, ProgressFile
 from ..system import files
-from .decide import Progress
 
 
 class Records(Outbox):
@@ -17,21 +15,12 @@ class Records(Outbox):
 
     def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
         super().__init__(config_dir, fs)
-        self.progress_path = os.path.join(config_dir, "store", "progress")
+        self.progress_file = ProgressFile(config_dir, fs)
 
     def progress(self) -> Progress:
         """Return what is remembered, an empty Progress if nothing is."""
-        try:
-            return Progress(**self._load(self.progress_path))
-        except TypeError:
-            return Progress()
+        return self.progress_file.read()
 
     def remember(self, progress: Progress) -> None:
-        """Write the progress unless the file holds it already. An empty Progress removes the file, also on a full disk.
-
-        Raises files.FileError.
-        """
-        if progress == Progress():
-            files.remove(self.progress_path, self.fs)
-        elif progress != self.progress():
-            self._save(self.progress_path, progress._asdict())
+        """Write the progress. An empty Progress removes the file, also on a full disk. Raises files.FileError."""
+        self.progress_file.write(progress)

@@ -12,13 +12,13 @@ import sys
 import time
 
 from ..report import status_annotation
+from ..store.progress import Progress
 from ..store.store import DEFAULT_KEY, Store
 from ..system import command, health
 from ..system.lock import LockError
 from ..system.store_error import StoreError
 from . import observe
 from .base import Settings
-from .decide import Progress
 from .guard import FAST_SECONDS, Guard
 
 SERVICE = "livenodes-kubelet-guard.service"

@@ -10,12 +10,13 @@ import sys
 from ..._config.values import annotation
 from ..report import status_annotation
 from ..store import statefiles
+from ..store.progress import Progress
 from ..store.trial import Trial
 from ..system.lock import locked
 from ..system.store_error import StoreError
 from . import decide, outdated_good
 from .base import Base, or_none
-from .decide import Action, Facts, Progress, Terms
+from .decide import Action, Facts, Terms
 
 
 class Judging(Base):

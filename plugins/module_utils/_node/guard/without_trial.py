@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from ..report import status_annotation
+from ..store.progress import Progress
 from . import decide
 from .base import Base
-from .decide import Facts, Progress, Unit
+from .decide import Facts, Unit
 
 # The prestart step notices a kubelet that ended at its next start, so the service may look less often once the kubelet
 # has been healthy for a while.

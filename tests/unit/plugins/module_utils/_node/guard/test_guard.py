@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 
 PENDING = Report({"reason": "on trial"}, "Kubelet restarting to use local config: it ended", True, 1.5, "59682f00")
 
@@ -47,7 +47,7 @@ def test_an_event_that_was_not_sent_is_kept_with_the_newer_status(records: Recor
 
 @pytest.mark.parametrize("text", ["torn", "[]", "null", '{"name": "t", "unknown": 1}'])
 def test_an_unreadable_file_counts_as_absent(records: Records, text: str) -> None:
-    for path in (records.progress_path, records.report_path):
+    for path in (records.progress_file.path, records.report_path):
         Path(path).write_text(text)
     assert (records.progress(), records.report()) == (Progress(), None)
 
@@ -56,4 +56,4 @@ def test_an_empty_progress_leaves_no_file(records: Records) -> None:
     records.remember(Progress(name="t", failures=1))
     assert records.progress() == Progress(name="t", failures=1)
     records.remember(Progress())
-    assert not Path(records.progress_path).exists()
+    assert not Path(records.progress_file.path).exists()

@@ -1,0 +1,62 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is remembered of a trial between two observations: `store/progress`.
+
+The guard writes it. The module writes the verdict of a revert into it, so that the guard restarts the kubelet if the
+controller does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import NamedTuple
+
+from ..system import files
+from ..system.files import FileError
+
+
+class Progress(NamedTuple):
+    """What the guard remembers between two observations, across its own restart and the node's reboot.
+
+    `verdict`: the reason of a revert that was decided and is not finished; `reported`: the stage of the trial that was
+    last reported to the cluster.
+    """
+
+    name: str = ""
+    boot: str = ""
+    invocation: str = ""
+    restarts: int = 0
+    failures: int = 0
+    healthy_since: float | None = None
+    unhealthy_since: float | None = None
+    was_healthy: bool = False
+    verdict: str = ""
+    reported: str = ""
+
+
+class ProgressFile:
+    """The file. Reading never raises: an unreadable file counts as absent."""
+
+    def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
+        self.path = os.path.join(config_dir, "store", "progress")
+        self.fs = fs or files.OS()
+
+    def read(self) -> Progress:
+        """Return what is remembered, an empty Progress if nothing is."""
+        try:
+            value = json.loads((files.read(self.path, self.fs) or b"null").decode())
+            return Progress(**value) if isinstance(value, dict) else Progress()
+        except (FileError, ValueError, TypeError):
+            return Progress()
+
+    def write(self, progress: Progress) -> None:
+        """Write the progress unless the file holds it already. An empty Progress removes the file, also on a full disk.
+
+        Raises files.FileError.
+        """
+        if progress == Progress():
+            files.remove(self.path, self.fs)
+        elif progress != self.read():
+            files.write(self.path, (json.dumps(progress._asdict(), sort_keys=True) + "\n").encode(), fs=self.fs)
