@@ -56,7 +56,7 @@ class Node:
             Settings(argv=self.argv, config=str(self.own), lock_seconds=0.2),
             self.run,
             lambda: Moment(self.boot, self.seconds, self.wall),
-            lambda _port, _address: "" if self.well else "no answer",
+            lambda _port, _address, _pid: "" if self.well else "no answer",
             verify=lambda: self.unverified,
         )
 

@@ -37,8 +37,8 @@ PRESTART = Unit(active="activating", sub="start-pre")
 class Guard(Judging, WithoutTrial):
     """One node's guard.
 
-    `run` runs commands, `now` returns the time, `ask` asks healthz. `verify` asks the API server for the Node: it
-    returns why the Node does not verify the running kubelet, empty when it does.
+    `run` runs commands, `now` returns the time, `ask` asks healthz of a process. `verify` asks the API server for the
+    Node: it returns why the Node does not verify the running kubelet, empty when it does.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Guard(Judging, WithoutTrial):
         settings: Settings,
         run: command.Run = command.execute,
         now: Callable[[], Moment] = Moment.now,
-        ask: Callable[[int, str], str] = health.healthz,
+        ask: Callable[[int, str, int], str] = health.healthz,
         verify: Callable[[], str] | None = None,
     ) -> None:
         super().__init__(store, settings, run, now)
@@ -144,7 +144,7 @@ class Guard(Judging, WithoutTrial):
     def _healthy(self, pid: int) -> bool:
         place = observe.target(observe.argv(pid) or list(self.settings.argv))
         # A kubelet without healthz counts as healthy while it runs.
-        return place.port == 0 or not self.ask(place.port, place.address)
+        return place.port == 0 or not self.ask(place.port, place.address, pid)
 
     def _trial(self) -> Trial | None:
         """Return the trial. The terms of an unreadable trial are unknown, so the configuration on trial is reverted."""

@@ -47,7 +47,7 @@ def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any
     place = observe.target(observe.argv(pid))
     seen = {
         "invocation_id": unit.show()["InvocationID"],
-        "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address)),
+        "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address, pid)),
     }
     if not check:
         _ensure_active(config_dir)
@@ -128,14 +128,16 @@ def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str
     well = 0
     while True:
         unit.holds(invocation, 0)
-        place = observe.target(observe.argv(unit.pid()))
-        well = well + 1 if place.port == 0 or not health.healthz(place.port, place.address) else 0
+        pid = unit.pid()
+        place = observe.target(observe.argv(pid))
+        wrong = health.healthz(place.port, place.address, pid) if place.port else ""
+        well = 0 if wrong else well + 1
         if well >= HEALTHY_TIMES:
             return {"changed": True, "invocation_id": invocation, "seconds": round(time.monotonic() - begun, 3)}
         if time.monotonic() - begun > seconds:
             raise UnitError(
-                f"{unit.name}: the kubelet runs, but healthz on {place.address}:{place.port} did not answer "
-                f"{HEALTHY_TIMES} times in a row within {seconds:g} s. The guard reverts the configuration unless the "
+                f"{unit.name}: the kubelet runs, but was not healthy {HEALTHY_TIMES} times in a row within "
+                f"{seconds:g} s: {wrong or 'its healthz changes'}. The guard reverts the configuration unless the "
                 f"kubelet becomes healthy. {unit.last_words(invocation)}"
             )
         time.sleep(PAUSE)

@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
-from typing import Any, Mapping, NamedTuple, Sequence
+import sys
+import time
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 DEFAULT_PORT = 10248
 DEFAULT_ADDRESS = "127.0.0.1"
@@ -47,25 +50,118 @@ def flag(argv: Sequence[str], name: str) -> str | None:
     return found
 
 
-def healthz(port: int = DEFAULT_PORT, address: str = DEFAULT_ADDRESS, seconds: float = 2.0) -> str:
-    """Ask once; return an empty string when the kubelet is healthy, else the cause. Never raises."""
+def healthz(port: int = DEFAULT_PORT, address: str = DEFAULT_ADDRESS, pid: int = 0, seconds: float = 2.0) -> str:
+    """Ask once; return an empty string when the kubelet is healthy, else the cause. Never raises.
+
+    The whole answer must be there within `seconds`. `pid`: the kubelet's process, which must be the one that listens
+    there, or have started it; 0: any process may answer.
+    """
+    place = f"http://{address}:{port}/healthz"
+    deadline = time.monotonic() + seconds
     # Plain HTTP/1.0 over a socket: an HTTP library would double the memory of the guard, which runs as long as a trial.
     try:
         with socket.create_connection((_ANYWHERE.get(address, address), port), seconds) as connection:
-            connection.settimeout(seconds)
+            if pid and not _listens(pid, connection.getpeername()):
+                return f"another process than the kubelet ({pid}) listens on {place}: see `ss -ltnp`"
             connection.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             answer = b""
             while len(answer) < MOST_BYTES:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise socket.timeout
+                connection.settimeout(left)
                 part = connection.recv(MOST_BYTES)
                 if not part:
                     break
                 answer += part
+    except socket.timeout:
+        return f"no answer from {place}: it did not answer within {seconds:g} s"
     except OSError as error:
-        return f"no answer from http://{address}:{port}/healthz: {error}"
+        return f"no answer from {place}: {error}"
     head, _blank, body = answer.partition(b"\r\n\r\n")
     status = re.match(rb"HTTP/1\.[01] (\d{3})", head)
     if status is None:
-        return f"no HTTP answer from http://{address}:{port}/healthz"
+        return f"no HTTP answer from {place}"
     if status.group(1) == b"200":
         return ""
     return f"healthz answers {status.group(1).decode()}: {body[:300].decode('utf-8', 'replace').strip()}"
+
+
+def _listens(pid: int, place: Sequence[Any]) -> bool:
+    """Whether a process, or one that it started, listens on an address and port of this network namespace.
+
+    True where processes are hidden from us, as from an ordinary user: that shows nothing.
+    """
+    links = {f"socket:[{inode}]" for inode in _listening(*place[:2])}
+    try:
+        # The unit of RKE2 runs a supervisor, which starts the kubelet.
+        return _holds(pid, links) or any(_holds(child, links) for child in _descendants(pid))
+    except PermissionError:
+        return True
+
+
+def _listening(address: str, port: int) -> set[str]:
+    """Return the inodes of the sockets that answer at an address, from the kernel's tables (proc(5))."""
+    exact, anywhere = set(), set()
+    for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        for fields in _rows(f"/proc/net/{name}"):
+            host, _colon, number = fields[1].partition(":")
+            if int(number, 16) != port:
+                continue
+            words = re.findall("........", host)
+            # The kernel prints each word of an address as a number.
+            packed = b"".join(int(word, 16).to_bytes(4, sys.byteorder) for word in words)
+            found = socket.inet_ntop(family, packed)
+            if found in (address, f"::ffff:{address}"):
+                exact.add(fields[9])
+            elif found == "::" or (found == "0.0.0.0" and ":" not in address):
+                anywhere.add(fields[9])
+    return exact or anywhere
+
+
+def _rows(path: str) -> Iterator[list[str]]:
+    """Yield the rows of listening sockets, which come first: a node may have many thousand connections."""
+    try:
+        with open(path, encoding="ascii") as stream:
+            next(stream, "")
+            for line in stream:
+                fields = line.split()
+                if fields[3] != "0A":
+                    return
+                yield fields
+    except OSError:
+        # A kernel without IPv6 has no second table.
+        return
+
+
+def _holds(pid: int, links: set[str]) -> bool:
+    """Whether a process has one of these files open. Raises PermissionError."""
+    folder = f"/proc/{pid}/fd"
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    for name in names:
+        try:
+            if os.readlink(f"{folder}/{name}") in links:
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return False
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """Yield the processes that a process and those processes have started."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    for thread in threads:
+        try:
+            with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as stream:
+                children = [int(word) for word in stream.read().split()]
+        except OSError:
+            continue
+        for child in children:
+            yield child
+            yield from _descendants(child)

@@ -3,8 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import contextlib
 import http.server
+import os
+import socket
+import subprocess
+import sys
 import threading
+import time
 import typing as t
 
 import pytest
@@ -66,3 +72,93 @@ def test_well_and_not_well(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nobody_there() -> None:
     assert "no answer from http://127.0.0.1:9/healthz" in health.healthz(9)
+
+
+@contextlib.contextmanager
+def slow_server(part: bytes) -> t.Iterator[int]:
+    """Accept one connection and send `part` every tenth of a second until the client leaves."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection = server.accept()[0]
+            with connection, contextlib.suppress(OSError):
+                for _count in range(100):
+                    connection.sendall(part)
+                    time.sleep(0.1)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join()
+
+
+def test_one_deadline_for_all_of_an_answer() -> None:
+    """A server that sends a byte now and then must not hold the guard."""
+    begun = time.monotonic()
+    with slow_server(b"H") as port:
+        assert health.healthz(port, seconds=0.5).endswith("it did not answer within 0.5 s")
+        assert time.monotonic() - begun < 2
+
+
+LISTENER = """
+import socket, sys
+with socket.create_server((sys.argv[1], 0), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET,
+                          dualstack_ipv6=sys.argv[1] == "::") as server:
+    print(server.getsockname()[1], flush=True)
+    while True:
+        with server.accept()[0] as connection:
+            connection.recv(1000)
+            connection.sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\nok")
+"""
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-I", "-c", sys.argv[1], "127.0.0.1"])
+try:
+    sys.stdin.read()
+finally:
+    child.kill()
+"""
+
+
+@contextlib.contextmanager
+def process(*words: str) -> t.Iterator[tuple[int, int]]:
+    """Yield pid and port of a Python process that prints its port."""
+    with subprocess.Popen(
+        [sys.executable, "-I", "-c", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as found:
+        try:
+            assert found.stdout and found.stdin
+            yield found.pid, int(found.stdout.readline())
+            found.stdin.close()
+            if words[0] == PARENT:
+                found.wait(timeout=10)
+        finally:
+            found.kill()
+
+
+@pytest.mark.parametrize(
+    ("listens", "asked"),
+    [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "0.0.0.0"), ("::1", "::1"), ("::", "::"), ("::", "127.0.0.1")],
+)
+def test_the_kubelet_itself_must_listen(listens: str, asked: str) -> None:
+    with process(LISTENER, listens) as (pid, port), process(LISTENER, "127.0.0.1") as (other, _port):
+        assert health.healthz(port, asked, pid=pid) == ""
+        wrong = health.healthz(port, asked, pid=other)
+        assert wrong.startswith(f"another process than the kubelet ({other}) listens on http://{asked}:{port}/healthz")
+        assert "`ss -ltnp`" in wrong
+        # A kubelet that has ended has no port.
+        assert health.healthz(port, asked, pid=2**22 + 1)
+
+
+def test_a_process_that_the_unit_started_may_be_the_kubelet() -> None:
+    """The unit of RKE2 runs a supervisor, whose child is the kubelet."""
+    with process(PARENT, LISTENER) as (pid, port):
+        assert health.healthz(port, pid=pid) == ""
+
+
+def test_where_processes_are_hidden_the_answer_counts(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hidden(_path: str) -> list[str]:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "listdir", hidden)
+    assert health.healthz(port, pid=1) == ""
