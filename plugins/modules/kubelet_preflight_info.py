@@ -51,6 +51,13 @@ options:
     type: str
     choices: [keep, switch]
     default: keep
+  files:
+    description:
+      - Names of the files that will be in the same folder as the file of O(config), such as the keys of its ConfigMap.
+      - A relative path in O(config) starts from that folder.
+    type: list
+    elements: str
+    default: []
   allow_pending_edits:
     description:
       - Whether edits of unit or environment files may wait for a restart of the kubelet.
@@ -280,6 +287,7 @@ def main() -> None:
             "disk": {"type": "bool", "default": False},
             "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
             "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
+            "files": {"type": "list", "elements": "str", "default": []},
             "allow_pending_edits": {"type": "bool", "default": False},
             "allow_unchecked": {"type": "bool", "default": False},
         },

@@ -10,12 +10,19 @@ gates are merged key by key.
 
 from __future__ import annotations
 
-from typing import Iterable, Mapping
+from typing import Any, Iterable, Mapping
 
 from ..values import paths
 from . import fields
 
 HIDDEN = "********"
+UNKNOWN = object()
+"""The value of a field whose flag has a form that is not understood here."""
+# As Go's strconv.ParseBool.
+_BOOLEANS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
 
 
 def shadows(argv: Iterable[str]) -> dict[str, str]:
@@ -37,6 +44,44 @@ def shadows(argv: Iterable[str]) -> dict[str, str]:
         else:
             found.setdefault(flag.field, []).append(f"--{name}={HIDDEN if field.secret else value}")
     return {path: " ".join(uses) for path, uses in found.items()}
+
+
+def values(argv: Iterable[str]) -> dict[str, Any]:
+    """Return the values that the flags give to the shadowed paths, in the types of the configuration.
+
+    A value is UNKNOWN if the text is not one of the field's type, and for lists and maps of anything but texts.
+    """
+    texts: dict[str, list[str]] = {}
+    for name, value in _flags(list(argv)):
+        flag = fields.FLAGS[name]
+        if flag.merge == "merge_keys":
+            for pair in value.split(","):
+                key, _equals, text = pair.partition("=")
+                if key.strip():
+                    texts[paths.show((flag.field, key.strip()))] = [text.strip()]
+        else:
+            texts.setdefault(flag.field, []).append(value)
+    return {path: _value(path, uses) for path, uses in texts.items()}
+
+
+def _value(path: str, uses: list[str]) -> Any:
+    """Return the value of all uses of a flag. A scalar has the last one, a list or map all of them."""
+    field = fields.ALL.get(path)
+    kind = field.type if field else "bool"
+    last = uses[-1]
+    if kind == "bool":
+        return _BOOLEANS.get(last, UNKNOWN)
+    if kind in ("int32", "int64"):
+        return int(last) if last.lstrip("-").isdigit() else UNKNOWN
+    if kind in ("string", "duration"):
+        return last
+    words = [word.strip() for use in uses for word in use.split(",") if word.strip()]
+    if kind == "list[string]":
+        return words
+    if kind in ("map[string]string", "map[string]quantity"):
+        pairs = [word.partition("<" if "<" in word else "=") for word in words]
+        return {key.strip(): value.strip() for key, _sign, value in pairs} if all(p[1] for p in pairs) else UNKNOWN
+    return UNKNOWN
 
 
 def shadow_of(path: str, found: Mapping[str, str]) -> str | None:

@@ -14,8 +14,8 @@ from ..._config.values.version import minor_of
 from ..system import binary, command, config_summary, health
 from ..unit import unit_override
 from ..unit.unit import Command, Unit, UnitError
-from . import disk_config, host_checks, preflight_decisions
-from .preflight_decisions import DEFAULTS, LOOK, RESET, SWITCH, Terms, masked
+from . import disk_config, host_checks, named_files, overridden, preflight_decisions
+from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Findings, Terms, masked
 
 # Flags whose drop-ins are merged over the --config file, or whose dynamic configs replace it.
 _CONFIG_DIR, _DYNAMIC_DIR = "config-dir", "dynamic-config-dir"
@@ -58,13 +58,16 @@ def look(
         "config_dir_files": dropins,
         **_command_facts(unit, now, upcoming),
     }
+    against = NOTHING
     if text is not None:
-        config, unreadable = _staged(text, config)
+        current, (config, unreadable) = config, _staged(text, config)
+        if not unreadable:
+            against = _against_node(config, current, upcoming.argv, kubelet["shadowed"], dropins, terms, root)
     found = host_checks.facts(config, upcoming.argv, root, run)
     problems = [] if unreadable else host_checks.disagreements(config, upcoming.argv, found)
     purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
     edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, _unread(unit))
-    decided = preflight_decisions.decide(purpose, terms, kubelet, found, checked, problems, edits)
+    decided = preflight_decisions.decide(purpose, terms, kubelet, found, checked, problems, edits, against)
     on_disk = {"disk": disk_config.look(now.argv, dropins, name, root, run)} if with_disk else {}
     return {
         "kubelet": kubelet,
@@ -103,6 +106,23 @@ def _staged(text: str, current: Mapping[str, Any]) -> tuple[Mapping[str, Any], s
         return config_summary.load(text), None
     except ValueError as error:
         return current, str(error)
+
+
+def _against_node(
+    config: Mapping[str, Any],
+    current: Mapping[str, Any],
+    argv: Sequence[str],
+    shadowed: Mapping[str, Mapping[str, Any]],
+    dropins: Sequence[str],
+    terms: Terms,
+    root: str,
+) -> Findings:
+    """Return which values of a staged config this node overrides, and what the config names that the node lacks."""
+    contents = {path: None if why else content for path, (content, why) in ((p, _read(p, root)) for p in dropins)}
+    by_flags = overridden.by_flags(config, current, argv, shadowed)
+    by_dropins = overridden.by_dropins(config, current, contents, shadow.shadows(argv))
+    lacking = named_files.missing(config, terms.config_dir, terms.files, overridden.hidden(argv, contents), root)
+    return Findings([*by_flags.reasons, *by_dropins.reasons, *lacking], [*by_flags.warnings, *by_dropins.warnings])
 
 
 def _ask(
@@ -147,7 +167,8 @@ def config_dir_files(folder: str | None, root: str = "/") -> list[str]:
     included (KEP-3983).
     """
     found = []
-    if folder:
+    # A kubelet ignores a folder that is a link, unless its name ends in a slash.
+    if folder and (folder.endswith("/") or not os.path.islink(os.path.join(root, folder.lstrip("/")))):
         for place, _folders, names in os.walk(os.path.join(root, folder.lstrip("/"))):
             found += [
                 os.path.join("/", os.path.relpath(os.path.join(place, name), root))

@@ -21,12 +21,13 @@ class Terms(NamedTuple):
     """What the caller wants and allows.
 
     `config_dir`: folder of the store. `state_files`: `keep` or `switch`.
-    `allow_pending_edits`: edits of the unit's files take effect at the switch. `allow_unchecked`: the kubelet binary
-    need not have checked the configuration.
+    `files`: names of the files beside the future config file. `allow_pending_edits`: edits of the unit's files take
+    effect at the switch. `allow_unchecked`: the kubelet binary need not have checked the configuration.
     """
 
     config_dir: str = "/var/lib/kubelet-config"
     state_files: str = "keep"
+    files: Sequence[str] = ()
     allow_pending_edits: bool = False
     allow_unchecked: bool = False
 

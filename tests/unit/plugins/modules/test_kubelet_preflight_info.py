@@ -43,7 +43,7 @@ class Node:
         self.write("/usr/bin/kubelet", "\x7fELF")
         self.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nresolvConf: /etc/nowhere\n")
         for name in ("20-b.conf", "10-a.conf", "notes.txt", "sub/30-c.conf"):
-            self.write(f"/etc/kubelet.d/{name}", "")
+            self.write(f"/etc/kubelet.d/{name}", "kind: KubeletConfiguration\n")
 
     def write(self, path: str, text: str) -> None:
         place = self.root / path[1:]
@@ -127,6 +127,35 @@ def test_the_decisions_follow_from_the_facts(node: Node) -> None:
     assert ["Repair or unmask" in reason for reason in node.look("{}", allow_unchecked=True)["reasons"]] == [True]
 
 
+def test_what_the_node_overrides_or_lacks_is_refused(node: Node) -> None:
+    node.write("/etc/kubelet.d/10-a.conf", "eventBurst: 3\n")
+    node.write("/etc/kubelet.d/sub/30-c.conf", "x: &broken\n")
+    wanted = {
+        "maxPods": 50,
+        "eventBurst": 4,
+        "authentication": {"x509": {"clientCAFile": "ca.crt"}},
+        "staticPodPath": "/nowhere/x",
+    }
+    found = node.look(json.dumps(wanted), allow_unchecked=True)
+    assert [reason.partition(":")[0] for reason in found["reasons"]] == [
+        "maxPods",
+        "eventBurst",
+        "authentication.x509.clientCAFile",
+        "staticPodPath",
+    ]
+    assert any("30-c.conf cannot be read" in warning for warning in found["warnings"])
+    node.write("/etc/kubelet.yaml", "maxPods: 50\neventBurst: 4\n")
+    del wanted["staticPodPath"]
+    found = node.look(json.dumps(wanted), allow_unchecked=True, files=["ca.crt"])
+    assert found["reasons"] == []
+
+
+def test_a_folder_of_drop_ins_behind_a_link_is_read_with_a_slash_only(node: Node) -> None:
+    (node.root / "link").symlink_to(node.root / "etc/kubelet.d")
+    assert preflight.config_dir_files("/link", str(node.root)) == []
+    assert preflight.config_dir_files("/link/", str(node.root))[0] == "/link/10-a.conf"
+
+
 def test_edits_that_wait_for_a_restart_are_refused(node: Node) -> None:
     node.write("/lib/kubelet.service", f"[Service]\nExecStart={' '.join(ARGV)} --event-qps=7\n")
     node.shown["ExecStart"] = (
@@ -180,7 +209,7 @@ def test_the_module_passes_options_on_and_masks_secrets(
         return {"kubelet": {"form": "plain"}, "host": {}, "check": {"messages": ["hunter22 is quoted"]}, "problems": []}
 
     monkeypatch.setattr(preflight, "look", look)
-    result = run_module(monkeypatch, capsys, config={"staticPodURLHeader": {"A": ["hunter22"]}})
+    result = run_module(monkeypatch, capsys, config={"staticPodURLHeader": {"A": ["hunter22"]}}, files=["a"])
     assert seen[0] == "kubelet.service" and json.loads(seen[1]) == {"staticPodURLHeader": {"A": ["hunter22"]}}
     assert result["changed"] is False and "hunter22" not in json.dumps(result)
 

@@ -47,3 +47,47 @@ def test_a_map_given_by_flag_hides_all_its_keys_and_a_gate_only_itself() -> None
     assert shadow.shadow_of("featureGates.A", found) == "--feature-gates=A=true"
     assert shadow.shadow_of("featureGates.B", found) is None
     assert shadow.shadow_of("evictionHardest", found) is None
+
+
+@pytest.mark.parametrize(
+    ("flag", "path", "value"),
+    [
+        ("--max-pods=61", "maxPods", 61),
+        ("--max-pods=many", "maxPods", shadow.UNKNOWN),
+        ("--fail-swap-on", "failSwapOn", True),
+        ("--fail-swap-on=F", "failSwapOn", False),
+        ("--fail-swap-on=no", "failSwapOn", shadow.UNKNOWN),
+        ("--sync-frequency=1m", "syncFrequency", "1m"),
+        ("--cluster-dns=a,b", "clusterDNS", ["a", "b"]),
+        ("--cluster-dns=", "clusterDNS", []),
+        ("--feature-gates=A=true", "featureGates.A", True),
+        ("--eviction-hard=memory.available<5%, x<1", "evictionHard", {"memory.available": "5%", "x": "1"}),
+        ("--system-reserved=cpu=1,memory=1Gi", "systemReserved", {"cpu": "1", "memory": "1Gi"}),
+        ("--system-reserved=", "systemReserved", {}),
+        ("--system-reserved=cpu", "systemReserved", shadow.UNKNOWN),
+        ("--manifest-url-header=A:b", "staticPodURLHeader", shadow.UNKNOWN),
+    ],
+)
+def test_values_of_flags(flag: str, path: str, value: object) -> None:
+    assert shadow.values([flag]) == {path: value}
+
+
+def test_values_of_repeated_flags() -> None:
+    found = shadow.values(
+        [
+            "--max-pods=1",
+            "--max-pods=2",
+            "--cluster-dns=a",
+            "--cluster-dns=b",
+            "--kube-reserved=cpu=1",
+            "--kube-reserved=memory=1Gi",
+            "--feature-gates=A=true",
+            "--feature-gates=A=false",
+        ]
+    )
+    assert found == {
+        "maxPods": 2,
+        "clusterDNS": ["a", "b"],
+        "kubeReserved": {"cpu": "1", "memory": "1Gi"},
+        "featureGates.A": False,
+    }

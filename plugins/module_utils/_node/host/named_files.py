@@ -1,0 +1,97 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which files, folders and sockets a configuration names that this node does not have.
+
+The kubelet's validation does not look at them: it passes, and the kubelet ends later (cmd/kubelet/app/server.go
+InitializeTLS, NewDelegatingAuthenticator), cannot reach its runtime, or runs no static pods.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any, Container, Mapping
+
+CLIENT_CA = "authentication.x509.clientCAFile"
+TLS_PAIR = ("tlsCertFile", "tlsPrivateKeyFile")
+SOCKETS = ("containerRuntimeEndpoint", "imageServiceEndpoint")
+
+
+def missing(
+    config: Mapping[str, Any], config_dir: str, files: Container[str], hidden: Container[str], root: str = "/"
+) -> list[str]:
+    """Return what the node lacks, each with the field and a remedy.
+
+    `files`: names of the files that will be beside the config file in `config_dir`/active, where relative paths lead.
+    `hidden`: the fields that something else than this configuration decides.
+    """
+    place = _Place(f"{config_dir.rstrip('/')}/active", files, root)
+    names = [CLIENT_CA, *(TLS_PAIR if config.get("enableServer") is not False else ())]
+    given = {name: _text(config, name) for name in (*names, "staticPodPath", *SOCKETS) if name not in hidden}
+    found = [place.no_file(name, given[name]) for name in names if given.get(name)]
+    found.append(_half_pair(given, hidden) if TLS_PAIR[0] in names else "")
+    if given.get("staticPodPath"):
+        found.append(place.no_parent("staticPodPath", given["staticPodPath"]))
+    found += [place.no_socket(name, given[name]) for name in SOCKETS if given.get(name)]
+    return [reason for reason in found if reason]
+
+
+def _text(config: Mapping[str, Any], path: str) -> str:
+    value: Any = config
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def _half_pair(given: Mapping[str, str], hidden: Container[str]) -> str:
+    for name, other in (TLS_PAIR, TLS_PAIR[::-1]):
+        if given.get(name) and other not in hidden and not given.get(other):
+            return f"{other} is not set, and {name} is: the kubelet needs both. Set both or none"
+    return ""
+
+
+class _Place:
+    """The folder of the future config file, which relative paths start from."""
+
+    def __init__(self, folder: str, files: Container[str], root: str) -> None:
+        self.folder, self.files, self.root = folder, files, root
+
+    def full(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self.folder, path))
+
+    def staged(self, path: str) -> bool:
+        """Whether the path is that of a file which the switch creates."""
+        return os.path.dirname(self.full(path)) == self.folder and os.path.basename(self.full(path)) in self.files
+
+    def mode(self, path: str) -> int | None:
+        """Return the mode of what is at the path, links followed; None if nothing is."""
+        try:
+            return os.stat(os.path.join(self.root, path.lstrip("/"))).st_mode
+        except OSError:
+            return None
+
+    def no_file(self, field: str, path: str) -> str:
+        if self.staged(path):
+            return ""
+        path = self.full(path)
+        mode = self.mode(path)
+        wrong = "does not exist on this node" if mode is None else "" if stat.S_ISREG(mode) else "is not a file"
+        return f"{field}: {path} {wrong}. Copy the file to the node or name another one" if wrong else ""
+
+    def no_parent(self, field: str, path: str) -> str:
+        path = self.full(path)
+        folder = os.path.dirname(path)
+        # The switch creates the folder of the config file.
+        if folder == self.folder or self.mode(folder) is not None:
+            return ""
+        return f"{field}: the folder {folder} of {path} does not exist on this node. Create it or name another one"
+
+    def no_socket(self, field: str, endpoint: str) -> str:
+        scheme, separator, rest = endpoint.partition("://")
+        path = rest if separator else endpoint
+        if (separator and scheme != "unix") or not path.startswith("/"):
+            return ""
+        mode = self.mode(path)
+        wrong = "does not exist on this node" if mode is None else "" if stat.S_ISSOCK(mode) else "is not a socket"
+        return f"{field}: {path} {wrong}. Start the container runtime or correct the endpoint" if wrong else ""

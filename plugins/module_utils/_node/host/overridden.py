@@ -1,0 +1,127 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which values of a configuration never become live, because a flag or a drop-in of this node overrides them.
+
+A kubelet merges the drop-ins of --config-dir over its config file, in the order of their names, as JSON merge patches
+(KEP-3983). Its flags override both. It reports success regardless.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping, Sequence
+
+from ..._config.fields import compare, fields, shadow
+from ..._config.values import paths, quantity
+from ..system import health
+from .preflight_decisions import Findings
+
+# Not a flag of the table: it is older than the field.
+_RUNTIME = {"containerRuntimeEndpoint": "container-runtime-endpoint", "imageServiceEndpoint": "image-service-endpoint"}
+_ABSENT = object()
+
+Config = Mapping[str, Any]
+Dropins = Mapping[str, Any]
+"""The content of each drop-in by its path, in the kubelet's order; None for one that cannot be read."""
+
+
+def by_flags(config: Config, current: Config, argv: Sequence[str], uses: Mapping[str, Mapping[str, Any]]) -> Findings:
+    """Return which values a flag overrides.
+
+    `current`: the config file that the kubelet reads now. `uses`: the flags by path, with file and line, if known.
+    A value that the current file has too is a warning: the switch changes nothing about it.
+    """
+    reasons, warnings = [], []
+    shown = shadow.shadows(argv)
+    for path, live in shadow.values(argv).items():
+        wanted = _at(config, path)
+        if wanted is _ABSENT or wanted is None or _equal(path, wanted, live):
+            continue
+        use = uses.get(path) or {}
+        where = f" ({use['file']}, line {use['line']})" if use.get("file") else ""
+        text = (
+            f"{path}: the flag {shown[path]}{where} overrides {_shown(path, wanted)}. "
+            "Remove the flag and restart the kubelet, or omit the field from kubelet_config"
+        )
+        sure = live is not shadow.UNKNOWN and not _equal(path, wanted, _at(current, path))
+        (reasons if sure else warnings).append(text)
+    return Findings(reasons, warnings)
+
+
+def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping[str, str]) -> Findings:
+    """Return which values a drop-in of --config-dir overrides, except for those that a flag (by path) overrides too."""
+    reasons = []
+    warnings = [
+        f"{file} cannot be read on the node, and its fields override the configuration"
+        for file, content in dropins.items()
+        if content is None
+    ]
+    for keys, (live, file) in _merged(dropins).items():
+        path = paths.show(keys)
+        wanted = _at(config, path)
+        if wanted is _ABSENT or wanted is None or shadow.shadow_of(path, flags) or _equal(path, wanted, live):
+            continue
+        text = (
+            f"{path}: the drop-in {file} in --config-dir overrides {_shown(path, wanted)}. "
+            "Remove the field there and restart the kubelet, or omit it from kubelet_config"
+        )
+        # A null removes the value, and the default need not be another one.
+        sure = live is not None and not _equal(path, wanted, _at(current, path))
+        (reasons if sure else warnings).append(text)
+    return Findings(reasons, warnings)
+
+
+def hidden(argv: Sequence[str], dropins: Dropins) -> set[str]:
+    """Return the fields that flags or drop-ins decide, whatever the configuration has."""
+    found = set(shadow.shadows(argv)) | {paths.show(keys) for keys in _merged(dropins)}
+    return found | {field for field, flag in _RUNTIME.items() if health.flag(argv, flag)}
+
+
+def _merged(dropins: Dropins) -> dict[paths.Path, tuple[Any, str]]:
+    """Return the values of the drop-ins by path, each with the last file that has it."""
+    found: dict[paths.Path, tuple[Any, str]] = {}
+    for file, content in dropins.items():
+        for keys, value in _leaves(content or {}, ()):
+            if keys not in (("kind",), ("apiVersion",)):
+                # A scalar replaces what an earlier file has below it, and the reverse.
+                found = {old: row for old, row in found.items() if old[: len(keys)] != keys and keys[: len(old)] != old}
+                found[keys] = (value, file)
+    return found
+
+
+def _leaves(value: Any, at: paths.Path) -> Iterator[tuple[paths.Path, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(inner, (*at, key))
+    else:
+        yield at, value
+
+
+def _at(config: Config, path: str) -> Any:
+    value: Any = config
+    for key in paths.parse(path):
+        value = value.get(key, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+    return value
+
+
+def _equal(path: str, one: Any, other: Any) -> bool:
+    """Whether two values of a field mean the same to a kubelet."""
+    field = fields.owner(path)
+    if field is None:
+        return compare.same(one, other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same_amount(one[key], other[key]) for key in one)
+    one, other = compare.canonical(one, field), compare.canonical(other, field)
+    return compare.same(one, other) or (field.type.startswith("map[") and _same_amount(one, other))
+
+
+def _same_amount(one: Any, other: Any) -> bool:
+    try:
+        return compare.same(one, other) or quantity.parse(str(one)) == quantity.parse(str(other))
+    except ValueError:
+        return False
+
+
+def _shown(path: str, value: Any) -> str:
+    field = fields.owner(path)
+    return shadow.HIDDEN if field is not None and field.secret else str(value)[:100]
