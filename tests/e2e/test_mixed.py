@@ -25,8 +25,8 @@ LAYOUT = (
 )
 SOURCE, STATUS = "kubelet-config.livenodes.io/source", "kubelet-config.livenodes.io/status"
 TOGETHER, TWO_THEN_ONE = (("-e", json.dumps({"kubelet_config_serial": serial})) for serial in (3, [2, 1]))
-# It passes every check that does not look at the node's files, and ends the kubelet.
-DEADLY = {"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/pki/does-not-exist.crt"}}}
+# It passes every check before the switch. The kubelet ends, because the port is that of sshd.
+DEADLY = {"readOnlyPort": 22}
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tests.support.fleet import Fleet, changed
 from tests.support.pods import Pods
 from tests.support.views import eventually
 
-# It passes every check that does not look at the node's files, and ends the kubelet.
-DEADLY = {"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/pki/does-not-exist.crt"}}}
+# It passes every check before the switch. The kubelet ends, because the port is that of sshd.
+DEADLY = {"readOnlyPort": 22}
 A = ("-e", "kubelet_config_hosts=workers_a")
 B = ("-e", "kubelet_config_hosts=workers_b")
 
