@@ -11,6 +11,9 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.livenodes.kubelet.plugins.filter.message import node_message
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause
+
 Table = t.Mapping[str, t.Mapping[str, t.Any]]
 Rows = t.Mapping[str, t.Mapping[str, t.Any]]
 LAST = "last"
@@ -167,8 +170,17 @@ def rollout_failures(
         reasons[name] += [row["message"] for row in found if not row.get("ok", True)]
         # With native delivery no task runs on the host. Reading the variables of a host is slow, so it is skipped.
         if not any(row.get("delivery") == NATIVE for row in found):
+            reasons[name] += _overrides(found, hostvars[host])
             reasons[name] += filter(None, map(hostvars[host].get, FAILURES))
-    return {name: "; ".join(given) for name, given in reasons.items() if given}
+    hosts_of = {name: host for host, name in batch.items()}
+    return {name: node_message(given, name, hosts_of[name], node="") for name, given in reasons.items() if given}
+
+
+def _overrides(rows: t.Iterable[t.Mapping[str, t.Any]], host: t.Mapping[str, t.Any]) -> list[str]:
+    """Return what overrides values that are not live, from what the preflight found on the host."""
+    kubelet = (host.get("checkpoint_preflight") or {}).get("kubelet")
+    paths = [item["path"] for row in rows if row.get("state") == "differs" for item in row.get("differences") or ()]
+    return drift_cause.of_override(paths, kubelet) if kubelet and paths else []
 
 
 def rollback_plan(rows: Rows, source: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:

@@ -10,7 +10,7 @@ reported, because it overrides the others: a rollout does not help against a fla
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from ..fields import compare, fields, shadow
 from ..values.reference import describe, same_place
@@ -180,6 +180,21 @@ def of_node(facts: Facts) -> list[Cause]:
     if (facts.waiting and not facts.fault) or (facts.host and facts.host.other_command):
         found.append(_not_restarted(facts))
     return [cause for cause in found if cause]
+
+
+def of_override(paths: Sequence[str], kubelet: Mapping[str, Any]) -> list[str]:
+    """Return what overrides fields of the live configuration, from the `kubelet` of kubelet_preflight_info.
+
+    Flags are named with their file. The content of drop-ins is not in these facts: those may override the other fields.
+    """
+    facts = Facts(0, host=Host.of({"kubelet": kubelet}))
+    flags = {path: cause for path in paths for cause in [_flag(path, facts)] if cause}
+    found = [f"{path}: {cause.message}. {cause.remedy}" for path, cause in flags.items()]
+    files, others = kubelet.get("config_dir_files") or (), [path for path in paths if path not in flags]
+    if files and others:
+        many = "s" if len(files) > 1 else ""
+        found.append(f"the drop-in{many} {', '.join(files)} in --config-dir may override {', '.join(others)}")
+    return found
 
 
 def _flag(path: str, facts: Facts) -> Cause | None:

@@ -197,6 +197,54 @@ def test_rollout_failures() -> None:
     }
 
 
+def test_the_reasons_of_a_node_name_it_once_and_have_one_mark_between_them() -> None:
+    hostvars: dict[str, dict[str, str]] = {host: {} for host in BATCH}
+    hostvars["host-n1"]["assign_failure"] = "Node n1: the value is refused. Nothing was changed."
+    hostvars["host-n1"]["verify_failure"] = "Node host-n1 cannot be reached."
+    verified = {"nodes": {"n1": {"ok": False, "message": "n1: waiting for its guard"}}}
+    assert rollout.rollout_failures(BATCH, list(BATCH), hostvars, verified) == {
+        "n1": "waiting for its guard; the value is refused. Nothing was changed; cannot be reached"
+    }
+
+
+FLAG = {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}
+DIFFERS = {
+    "ok": False,
+    "state": "differs",
+    "delivery": "checkpoint",
+    "message": "maxPods is 61, not 50",
+    "differences": [{"path": "maxPods"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("facts", "cause"),
+    [
+        (
+            {"shadowed": {"maxPods": FLAG}},
+            "maxPods is 61, not 50; maxPods: the flag --max-pods=61 (/etc/default/kubelet, line 1) overrides every "
+            "configuration. Remove the flag there and restart the kubelet, or omit the field from kubelet_config",
+        ),
+        (
+            {"shadowed": {"evictionHard": FLAG}, "config_dir_files": ["/etc/kubelet.d/10-ours.conf"]},
+            "maxPods is 61, not 50; the drop-in /etc/kubelet.d/10-ours.conf in --config-dir may override maxPods",
+        ),
+        (
+            {"config_dir_files": ["/d/1.conf", "/d/2.conf"]},
+            "maxPods is 61, not 50; the drop-ins /d/1.conf, /d/2.conf in --config-dir may override maxPods",
+        ),
+        ({"shadowed": {}, "config_dir_files": []}, "maxPods is 61, not 50"),
+        ({}, "maxPods is 61, not 50"),
+    ],
+)
+def test_what_the_node_shows_names_the_cause_of_a_difference(facts: dict[str, Any], cause: str) -> None:
+    hostvars: dict[str, dict[str, Any]] = {host: {} for host in BATCH}
+    verified = {"nodes": {"n1": DIFFERS}}
+    assert rollout.rollout_failures(BATCH, list(BATCH), hostvars, verified) == {"n1": "maxPods is 61, not 50"}
+    hostvars["host-n1"]["checkpoint_preflight"] = {"kubelet": facts} if facts else {"unreachable": True}
+    assert rollout.rollout_failures(BATCH, list(BATCH), hostvars, verified) == {"n1": cause}
+
+
 def test_hosts_lost_during_the_batch() -> None:
     assert rollout.rollout_failures(BATCH, list(BATCH)[1:], {host: {} for host in BATCH}) == {"n1": rollout.LOST}
 
