@@ -218,6 +218,10 @@ class _Run:
             revert_to = self.store.resolve().source or good
         options = self.options
         extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
+        earlier = self._unfinished(revert_to)
+        if earlier and earlier.extra.get("was_healthy", True):
+            # The kubelet may be down because of the earlier trial. What counts is how it ran before both.
+            extra["was_healthy"] = True
         return Trial(
             source,
             revert_to,
@@ -231,10 +235,13 @@ class _Run:
 
     def _state_files(self, revert_to: Source | None) -> list[dict[str, t.Any]]:
         """Return the manager state files that belong to the source that a revert leads to."""
-        taken, earlier = statefiles.take(self.options["state_files"] or ()), quietly(self.store.trial)
-        if earlier is None or earlier.failed or earlier.revert_to != revert_to:
-            return taken
-        return statefiles.carried_over(earlier.state_files, taken)
+        taken, earlier = statefiles.take(self.options["state_files"] or ()), self._unfinished(revert_to)
+        return statefiles.carried_over(earlier.state_files, taken) if earlier else taken
+
+    def _unfinished(self, revert_to: Source | None) -> Trial | None:
+        """Return the trial that this one replaces, if both revert to the same source."""
+        earlier = quietly(self.store.trial)
+        return earlier if earlier and not earlier.failed and earlier.revert_to == revert_to else None
 
     def _wake_guard(self) -> None:
         """Start the guard before the switch. Raises StoreError when it is installed and does not start."""

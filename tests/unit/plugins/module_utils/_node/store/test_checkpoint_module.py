@@ -102,3 +102,21 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
         place.assign("b")
     assert place.store.trial() == before and place.store.active_source() == place.store.assigned()
     assert (place.store.assigned() or {})["name"] == "a"
+
+
+def test_a_second_change_knows_that_the_kubelet_was_healthy_before_the_first(tmp_path: Path) -> None:
+    """The first configuration has stopped the kubelet; the guard must not take that for the state before."""
+    place = Place(tmp_path)
+    place.assign("a")
+    place.assign("b", was_healthy=False)
+    armed = place.store.trial()
+    assert armed and armed.extra["was_healthy"]
+
+
+def test_a_change_after_a_reverted_one_has_terms_of_its_own(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.assign("a")
+    place.store.revert("it ended")
+    place.assign("b", was_healthy=False)
+    armed = place.store.trial()
+    assert armed and not armed.extra["was_healthy"]
