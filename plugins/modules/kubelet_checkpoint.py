@@ -37,7 +37,7 @@ options:
       - V(confirmed) records that the assigned configuration was verified. It becomes last-known-good once it has also
         passed the trial.
       - V(rolled_back) reverts the assigned configuration to the last-known-good, else to the local one, as a failed
-        trial does.
+        trial does. If nothing restarts the kubelet within 60 seconds, the guard does.
       - V(reset) makes the kubelet start with the local configuration as it was before the first V(assigned).
     type: str
     choices: [staged, assigned, confirmed, rolled_back, reset]

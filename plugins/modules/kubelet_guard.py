@@ -55,6 +55,12 @@ options:
     type: list
     elements: path
     default: []
+  reverted:
+    description:
+      - With O(state=restarted), whether the restart ends a revert of the store in O(config_dir). If the guard has
+        restarted the kubelet since that revert, the module only verifies the kubelet.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
 attributes:
@@ -96,6 +102,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.gu
     present,
     restarted,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.command import execute
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
@@ -112,6 +119,7 @@ def main() -> None:
             "key": {"type": "str", "default": "kubelet", "no_log": False},
             "seconds": {"type": "int", "default": 60},
             "state_files": {"type": "list", "elements": "path", "default": []},
+            "reverted": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -123,7 +131,8 @@ def main() -> None:
         elif options["state"] == "absent":
             result = absent(options["config_dir"], unit, module.check_mode)
         else:
-            result = restarted(unit, options["seconds"], module.check_mode, options["state_files"])
+            store = Store(options["config_dir"]) if options["reverted"] else None
+            result = restarted(unit, options["seconds"], module.check_mode, options["state_files"], store)
     except (StoreError, UnitError, LockError, OSError) as error:
         module.fail_json(msg=str(error))
     for warning in result.pop("warnings", []):

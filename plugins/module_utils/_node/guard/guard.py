@@ -25,7 +25,7 @@ from ..system.store_error import StoreError
 from . import decide, observe
 from .base import Settings
 from .decide import Facts, Unit
-from .judging import Judging, terms_of
+from .judging import Judging
 from .without_trial import CALM_AFTER_SECONDS, CRASHED, WithoutTrial
 
 FAST_SECONDS = 1.0
@@ -66,9 +66,9 @@ class Guard(Judging, WithoutTrial):
             if trial is None or trial.failed:
                 # A revert may have been decided without a start of the kubelet after it: this is that start.
                 progress = self.records.progress()
-                if trial and not progress.verdict and progress.name == terms_of(trial).name:
+                if trial and progress.name == trial.name and (progress.due or not progress.verdict):
                     # The controller reverted the configuration, not the guard.
-                    self._remember(Progress(verdict=trial.failed))
+                    self._remember(progress._replace(verdict=trial.failed))
                     self._report_revert(trial.failed)
                 self._finish(trial)
                 self._attempt(self._ensure_configuration)
@@ -113,7 +113,9 @@ class Guard(Judging, WithoutTrial):
                 if self.blocked:
                     wait = min(LONGEST_SECONDS, FAST_SECONDS * 2.0**self.blocked)
             elif progress.verdict:
-                restart = self._revert(progress.verdict, facts)
+                restart = self._end_revert(trial, progress, facts)
+                if not restart and self.records.progress().verdict:
+                    return CALM_SECONDS if unit.active == "inactive" else FAST_SECONDS, False
             elif progress.reported == CRASHED:
                 self._watch_recovery(progress, facts)
                 return CALM_SECONDS, False

@@ -18,6 +18,9 @@ from . import decide, outdated_good
 from .base import Base, or_none
 from .decide import Action, Facts, Terms
 
+# Stage of a revert whose kubelet does not run.
+STOPPED = "stopped"
+
 
 class Judging(Base):
     """What the guard does with a trial. Every method that changes the store needs its lock."""
@@ -94,14 +97,29 @@ class Judging(Base):
             sys.stderr.write(f"{error}\n")
         self._report_revert(reason)
         if facts.unit.active == "inactive":
-            # An operator stopped the kubelet and decides when it starts again.
-            self._finish()
+            # An operator stopped the kubelet and decides when it starts again: its prestart step ends the revert.
+            self._remember(self.records.progress()._replace(reported=STOPPED))
             return False
         trial = or_none(self.store.trial)
         changed = trial is None or self._running() != self.store.target(trial.to)
         # A restart into the configuration that failed would only end another kubelet.
         self.blocked = 0 if changed else self.blocked + 1
         return changed
+
+    def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts) -> bool:
+        """End a revert that was decided before; return whether the kubelet must be restarted for it."""
+        if progress.due and progress.boot == facts.boot and facts.now < progress.due:
+            # The controller decided it and is about to restart the kubelet.
+            return False
+        if progress.reported == STOPPED and facts.unit.active == "inactive":
+            return False
+        self._remember(progress._replace(due=0.0))
+        restart = self._revert(progress.verdict, facts)
+        if trial and facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id:
+            # The kubelet never stopped running the former configuration.
+            self._finish()
+            return False
+        return restart
 
     def _note_revert(self, reason: str) -> None:
         """Record a finished revert, then report it. Until the record can be written, each observation tries again."""
@@ -141,7 +159,7 @@ def terms_of(trial: Trial) -> Terms:
     """Return a trial's terms, the input of `decide`."""
     extra = trial.extra
     return Terms(
-        name=f"{trial.armed.boot_id}/{trial.armed.monotonic}",
+        name=trial.name,
         boot=trial.armed.boot_id,
         armed=trial.armed.monotonic,
         invocation=trial.invocation,

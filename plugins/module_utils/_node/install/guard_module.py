@@ -111,20 +111,29 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
     return []
 
 
-def restarted(unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = ()) -> dict[str, Any]:
+def restarted(
+    unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = (), reverted: Store | None = None
+) -> dict[str, Any]:
     """Restart the kubelet and wait until it stays up and its healthz answers, within `seconds`.
 
     The healthz endpoint is that of the configuration it was started with. `state_files` are removed while it is
-    stopped: a running kubelet would write them again. Raises UnitError, files.FileError.
+    stopped: a running kubelet would write them again. `reverted`: a store that was reverted; if the guard has restarted
+    the kubelet since, it is only verified. Raises UnitError, files.FileError.
     """
     if check:
         return {"changed": True}
     begun = time.monotonic()
+    if reverted is not None and reverted.revert_ended():
+        return {**_verified(unit, unit.show(fresh=True).get("InvocationID", ""), seconds, begun), "changed": False}
     if state_files:
         unit.run(["systemctl", "stop", unit.name])
         for path in state_files:
             files.remove(path)
-    invocation = unit.restart(settle=0)
+    return _verified(unit, unit.restart(settle=0), seconds, begun)
+
+
+def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict[str, Any]:
+    """Wait until this invocation of the kubelet is healthy. `begun`: seconds of the monotonic clock."""
     well = 0
     while True:
         unit.holds(invocation, 0)

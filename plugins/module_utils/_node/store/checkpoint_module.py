@@ -22,6 +22,8 @@ from .store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
 from .store_reader import quietly
 
 GUARD = "/etc/systemd/system/livenodes-kubelet-guard.service"
+# After a revert the controller restarts the kubelet. If it has not after these seconds, the guard does.
+RESTART_SECONDS = 60.0
 
 Options = t.Dict[str, t.Any]
 Result = t.Dict[str, t.Any]
@@ -181,14 +183,20 @@ class _Run:
         failed = armed.but(failed=reason)
         found = resolve(store, failed)
         self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(failed)}
+        now = Moment.now()
+        due = now._replace(monotonic=now.monotonic + RESTART_SECONDS)
         try:
-            self._change(lambda: store.revert(reason))
+            self._change(lambda: store.revert(reason, due))
         except StoreError as error:
             if found.target != quietly(store.running):
                 raise
             # On a full disk `active` is reverted all the same, and the caller must restart the kubelet.
             self.warnings.append(f"the configuration is reverted, but the store did not record the reason: {error}")
             self.unwritten = True
+        # The guard may have ended: it runs only while a configuration is on trial.
+        problem = "" if self.pretend else _start_guard()
+        if problem:
+            self.warnings.append(f"only this run restarts the kubelet, because the guard does not start: {problem}")
 
     def _source(self) -> Source:
         if self.source is None:
@@ -241,17 +249,14 @@ class _Run:
     def _unfinished(self, revert_to: Source | None) -> Trial | None:
         """Return the trial that this one replaces, if both revert to the same source."""
         earlier = quietly(self.store.trial)
-        return earlier if earlier and not earlier.failed and earlier.revert_to == revert_to else None
+        return earlier if earlier and not self.store.revert_ended() and earlier.revert_to == revert_to else None
 
     def _wake_guard(self) -> None:
         """Start the guard before the switch. Raises StoreError when it is installed and does not start."""
         if os.path.exists(GUARD):
-            done = execute(["systemctl", "start", os.path.basename(GUARD)])
-            if done.returncode:
-                raise StoreError(
-                    f"the guard does not start, so nothing was switched: {done.stderr.strip()}. "
-                    f"See `journalctl -u {os.path.basename(GUARD)}`."
-                )
+            problem = _start_guard()
+            if problem:
+                raise StoreError(f"the guard does not start, so nothing was switched: {problem}")
         else:
             self.warnings.append(
                 "no guard is installed, so nothing reverts this configuration if it fails: "
@@ -328,6 +333,14 @@ class _Run:
             return found.get(source["kubeletConfigKey"]) if found else None
         known = quietly(self.store.local)
         return known.files[known.config].data if known else None
+
+
+def _start_guard() -> str:
+    """Start the guard, if one is installed; return why it does not start."""
+    if not os.path.exists(GUARD):
+        return ""
+    done = execute(["systemctl", "start", os.path.basename(GUARD)])
+    return f"{done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`." if done.returncode else ""
 
 
 def _shown(armed: Trial) -> Result:

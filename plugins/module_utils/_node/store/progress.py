@@ -20,8 +20,10 @@ from ..system.files import FileError
 class Progress(NamedTuple):
     """What the guard remembers between two observations, across its own restart and the node's reboot.
 
-    `verdict`: the reason of a revert that was decided and is not finished; `reported`: the stage of the trial that was
-    last reported to the cluster.
+    `verdict`: the reason of a revert that was decided and is not finished: it is finished by a start of the kubelet
+    with the configuration that is active then. `due`: if the controller decided it, the time from which the guard
+    restarts the kubelet, in seconds of CLOCK_BOOTTIME in `boot`; until then the controller does. `reported`: the stage
+    of the trial that was last reported to the cluster.
     """
 
     name: str = ""
@@ -33,6 +35,7 @@ class Progress(NamedTuple):
     unhealthy_since: float | None = None
     was_healthy: bool = False
     verdict: str = ""
+    due: float = 0.0
     reported: str = ""
 
 

@@ -35,6 +35,7 @@ from .active_choice import Resolution, resolve
 from .checkpoints import describe
 from .local import DEFAULT_KEY, File, Local, take
 from .meta import Source
+from .progress import Progress
 from .store_reader import DEFAULT_DIR, LOCAL_TARGET, StoreReader, quietly
 from .trial import Moment, Trial
 
@@ -185,11 +186,12 @@ class Store(StoreReader):
             self._local.renew({config: take(config)}, config, key)
         return self.settle()
 
-    def revert(self, reason: str) -> Resolution:
+    def revert(self, reason: str, restart_due: Moment | None = None) -> Resolution:
         """Revert the assigned config: record the reason, and point `active` to what its trial reverts to.
 
-        `assigned` still names the failed config, as in a node's status. Raises StoreError. When only the record cannot
-        be written (a full disk), `active` is reverted before the error is raised.
+        `assigned` still names the failed config, as in a node's status. With `restart_due` the guard restarts the
+        kubelet then, unless it was started before. Raises StoreError. When only the record cannot be written (a full
+        disk), `active` is reverted before the error is raised.
         """
         assigned = quietly(self.assigned)
         if assigned is None:
@@ -199,6 +201,9 @@ class Store(StoreReader):
             armed = Trial(assigned, quietly(self.last_known_good), Moment.now())
         failed = armed.but(failed=reason)
         try:
+            if restart_due is not None:
+                # First: a module that is stopped after the record would leave a revert without a restart.
+                self._order_restart(armed, reason, restart_due)
             self.record(failed)
         finally:
             resolution = self._settle(resolve(self, failed))
@@ -298,6 +303,12 @@ class Store(StoreReader):
             return t.cast("dict[str, t.Any]", json.loads(former.but(replaced=None).encode()))
         # The former trial was never switched to either.
         return dict(former.replaced) if former.replaced else None
+
+    def _order_restart(self, armed: Trial, reason: str, due: Moment) -> None:
+        progress = self._progress.read()
+        if progress.name != armed.name:
+            progress = Progress(name=armed.name)
+        self._progress.write(progress._replace(boot=due.boot_id, verdict=reason, due=due.monotonic))
 
     def _prepare(self, revert_to: Source | None) -> None:
         """Create the link that a revert renames to `active`: on a full disk a rename works, a new link does not."""

@@ -16,6 +16,7 @@ from . import meta, trial
 from .checkpoints import Checkpoints
 from .local import Local, LocalStore
 from .meta import Source, SourceError
+from .progress import ProgressFile
 from .trial import Trial
 
 DEFAULT_DIR = "/var/lib/kubelet-config"
@@ -46,6 +47,7 @@ class StoreReader:
         self.local_folder = os.path.join(self.folder, "local")
         self._checkpoints = Checkpoints(self.checkpoints, self.fs)
         self._local = LocalStore(self.local_folder, self.fs)
+        self._progress = ProgressFile(config_dir, self.fs)
 
     def assigned(self) -> Source | None:
         """Return the source the kubelet should run, None for its local config. Raises StoreError."""
@@ -72,6 +74,11 @@ class StoreReader:
             return None if data is None else trial.decode(data)
         except trial.TrialError as error:
             raise StoreError(f"{self.trial_path} {error}: assign again, or reset") from error
+
+    def revert_ended(self) -> bool:
+        """Return whether the kubelet was started with the configuration that a revert made active."""
+        armed, progress = quietly(self.trial), self._progress.read()
+        return armed is not None and bool(armed.failed) and not (progress.name == armed.name and progress.verdict)
 
     def local(self) -> Local | None:
         """Return the saved local configuration, None when there is none. Raises StoreError when it is damaged."""

@@ -65,6 +65,11 @@ class Trial(t.NamedTuple):
     extra: t.Mapping[str, t.Any] = {}
     replaced: t.Mapping[str, t.Any] | None = None
 
+    @property
+    def name(self) -> str:
+        """The name under which the guard remembers its progress."""
+        return f"{self.armed.boot_id}/{self.armed.monotonic}"
+
     def but(self, **changes: t.Any) -> Trial:
         """Return the same trial with some fields changed."""
         return self._replace(**changes)

@@ -263,7 +263,7 @@ def test_revert_on_a_full_disk(run: Run, store: Store, monkeypatch: pytest.Monke
         True,
         ("a", None, None, "pods were lost"),
     ), done
-    assert "store/trial: cannot write: No space left on device" in json.dumps(done["warnings"])
+    assert "store/progress: cannot write: No space left on device" in json.dumps(done["warnings"])
     assert store.active_source() is None
 
 
