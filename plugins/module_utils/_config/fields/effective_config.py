@@ -15,6 +15,14 @@ from . import compare, fields
 _GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "CustomCPUCFSQuotaPeriod": ((36, True), (0, False)),
     "GracefulNodeShutdown": ((21, True), (0, False)),
+    "GracefulNodeShutdownBasedOnPodPriority": ((24, True), (0, False)),
+    "ImageMaximumGCAge": ((30, True), (0, False)),
+    "KubeletCrashLoopBackOffMax": ((35, True), (0, False)),
+    "KubeletEnsureSecretPulledImages": ((35, True), (0, False)),
+    "KubeletTracing": ((27, True), (0, False)),
+    "MemoryQoS": ((0, False),),
+    "NodeLogQuery": ((36, True), (0, False)),
+    "NodeSwap": ((30, True), (0, False)),
     "RotateKubeletServerCertificate": ((12, True),),
     "TopologyManager": ((18, True), (0, False)),
 }

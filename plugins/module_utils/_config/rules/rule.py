@@ -30,6 +30,8 @@ class Rule(NamedTuple):
     find: Callable[[EffectiveConfig], Iterator[Finding]]
     gates: tuple[str, ...] = ()
     """The feature gates that decide about the rule."""
+    sure: bool = True
+    """False where distributions of Kubernetes differ."""
 
     def holds_at(self, minor: int) -> bool:
         """Return whether a kubelet of this minor has the rule, as far as known."""
@@ -42,7 +44,8 @@ class Rule(NamedTuple):
         gate that the configuration does not name.
         """
         return (
-            self.holds_at(config.minor)
+            self.sure
+            and self.holds_at(config.minor)
             and FIRST_READ <= config.minor <= LAST_READ
             and all(config.knows_gate(gate) for gate in self.gates)
         )

@@ -16,6 +16,7 @@ from typing import Iterator, Sequence
 from ..fields import difftext
 from ..fields.effective_config import EffectiveConfig
 from ..values import duration
+from . import newer_rules
 from .problem import REFUSAL, WARNING, Problem
 from .rule import IC as _IC
 from .rule import Finding, Rule
@@ -339,6 +340,7 @@ RULES = (
     Rule("reserved-cpus", 17, None, _reserved_cpus),
     Rule("hidden-metrics", 18, None, _hidden_metrics),
     Rule("log-format", 19, None, _log_format),
+    *newer_rules.RULES,
 )
 NAMES = frozenset(rule.name for rule in RULES)
 """The identifiers of all rules of the kubelet's validation."""

@@ -248,6 +248,8 @@ def test_other_versions_get_their_own_verdict() -> None:
     table["nodes"]["n1"]["kubelet_version"] = "v1.27.3+k8s"
     made = plan.make_plan(table, {"maxParallelImagePulls": 3})
     assert _rules(made) == [("refusal", "field-too-new", "maxParallelImagePulls")]
+    assert _rules(made, "n1") == [("refusal", "parallel-pulls-serialized", "maxParallelImagePulls")]
+    made = plan.make_plan(table, {"maxParallelImagePulls": 3, "serializeImagePulls": False})
     assert _rules(made, "n1") == []
 
 

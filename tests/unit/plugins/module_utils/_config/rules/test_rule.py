@@ -30,6 +30,11 @@ def test_the_versions_of_a_rule(since: int, until: int | None, minor: int, holds
     assert (rule.holds_at(minor), rule.is_certain(EffectiveConfig({}, minor))) == (holds, certain)
 
 
+def test_a_rule_that_distributions_change_is_never_certain() -> None:
+    rule = Rule("one", 0, None, lambda _config: iter(()), sure=False)
+    assert rule.holds_at(33) and not rule.is_certain(EffectiveConfig({}, 33))
+
+
 @pytest.mark.parametrize(
     ("gates", "certain"),
     [({}, True), ({"Other": True}, True), ({"AllAlpha": False}, False), ({"AllBeta": True, "Mine": True}, True)],

@@ -1,0 +1,372 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules of the kubelet's validation that Kubernetes 1.21 to 1.36 added.
+
+Source: pkg/kubelet/apis/config/validation/validation.go, validation_linux.go and validation_reserved_memory.go of each
+minor. Rules that depend on the machine, such as failCgroupV1, are not here.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from typing import Any, Callable, Iterator, Mapping
+
+from ..fields.effective_config import EffectiveConfig
+from ..values import duration, quantity
+from .rule import IC, Finding, Rule
+
+_SECOND = 10**9
+_LABEL = r"([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
+_TAINT_KEY = re.compile(rf"([a-z0-9.-]{{1,253}}/)?{_LABEL}", re.ASCII)
+_TAINT_VALUE = re.compile(rf"({_LABEL})?", re.ASCII)
+_TAINT_EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def _objects(config: EffectiveConfig, path: str) -> list[Mapping[str, Any]]:
+    value = config.value(path)
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
+    path = "reservedMemory"
+    seen: Counter[Any] = Counter()
+    for entry in _objects(config, path):
+        node, limits = entry.get("numaNode", 0), entry.get("limits")
+        for kind, amount in limits.items() if isinstance(limits, dict) else ():
+            seen[node, kind] += 1
+            if kind != "memory" and not str(kind).startswith("hugepages-"):
+                yield (
+                    path,
+                    f'the limit type "{kind}" for NUMA node {node} is not supported, '
+                    "only [memory hugepages-<HugePageSize>] is accepted",
+                    "Reserve memory, or huge pages such as hugepages-2Mi.",
+                )
+            if _is_zero(amount):
+                yield (
+                    path,
+                    f'reserved memory may not be zero for NUMA node {node} and resource "{kind}"',
+                    "Remove the entry, or give an amount.",
+                )
+            if seen[node, kind] == 2:
+                yield (
+                    path,
+                    f'the reserved memory has a duplicate value for NUMA node {node} and resource "{kind}"',
+                    "Keep one entry.",
+                )
+
+
+def _is_zero(amount: Any) -> bool:
+    try:
+        return quantity.parse(str(amount)) == 0
+    except ValueError:
+        return False
+
+
+def _swap(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "memorySwap.swapBehavior", config.text("memorySwap.swapBehavior")
+    other = "NoSwap" if config.minor >= 30 else "UnlimitedSwap"
+    if value and not config.gate("NodeSwap"):
+        yield (
+            path,
+            f"{IC}memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled",
+            "Remove it, or set featureGates.NodeSwap: true.",
+        )
+    elif value not in ("", "LimitedSwap", other):
+        yield (
+            path,
+            f'{IC}memorySwap.swapBehavior "{value}" must be one of: "", "LimitedSwap" or "{other}"',
+            f"Use LimitedSwap or {other}.",
+        )
+
+
+def _throttling(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "memoryThrottlingFactor", config.value("memoryThrottlingFactor")
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not 0 < value <= 1:
+        yield (
+            path,
+            f"{IC}memoryThrottlingFactor {value} must be greater than 0 and less than or equal to 1.0",
+            "Give a number above 0, up to 1.0.",
+        )
+
+
+def _taints(config: EffectiveConfig) -> Iterator[Finding]:
+    path = "registerWithTaints"
+    for taint in _objects(config, path):
+        key, value, effect = (str(taint.get(name) or "") for name in ("key", "value", "effect"))
+        if not _TAINT_KEY.fullmatch(key) or not _TAINT_VALUE.fullmatch(value) or effect not in _TAINT_EFFECTS:
+            yield (
+                path,
+                f"invalid taint: {{{key} {value} {effect}}}",
+                f"Correct key, value or effect. An effect is one of {', '.join(_TAINT_EFFECTS[1:])}.",
+            )
+        if taint.get("timeAdded") is not None:
+            yield path, f"{IC}taint.TimeAdded is not nil", "Remove timeAdded."
+
+
+def _shutdown_by_priority(config: EffectiveConfig) -> Iterator[Finding]:
+    path = "shutdownGracePeriodByPodPriority"
+    if not _objects(config, path):
+        return
+    if not config.gate("GracefulNodeShutdownBasedOnPodPriority"):
+        yield (
+            path,
+            f"{IC}Specifying {path} requires feature gate GracefulNodeShutdownBasedOnPodPriority",
+            "Remove it, or set featureGates.GracefulNodeShutdownBasedOnPodPriority: true.",
+        )
+    elif any(
+        (config.nanoseconds(name) or 0) > 0 for name in ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods")
+    ):
+        yield (
+            path,
+            f"{IC}Cannot specify both {path} and shutdownGracePeriod at the same time",
+            "Remove it, or set shutdownGracePeriod and shutdownGracePeriodCriticalPods to 0s.",
+        )
+
+
+def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:
+    if config.value("tracing") is not None and not config.gate("KubeletTracing"):
+        yield (
+            "tracing",
+            "tracing should not be configured if KubeletTracing feature flag is disabled.",
+            "Remove it, or set featureGates.KubeletTracing: true.",
+        )
+
+
+def _parallel_pulls(config: EffectiveConfig) -> Iterator[Finding]:
+    value = config.number("maxParallelImagePulls")
+    if value is not None and value > 1 and config.truth("serializeImagePulls"):
+        yield (
+            "maxParallelImagePulls",
+            f"{IC}maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) "
+            "is set to false",
+            "Set serializeImagePulls: false, or maxParallelImagePulls: 1.",
+        )
+
+
+def _log_query_gate(config: EffectiveConfig) -> Iterator[Finding]:
+    if config.truth("enableSystemLogQuery") and not config.gate("NodeLogQuery"):
+        yield (
+            "enableSystemLogQuery",
+            f"{IC}NodeLogQuery feature gate is required for enableSystemLogHandler",
+            "Set featureGates.NodeLogQuery: true, or enableSystemLogQuery: false.",
+        )
+
+
+def _log_query_handler(config: EffectiveConfig) -> Iterator[Finding]:
+    if config.truth("enableSystemLogQuery") and config.truth("enableSystemLogHandler") is False:
+        yield (
+            "enableSystemLogQuery",
+            f"{IC}enableSystemLogHandler is required for enableSystemLogQuery",
+            "Set enableSystemLogHandler: true, or enableSystemLogQuery: false.",
+        )
+
+
+def _image_age(config: EffectiveConfig) -> Iterator[Finding]:
+    path, most = "imageMaximumGCAge", config.nanoseconds("imageMaximumGCAge")
+    least = config.nanoseconds("imageMinimumGCAge") or 0
+    if not most:
+        return
+    if not config.gate("ImageMaximumGCAge"):
+        yield (
+            path,
+            f"{IC}ImageMaximumGCAge feature gate is required for Kubelet configuration option ImageMaximumGCAge",
+            "Remove it, or set featureGates.ImageMaximumGCAge: true.",
+        )
+    elif most < 0:
+        yield path, f"{IC}imageMaximumGCAge {duration.format(most)} must not be negative", "Give 0s or more."
+    elif most <= least:
+        yield (
+            path,
+            f"{IC}imageMaximumGCAge {duration.format(most)} must be greater than imageMinimumGCAge "
+            f"{duration.format(least)}",
+            "Raise imageMaximumGCAge, or lower imageMinimumGCAge.",
+        )
+
+
+def _image_minimum_age(config: EffectiveConfig) -> Iterator[Finding]:
+    value = config.nanoseconds("imageMinimumGCAge")
+    if value is not None and value < 0:
+        yield (
+            "imageMinimumGCAge",
+            f"{IC}imageMinimumGCAge {duration.format(value)} must not be negative",
+            "Give 0s or more.",
+        )
+
+
+def _log_interval(config: EffectiveConfig) -> Iterator[Finding]:
+    value = config.nanoseconds("containerLogMonitorInterval")
+    if value is not None and value < 3 * _SECOND:
+        yield (
+            "containerLogMonitorInterval",
+            f"{IC}containerLogMonitorInterval must be a positive time duration greater than or equal to 3s",
+            "Give 3s or more.",
+        )
+
+
+def _pod_logs(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "podLogsDir", config.text("podLogsDir")
+    if not value:
+        return
+    # Go's filepath.Clean drops a second slash at the start; normpath keeps it.
+    clean = re.sub("^//", "/", posixpath.normpath(value))
+    for broken, words, remedy in (
+        (not value.startswith("/"), "must be absolute path", "Write an absolute path."),
+        (value != clean, "must be normalized", f"Write {clean}."),
+        (not value.isascii(), "mut contains ASCII characters only", "Use ASCII characters."),
+    ):
+        if broken:
+            yield path, f'{IC}pod logs path "{value}" {words}', remedy
+
+
+def _allocatable_twice(config: EffectiveConfig) -> Iterator[Finding]:
+    path = "enforceNodeAllocatable"
+    for value, count in sorted(Counter(config.texts(path)).items()):
+        if count > 1:
+            yield (
+                path,
+                f'{IC}duplicated enforcements "{value}" in enforceNodeAllocatable (--enforce-node-allocatable)',
+                f"Keep {value} once.",
+            )
+
+
+def _allocatable_both(config: EffectiveConfig) -> Iterator[Finding]:
+    path = "enforceNodeAllocatable"
+    named = config.texts(path)
+    for value in ("system-reserved", "kube-reserved"):
+        if {value, f"{value}-compressible"} <= set(named):
+            yield (
+                path,
+                f'{IC}both "{value}" and "{value}-compressible" cannot be specified together in '
+                "enforceNodeAllocatable (--enforce-node-allocatable)",
+                "Keep one of them.",
+            )
+
+
+def _crash_loop(config: EffectiveConfig) -> Iterator[Finding]:
+    path = "crashLoopBackOff.maxContainerRestartPeriod"
+    period = config.nanoseconds(path)
+    if period is None:
+        return
+    if not config.gate("KubeletCrashLoopBackOffMax"):
+        yield (
+            path,
+            f"{IC}FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must "
+            "not be set",
+            "Remove it, or set featureGates.KubeletCrashLoopBackOffMax: true.",
+        )
+    elif not 1000 <= period // 10**6 <= 300000:
+        yield (
+            path,
+            f"{IC}CrashLoopBackOff.MaxContainerRestartPeriod (got: {period / _SECOND:g} seconds) must be set between "
+            "1s and 300s",
+            "Give a duration from 1s to 300s.",
+        )
+
+
+_PULL_POLICIES = ("NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify")
+
+
+def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
+    path, images = "imagePullCredentialsVerificationPolicy", "preloadedImagesVerificationAllowlist"
+    value = config.text(path)
+    if not config.gate("KubeletEnsureSecretPulledImages"):
+        for field, given in ((path, value), (images, config.texts(images))):
+            if given:
+                yield (
+                    field,
+                    f"{IC}`{field}` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled",
+                    "Remove it, or set featureGates.KubeletEnsureSecretPulledImages: true.",
+                )
+        return
+    if value and value not in _PULL_POLICIES:
+        yield (
+            path,
+            f'{IC}option "{value}" specified for {path}. Valid options are {", ".join(_PULL_POLICIES)}',
+            f"Use one of {', '.join(_PULL_POLICIES)}.",
+        )
+    if config.texts(images) and value and value != "NeverVerifyAllowlistedImages":
+        yield (
+            images,
+            f"{IC}can't set `{images}` if `imagePullCredentialsVertificationPolicy` is not "
+            '"NeverVerifyAllowlistedImages"',
+            f"Set {path}: NeverVerifyAllowlistedImages, or remove {images}.",
+        )
+
+
+def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "userNamespaces.idsPerPod", config.number("userNamespaces.idsPerPod")
+    if value is None:
+        return
+    for broken, words in (
+        (value < 65536, "must not be less than 65536"),
+        (value % 65536 != 0, "must be a multiple of 65536"),
+        (value > 2**32 - 1, "must not be more than 4294967295"),
+    ):
+        if broken:
+            yield path, f"{IC}{path} {words}", "Give a multiple of 65536, up to 4294901760."
+            return
+
+
+def _memory_reservation(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "memoryReservationPolicy", config.text("memoryReservationPolicy")
+    if value not in ("", "None", "TieredReservation"):
+        yield (
+            path,
+            f'{IC}option "{value}" specified for {path}. Valid options are "None" or "TieredReservation"',
+            "Use None or TieredReservation.",
+        )
+    elif value == "TieredReservation" and not config.gate("MemoryQoS"):
+        yield (
+            path,
+            f'{IC}{path} "{value}" requires MemoryQoS feature gate to be enabled',
+            "Set featureGates.MemoryQoS: true, or use None.",
+        )
+
+
+def _at_least_one(path: str, words: str) -> Callable[[EffectiveConfig], Iterator[Finding]]:
+    def find(config: EffectiveConfig) -> Iterator[Finding]:
+        value = config.number(path)
+        if value is not None and value < 1:
+            yield path, IC + words.format(value), "Give 1 or more."
+
+    return find
+
+
+def _sampling(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "tracing.samplingRatePerMillion", config.number("tracing.samplingRatePerMillion")
+    if value is not None and not 0 <= value <= 10**6:
+        words = "rate must be positive" if value < 0 else "rate per million must be less than or equal to one million"
+        yield path, f"{path}: Invalid value: {value}: sampling {words}", "Give a number from 0 to 1000000."
+
+
+_WORKERS = _at_least_one("containerLogMaxWorkers", "containerLogMaxWorkers must be greater than or equal to 1")
+_PULLS = _at_least_one("maxParallelImagePulls", "maxParallelImagePulls {} must be a positive number")
+
+RULES = (
+    Rule("reserved-memory", 21, None, _reserved_memory),
+    Rule("swap-behavior", 22, None, _swap, ("NodeSwap",)),
+    Rule("memory-throttling", 22, None, _throttling),
+    Rule("taints", 23, None, _taints),
+    Rule("shutdown-by-priority", 23, None, _shutdown_by_priority, ("GracefulNodeShutdownBasedOnPodPriority",)),
+    Rule("tracing-gate", 25, 33, _tracing_gate, ("KubeletTracing",)),
+    Rule("tracing-sampling", 25, None, _sampling),
+    Rule("parallel-pulls-positive", 27, None, _PULLS),
+    Rule("parallel-pulls-serialized", 27, None, _parallel_pulls),
+    # OpenShift switches the gate on by default.
+    Rule("log-query-gate", 27, None, _log_query_gate, ("NodeLogQuery",), sure=False),
+    Rule("log-query-handler", 27, None, _log_query_handler),
+    Rule("image-maximum-age", 29, None, _image_age, ("ImageMaximumGCAge",)),
+    Rule("log-workers", 30, None, _WORKERS),
+    Rule("log-interval", 30, None, _log_interval),
+    Rule("pod-logs-dir", 30, None, _pod_logs),
+    Rule("allocatable-twice", 31, None, _allocatable_twice),
+    Rule("allocatable-both", 32, None, _allocatable_both),
+    Rule("crash-loop-period", 32, None, _crash_loop, ("KubeletCrashLoopBackOffMax",)),
+    Rule("pull-policy", 33, None, _pull_policy, ("KubeletEnsureSecretPulledImages",)),
+    Rule("ids-per-pod", 33, None, _ids_per_pod),
+    Rule("image-minimum-age", 36, None, _image_minimum_age),
+    Rule("memory-reservation", 36, None, _memory_reservation, ("MemoryQoS",)),
+)
