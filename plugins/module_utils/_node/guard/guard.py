@@ -22,7 +22,7 @@ from ..store.trial import Moment, Trial
 from ..system import command, health
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from . import decide, observe
+from . import decide, observe, pacing
 from .base import Settings
 from .decide import Facts, Unit
 from .judging import Judging
@@ -54,6 +54,7 @@ class Guard(Judging, WithoutTrial):
         self.ask = ask
         self.verify = verify or self._verify
         self.seen: observe.Kubelet | None = None
+        self.requests = pacing.Requests()
 
     # The two entry points
 
@@ -81,7 +82,11 @@ class Guard(Judging, WithoutTrial):
         wait, asks = self._look(None)
         if asks:
             # Without the lock: an API server may answer late, and the kubelet's prestart step cannot wait.
-            wait = self._look(self.verify())[0]
+            node = self.verify()
+            self.requests = self.requests.after(
+                not node, self.now().monotonic, pacing.FIRST_SECONDS, pacing.LONGEST_SECONDS
+            )
+            wait = self._look(node)[0]
         return wait
 
     def _look(self, node: str | None) -> tuple[float | None, bool]:
@@ -105,7 +110,7 @@ class Guard(Judging, WithoutTrial):
             if trial is not None and not trial.failed:
                 action = self._judge(trial, facts, starting=False)
                 if action == decide.ASK:
-                    return CALM_SECONDS, True
+                    return CALM_SECONDS, facts.now >= self.requests.due
                 restart = action == decide.REVERT
                 since = self.records.progress().healthy_since
                 if node or (since is not None and facts.now - since > CALM_AFTER_SECONDS):
@@ -136,7 +141,8 @@ class Guard(Judging, WithoutTrial):
         return bool(self.seen and self.seen.since() and not self.records.progress().verdict)
 
     def _verify(self) -> str:
-        done = self.run([sys.executable, "-I", os.path.join(self.store.config_dir, "guard"), "verify"])
+        program = os.path.join(self.store.config_dir, "guard")
+        done = command.execute([sys.executable, "-I", program, "verify"], pacing.API_SECONDS)
         if done.returncode == 0:
             return ""
         return (done.stderr.strip().splitlines() or [f"the API server was not asked (exit {done.returncode})"])[-1]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -17,11 +16,12 @@ from ..store.store import DEFAULT_KEY, Store
 from ..system import command, health
 from ..system.lock import LockError
 from ..system.store_error import StoreError
-from . import observe
+from . import observe, pacing
 from .base import Settings
 from .guard import FAST_SECONDS, Guard
 
 SERVICE = "livenodes-kubelet-guard.service"
+FIRST_PAUSE = 5.0
 LONGEST_PAUSE = 60.0
 
 
@@ -64,7 +64,7 @@ def prestart(guard: Guard) -> int:
 
 def watch(guard: Guard, folder: str) -> int:
     """Watch a trial to its end and report to the cluster. Returns when there is nothing left to do."""
-    pause, next_report = 5.0, 0.0
+    reports = pacing.Requests()
     while True:
         try:
             wait = guard.tick()
@@ -72,12 +72,14 @@ def watch(guard: Guard, folder: str) -> int:
             sys.stderr.write(f"{error}\n")
             wait = LONGEST_PAUSE / 6
         if guard.records.report() is not None:
-            if guard.reportable() and time.monotonic() >= next_report:
-                done = subprocess.run([sys.executable, "-I", folder, "report"], check=False, stdin=subprocess.DEVNULL)
-                sent = done.returncode == 0
-                pause = 5.0 if sent else min(pause * 1.5, LONGEST_PAUSE)
-                next_report = time.monotonic() + (FAST_SECONDS if sent else pause)
+            if guard.reportable() and time.monotonic() >= reports.due:
+                done = command.execute([sys.executable, "-I", folder, "report"], pacing.API_SECONDS)
+                sys.stderr.write(done.stderr and f"{done.stderr.rstrip()}\n")
+                reports = reports.after(not done.returncode, time.monotonic(), FIRST_PAUSE, LONGEST_PAUSE)
+                # The start of a kubelet is reported when it is seen, so what is left of a report can wait a moment.
+                reports = reports._replace(due=max(reports.due, time.monotonic() + FAST_SECONDS))
                 continue
+            pause = max(FIRST_PAUSE, reports.due - time.monotonic())
             wait = pause if wait is None else min(wait, pause)
         if wait is None:
             return 0

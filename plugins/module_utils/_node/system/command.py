@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 from typing import Callable, Sequence
 
@@ -13,22 +16,31 @@ Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 LIMIT = 60
 
 
-def execute(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def execute(argv: Sequence[str], limit: float | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command and return it with its output as text; never raises.
 
-    The return code is 127 for a program that does not exist, and 124 after `LIMIT` seconds, as in a shell.
+    The return code is 127 for a program that does not exist, and 124 after `limit` seconds (`LIMIT`), as in a shell.
+    The command and what it started are killed then: a child of it would hold its output open.
     """
+    limit = LIMIT if limit is None else limit
     try:
-        return subprocess.run(
+        with subprocess.Popen(
             list(argv),
-            check=False,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LIMIT,
-            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
             errors="replace",
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(list(argv), 124, "", f"{argv[0]} did not end within {LIMIT} s")
+            start_new_session=True,
+        ) as process:
+            try:
+                output, errors = process.communicate(timeout=limit)
+                return subprocess.CompletedProcess(list(argv), process.returncode, output, errors)
+            except subprocess.TimeoutExpired:
+                return subprocess.CompletedProcess(list(argv), 124, "", f"{argv[0]} did not end within {limit:g} s")
+            finally:
+                if process.returncode is None:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
     except OSError as error:
         return subprocess.CompletedProcess(list(argv), 127, "", str(error))

@@ -93,6 +93,30 @@ def test_waits_for_its_node(node: Node) -> None:
     assert node.store.last_known_good() == SOURCE
 
 
+def test_asks_for_a_node_more_rarely_the_longer_it_is_not_ready(node: Node) -> None:
+    """Not at every look: a thousand unready nodes would send a hundred requests a second."""
+    node.assign()
+    node.start()
+    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.later()
+    guard, asked = node.guard(), []
+
+    def verify() -> str:
+        asked.append(node.seconds)
+        return node.unverified
+
+    guard.verify, node.unverified = verify, "Node n1 is not Ready"
+    begun = node.seconds
+    while node.seconds < begun + 3600:
+        node.seconds += guard.tick() or 0
+    assert 3600 / 180 <= len(asked) <= 3600 / 60
+    node.unverified = ""
+    while guard.tick() is not None:
+        node.seconds += 10
+        assert node.seconds < begun + 3600 + 200
+    assert node.store.last_known_good() == SOURCE
+
+
 def test_a_kubelet_that_ends_while_its_node_is_asked_for_does_not_graduate(node: Node) -> None:
     node.assign()
     node.start()

@@ -1,0 +1,44 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command
+
+
+def test_output_and_exit_status() -> None:
+    done = command.execute(["sh", "-c", "echo out; echo err >&2; exit 3"])
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
+
+
+def test_a_program_that_does_not_exist() -> None:
+    assert command.execute(["/no/such/program"]).returncode == 127
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("last", ["wait", "exit 0"])
+def test_a_command_ends_at_its_limit_with_all_that_it_started(tmp_path: Path, last: str) -> None:
+    """A process that the command started holds its output open, also after the command itself has ended."""
+    begun = time.monotonic()
+    done = command.execute(["sh", "-c", f"sleep 30 & echo $! >{tmp_path}/pid; {last}"], limit=0.5)
+    assert time.monotonic() - begun < 10
+    assert (done.returncode, done.stderr) == (124, "sh did not end within 0.5 s")
+    child = int((tmp_path / "pid").read_text())
+    for _wait in range(50):
+        if not running(child):
+            return
+        time.sleep(0.1)
+    os.kill(child, 9)
+    pytest.fail("a process of the command still runs")
