@@ -73,7 +73,10 @@ def prestart(config_dir: str) -> str:
 
 
 def service(config_dir: str) -> str:
-    """Return the text of the guard's service. It ends when nothing is left to watch, and restarts when killed."""
+    """Return the text of the guard's service. It ends when nothing is left to watch, and restarts when killed.
+
+    The limit of memory leaves room for the credential plugin of a kubeconfig.
+    """
     return f"""# Written by livenodes.kubelet. Watches a configuration on trial, then ends.
 [Unit]
 Description=Guard of the kubelet's configuration
@@ -88,7 +91,7 @@ ExecStart={python()} -I {config_dir}/guard watch
 Restart=on-failure
 RestartSec=1
 OOMScoreAdjust=-500
-MemoryMax=64M
+MemoryMax=256M
 
 [Install]
 WantedBy=multi-user.target

@@ -13,6 +13,7 @@ import time
 from typing import Any, Callable, Sequence
 
 from ..._config.values import annotation
+from ..system.credentials import CERT_DIR
 from ..system.health import flag
 from ..system.kubeconfig import ApiError, Kubeconfig
 from . import status_annotation
@@ -97,4 +98,4 @@ def api_of(words: Sequence[str], timeout: float = 10) -> Kubeconfig:
     path = flag(words, "kubeconfig")
     if not path:
         raise NoCluster
-    return Kubeconfig(os.path.join("/", path), timeout)
+    return Kubeconfig(os.path.join("/", path), timeout, os.path.join("/", flag(words, "cert-dir") or CERT_DIR))

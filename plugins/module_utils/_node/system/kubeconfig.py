@@ -9,14 +9,19 @@ import base64
 import json
 import os
 import socket
-import tempfile
 from typing import TYPE_CHECKING, Any, Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from . import blockyaml
+from . import blockyaml, credentials
+from .credentials import CERT_DIR, Identity, PluginError
 
 if TYPE_CHECKING:
+    import http.client
     import ssl
+
+
+UNAUTHORIZED = 401
+NODE_USER = "system:node:"
 
 
 class ApiError(Exception):
@@ -28,11 +33,13 @@ class ApiError(Exception):
 
 
 class Kubeconfig:
-    """The current context of a kubeconfig. Raises ApiError when the file has none that works without a plugin."""
+    """The current context of a kubeconfig, with the rotated certificate in `cert_dir`. Raises ApiError when the file
+    has no context that works here.
+    """
 
-    def __init__(self, path: str, timeout: float = 10) -> None:
-        self.path = path
-        self.timeout = timeout
+    def __init__(self, path: str, timeout: float = 10, cert_dir: str = CERT_DIR) -> None:
+        self.path, self.timeout, self.cert_dir = path, timeout, cert_dir
+        self._by_plugin: list[Identity] = []
         try:
             with open(path, encoding="utf-8") as stream:
                 document = blockyaml.load(stream.read())
@@ -43,13 +50,27 @@ class Kubeconfig:
             self.server: str = self.cluster["server"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ApiError(f"{path}: {type(error).__name__}: {error}") from error
-        if "exec" in self.user or "auth-provider" in self.user:
-            raise ApiError(f"{path}: its credentials come from a plugin, which the guard cannot run")
+        if "auth-provider" in self.user:
+            raise ApiError(f"{path}: its credentials come from an auth-provider, which the guard cannot run")
 
     def _path(self, path: str) -> str:
         return os.path.join(os.path.dirname(self.path), path)
 
-    def _context(self) -> ssl.SSLContext:
+    def _identities(self) -> list[Identity]:
+        """Return what to identify with, first choice first. Raises ApiError."""
+        if self._by_plugin:
+            return self._by_plugin
+        try:
+            found = credentials.of_user(
+                self.user, os.path.dirname(self.path), self.cert_dir, self.cluster, self.timeout
+            )
+            # A plugin may take seconds. The few requests of one process need it once.
+            self._by_plugin = found if self.user.get("exec") else []
+            return found
+        except (OSError, ValueError, KeyError, TypeError, PluginError) as error:
+            raise ApiError(f"{self.path}: {error}") from error
+
+    def _context(self, identity: Identity) -> ssl.SSLContext:
         import ssl  # pylint: disable=import-outside-toplevel
 
         authority = self.cluster.get("certificate-authority")
@@ -61,43 +82,69 @@ class Kubeconfig:
         if self.cluster.get("insecure-skip-tls-verify"):
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        if self.user.get("client-certificate-data"):
-            # The ssl module reads a client certificate only from a file.
-            with tempfile.NamedTemporaryFile("wb", suffix=".pem") as pair:
-                for part in ("client-certificate-data", "client-key-data"):
-                    pair.write(base64.b64decode(self.user[part]) + b"\n")
-                pair.flush()
-                context.load_cert_chain(pair.name)
-        elif self.user.get("client-certificate"):
-            context.load_cert_chain(self._path(self.user["client-certificate"]), self._path(self.user["client-key"]))
+        identity.load(context)
         return context
+
+    def _connect(self, identity: Identity) -> http.client.HTTPConnection:
+        """Return a TLS connection to the API server, through the proxy of `proxy-url` if there is one.
+
+        Raises ApiError, OSError, ValueError.
+        """
+        import http.client  # pylint: disable=import-outside-toplevel
+
+        parts = urlsplit(self.server)
+        host, port = parts.hostname or "", parts.port or 443
+        context = self._context(identity)
+        proxy = urlsplit(self.cluster.get("proxy-url") or "")
+        if proxy.scheme not in ("", "http"):
+            raise ApiError(f"{self.path}: proxy-url: {proxy.scheme}://{proxy.hostname}:{proxy.port} is not supported")
+        if proxy.hostname:
+            connection = http.client.HTTPConnection(proxy.hostname, proxy.port or 80, timeout=self.timeout)
+            login = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}"
+            headers = {"Proxy-Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
+            connection.set_tunnel(host, port, headers if proxy.username else {})
+        else:
+            connection = http.client.HTTPConnection(host, port, timeout=self.timeout)
+        try:
+            connection.connect()
+            name = self.cluster.get("tls-server-name") or host
+            connection.sock = context.wrap_socket(connection.sock, server_hostname=name)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json"
     ) -> Any:
         """Return the decoded answer of one request. Raises ApiError.
 
-        The certificate files are read for each request, because the kubelet rotates them.
+        The credentials are read for each request, because the kubelet rotates them. When the API server does not know
+        one (401), the next is tried.
         """
+        identities = self._identities()
+        for identity in identities[:-1]:
+            try:
+                return self._call(identity, method, path, body, content_type)
+            except ApiError as error:
+                if error.status != UNAUTHORIZED:
+                    raise
+        return self._call(identities[-1], method, path, body, content_type)
+
+    def _call(
+        self, identity: Identity, method: str, path: str, body: Mapping[str, Any] | None, content_type: str
+    ) -> Any:
         # This import takes a tenth of a second, and the module that installs the guard rarely sends a request.
         import http.client  # pylint: disable=import-outside-toplevel
 
-        parts = urlsplit(self.server)
         headers = {"Content-Type": content_type, "Accept": "application/json", "User-Agent": "livenodes.kubelet-guard"}
+        if identity.token:
+            headers["Authorization"] = f"Bearer {identity.token}"
+        place = urlsplit(self.server).path.rstrip("/") + path
         try:
-            token = self.user.get("token")
-            if self.user.get("tokenFile"):
-                with open(self._path(self.user["tokenFile"]), encoding="utf-8") as stream:
-                    token = stream.read().strip()
-            if token:
-                headers["Authorization"] = f"Bearer {token}"
-            connection = http.client.HTTPSConnection(
-                parts.hostname or "", parts.port or 443, timeout=self.timeout, context=self._context()
-            )
+            connection = self._connect(identity)
             try:
-                connection.request(
-                    method, parts.path.rstrip("/") + path, json.dumps(body) if body is not None else None, headers
-                )
+                connection.request(method, place, json.dumps(body) if body is not None else None, headers)
                 answer = connection.getresponse()
                 text = answer.read().decode("utf-8", "replace")
             finally:
@@ -112,15 +159,11 @@ class Kubeconfig:
         """Return the name of this node's Node.
 
         It is the name in the client certificate (`system:node:<name>`), else `override`, else the host's name, in lower
-        case.
+        case. Raises ApiError.
         """
-        try:
-            if self.user.get("client-certificate"):
-                subject = _subject(self._path(self.user["client-certificate"]))
-                if subject.startswith("system:node:"):
-                    return subject[len("system:node:") :]
-        except (OSError, ValueError):
-            pass
+        name = credentials.subject(self._identities()[0].pem)
+        if name.startswith(NODE_USER):
+            return name[len(NODE_USER) :]
         return (override or socket.gethostname()).strip().lower()
 
 
@@ -129,22 +172,3 @@ def _entry(document: Mapping[str, Any], kind: str, name: str) -> Mapping[str, An
         if item["name"] == name:
             return item  # type: ignore[no-any-return]
     raise KeyError(f"{kind}: {name}")
-
-
-def _subject(path: str) -> str:
-    """Return the common name of a PEM file's first certificate."""
-    import ssl  # pylint: disable=import-outside-toplevel
-
-    with open(path, encoding="ascii", errors="replace") as stream:
-        der = ssl.PEM_cert_to_DER_cert(_first_certificate(stream.read()))
-    # Issuer, validity and subject come in this order, so the last commonName before the key is that of the subject.
-    marks = [at for at in range(len(der) - 5) if der[at : at + 5] == b"\x06\x03\x55\x04\x03"]
-    names = [der[at + 7 : at + 7 + der[at + 6]].decode("utf-8", "replace") for at in marks]
-    return names[-1] if len(names) == 1 else next((name for name in names if name.startswith("system:node:")), "")
-
-
-def _first_certificate(text: str) -> str:
-    begin, end = text.find("-----BEGIN CERTIFICATE-----"), text.find("-----END CERTIFICATE-----")
-    if begin < 0 or end < 0:
-        raise ValueError("it holds no certificate")
-    return text[begin : end + len("-----END CERTIFICATE-----")]

@@ -55,7 +55,49 @@ def test_the_nodes_name_is_that_of_its_certificate(tmp_path: Path) -> None:
 def test_no_answer_and_no_usable_kubeconfig_are_errors_of_one_kind(tmp_path: Path) -> None:
     with pytest.raises(ApiError, match=r"GET https://127\.0\.0\.1:9/"):
         Kubeconfig(str(conf(tmp_path, {}))).call("GET", "/")
-    with pytest.raises(ApiError, match="plugin"):
-        Kubeconfig(str(conf(tmp_path, {"exec": "x"})))
+    with pytest.raises(ApiError, match="auth-provider"):
+        Kubeconfig(str(conf(tmp_path, {"auth-provider": "x"})))
     with pytest.raises(ApiError, match="FileNotFoundError"):
         Kubeconfig(str(tmp_path / "none"))
+
+
+# As nodeadm and the earlier bootstrap script of EKS write it.
+EKS = """---
+apiVersion: v1
+kind: Config
+clusters:
+  - name: kubernetes
+    cluster:
+      certificate-authority: /etc/kubernetes/pki/ca.crt
+      server: https://ABCDEF.gr7.eu-west-1.eks.amazonaws.com
+current-context: kubelet
+contexts:
+  - name: kubelet
+    context:
+      cluster: kubernetes
+      user: kubelet
+users:
+  - name: kubelet
+    user:
+      exec:
+        apiVersion: client.authentication.k8s.io/v1beta1
+        command: aws-iam-authenticator
+        args:
+          - token
+          - -i
+          - "my-cluster"
+          - --region
+          - "eu-west-1"
+        env:
+          - name: AWS_STS_REGIONAL_ENDPOINTS
+            value: regional
+"""
+
+
+def test_the_kubeconfig_of_a_node_of_eks(tmp_path: Path) -> None:
+    (tmp_path / "kubeconfig").write_text(EKS)
+    api = Kubeconfig(str(tmp_path / "kubeconfig"))
+    assert api.server == "https://ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
+    assert api.user["exec"]["args"] == ["token", "-i", "my-cluster", "--region", "eu-west-1"]
+    with pytest.raises(ApiError, match="plugin aws-iam-authenticator is not installed"):
+        api.call("GET", "/")

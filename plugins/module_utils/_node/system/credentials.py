@@ -1,0 +1,172 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The credentials that a kubelet has for the API server: those of its kubeconfig, of its plugin, and the rotated ones.
+
+A kubelet that rotates its certificate keeps it in its certificate folder and does not update its kubeconfig
+(client-go util/certificate getCurrentCertificateOrBootstrap). A certificate inside the kubeconfig is therefore the
+first one, and expires.
+"""
+
+from __future__ import annotations
+
+import base64
+import calendar
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple
+
+if TYPE_CHECKING:
+    import ssl
+
+CERT_DIR = "/var/lib/kubelet/pki"
+"""The kubelet's default of --cert-dir."""
+CURRENT = "kubelet-client-current.pem"
+# What systemd gives its services. A module has another one, and must find what the guard will find.
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# The validity in a certificate: two times, as UTCTime or GeneralizedTime.
+_VALIDITY = re.compile(rb"\x30[\x1e\x20\x22](?:\x17\x0d\d{12}Z|\x18\x0f\d{14}Z)(?:\x17\x0d(\d{12})Z|\x18\x0f(\d{14})Z)")
+_CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+
+
+class PluginError(Exception):
+    """The plugin of a kubeconfig did not return credentials; the text names it and the cause."""
+
+
+class Identity(NamedTuple):
+    """What one request identifies itself with: the PEM text of a certificate with its key, or a token, or nothing."""
+
+    pem: str = ""
+    token: str = ""
+
+    def load(self, context: ssl.SSLContext) -> None:
+        """Make a TLS connection present the certificate. Raises OSError."""
+        if not self.pem:
+            return
+        # The ssl module reads a client certificate only from a file. In memory it cannot fail on a full disk.
+        folder = "/run" if os.access("/run", os.W_OK) else None
+        with tempfile.NamedTemporaryFile("w", suffix=".pem", dir=folder) as pair:
+            pair.write(self.pem)
+            pair.flush()
+            context.load_cert_chain(pair.name)
+
+
+def of_user(
+    user: Mapping[str, Any], folder: str, cert_dir: str, cluster: Mapping[str, Any], timeout: float
+) -> list[Identity]:
+    """Return the identities of a kubeconfig's user, the one that a kubelet would use first; never empty.
+
+    `folder`: where relative paths start. `timeout`: seconds that a plugin may take. Raises PluginError, OSError,
+    ValueError, KeyError.
+    """
+    if user.get("exec"):
+        return [_by_plugin(user["exec"], folder, cluster, timeout)]
+    token = str(user.get("token") or "")
+    if user.get("tokenFile"):
+        token = _read(os.path.join(folder, user["tokenFile"])).strip()
+    own = _own_pair(user, folder)
+    if not own:
+        return [Identity("", token)]
+    found = [own]
+    current = os.path.join(cert_dir, CURRENT)
+    if os.path.exists(current):
+        found.append(_read(current))
+    now = time.time()
+    return [Identity(pem, token) for pem in sorted(found, key=lambda pem: (not_after(pem) or now) < now)]
+
+
+def _own_pair(user: Mapping[str, Any], folder: str) -> str:
+    """Return certificate and key of a kubeconfig's user as PEM text, empty when it has none."""
+    if user.get("client-certificate-data"):
+        parts = [base64.b64decode(user[name]).decode() for name in ("client-certificate-data", "client-key-data")]
+    elif user.get("client-certificate"):
+        places = dict.fromkeys(os.path.join(folder, user[name]) for name in ("client-certificate", "client-key"))
+        parts = [_read(place) for place in places]
+    else:
+        return ""
+    return "\n".join(parts)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        return stream.read()
+
+
+def _by_plugin(plugin: Mapping[str, Any], folder: str, cluster: Mapping[str, Any], timeout: float) -> Identity:
+    """Run a plugin (client.authentication.k8s.io ExecCredential) and return its credentials. Raises PluginError."""
+    name = str(plugin["command"])
+    # As client-go: a name with a slash is relative to the kubeconfig, any other one is looked up.
+    path = os.path.join(folder, name) if "/" in name else shutil.which(name, path=_PATH)
+    if not path:
+        raise PluginError(f"its plugin {name} is not installed in {_PATH}")
+    spec: dict[str, Any] = {"interactive": False}
+    if plugin.get("provideClusterInfo"):
+        spec["cluster"] = dict(cluster)
+    asked = {"apiVersion": plugin.get("apiVersion"), "kind": "ExecCredential", "spec": spec}
+    given = {item["name"]: str(item["value"]) for item in plugin.get("env") or []}
+    try:
+        done = subprocess.run(
+            [path, *(str(word) for word in plugin.get("args") or [])],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            env={**os.environ, "PATH": _PATH, **given, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
+        )
+    except subprocess.TimeoutExpired:
+        raise PluginError(f"its plugin {name} timed out after {timeout:g} s") from None
+    except OSError as error:
+        raise PluginError(f"its plugin {name} cannot run: {error.strerror}") from error
+    if done.returncode:
+        reason = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
+        raise PluginError(f"its plugin {name} ended with exit status {done.returncode}: {reason or 'no message'}")
+    return _credential(done.stdout, name)
+
+
+def _credential(output: bytes, name: str) -> Identity:
+    """Return the credentials in a plugin's output, which is never shown. Raises PluginError."""
+    try:
+        status = json.loads(output)["status"]
+        token, certificate = status.get("token") or "", status.get("clientCertificateData") or ""
+        key = status.get("clientKeyData") or ""
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise PluginError(f"its plugin {name} printed no ExecCredential") from None
+    if not token and not certificate:
+        raise PluginError(f"its plugin {name} returned neither a token nor a certificate")
+    return Identity(f"{certificate}\n{key}" if certificate else "", token)
+
+
+def not_after(pem: str) -> float | None:
+    """Return when the first certificate of a PEM text expires, in seconds since the epoch; None if that is unknown."""
+    der = first_certificate(pem)
+    found = _VALIDITY.search(der)
+    if found is None:
+        return None
+    text = (found.group(1) or found.group(2)).decode()
+    # Two digits of a year mean 1950 to 2049 (RFC 5280, 4.1.2.5.1).
+    year = int(text[:-10]) + (0 if len(text) == 14 else 1900 if int(text[:2]) >= 50 else 2000)
+    month, day, hour, minute, second = (int(text[at : at + 2]) for at in range(len(text) - 10, len(text), 2))
+    return float(calendar.timegm((year, month, day, hour, minute, second)))
+
+
+def subject(pem: str) -> str:
+    """Return the common name of the first certificate of a PEM text; empty when it has none."""
+    der = first_certificate(pem)
+    # Issuer, validity and subject come in this order, so the last commonName before the key is that of the subject.
+    marks = [at for at in range(len(der) - 5) if der[at : at + 5] == b"\x06\x03\x55\x04\x03"]
+    names = [der[at + 7 : at + 7 + der[at + 6]].decode("utf-8", "replace") for at in marks]
+    return names[-1] if len(names) == 1 else next((name for name in names if name.startswith("system:node:")), "")
+
+
+def first_certificate(pem: str) -> bytes:
+    """Return the first certificate of a PEM text in binary form; empty when there is none."""
+    found = _CERTIFICATE.search(pem)
+    try:
+        return base64.b64decode(found.group(1)) if found else b""
+    except ValueError:
+        return b""
