@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import typing as t
 from pathlib import Path
@@ -22,6 +24,30 @@ OTHER = {**SOURCE, "uid": "u2"}
 NO_PROCESS = "99999999"
 LOCAL = "store/local/config"
 NEW = "store/checkpoints/u1/1"
+
+
+class NoRoom(files.OS):
+    """A file system without a free block or inode: only a rename or a removal works."""
+
+    full = False
+    renames = True
+
+    def _check(self) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def create(self, path: str, mode: int) -> int:
+        self._check()
+        return super().create(path, mode)
+
+    def symlink(self, target: str, path: str) -> None:
+        self._check()
+        super().symlink(target, path)
+
+    def rename(self, path: str, target: str) -> None:
+        if not self.renames:
+            self._check()
+        super().rename(path, target)
 
 
 class Node:
@@ -45,6 +71,7 @@ class Node:
         self.starts = 0
         self.argv: tuple[str, ...] = ()
         self.unverified = ""
+        self.texts: dict[str, str] = {}
         self.own = folder / "k.yaml"
         self.own.write_text("kind: KubeletConfiguration\n")
         self.store.remember_local({str(self.own): take(str(self.own))}, str(self.own))
@@ -72,7 +99,7 @@ class Node:
 
     def assign(self, source: dict[str, str] | None = None, **trial: t.Any) -> None:
         source = source or SOURCE
-        self.store.stage(source, {"kubelet": "{}"})
+        self.store.stage(source, {"kubelet": self.texts.get(source["uid"], "{}")})
         back = trial.pop("back", self.store.last_known_good())
         self.store.arm(
             Trial(

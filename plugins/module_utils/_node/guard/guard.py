@@ -25,7 +25,7 @@ from ..system.store_error import StoreError
 from . import decide, observe, pacing
 from .base import Settings
 from .decide import Facts, Unit
-from .judging import Judging
+from .new_binary import NewBinary
 from .without_trial import CALM_AFTER_SECONDS, CRASHED, WithoutTrial
 
 FAST_SECONDS = 1.0
@@ -34,7 +34,7 @@ LONGEST_SECONDS = 60.0
 PRESTART = Unit(active="activating", sub="start-pre")
 
 
-class Guard(Judging, WithoutTrial):
+class Guard(NewBinary, WithoutTrial):
     """One node's guard.
 
     `run` runs commands, `now` returns the time, `ask` asks healthz of a process. `verify` asks the API server for the
@@ -59,8 +59,15 @@ class Guard(Judging, WithoutTrial):
     # The two entry points
 
     def prestart(self) -> bool:
-        """Count this start of the kubelet, and revert if it is one too many; return whether the service must run."""
-        seen = observe.kubelet(self.settings.unit, self.run)
+        """Count this start of the kubelet, and revert if it is one too many; return whether the service must run.
+
+        Then ask a new binary of the kubelet what it accepts.
+        """
+        needed = self._count_start()
+        return self._meet_binary((self.seen and self.seen.program) or (*self.settings.argv, "")[0]) or needed
+
+    def _count_start(self) -> bool:
+        seen = self.seen = observe.kubelet(self.settings.unit, self.run)
         unit = seen.unit._replace(active=PRESTART.active, sub=PRESTART.sub) if seen else PRESTART
         with locked(self.store.config_dir, self.settings.lock_seconds):
             trial = self._trial()

@@ -14,7 +14,7 @@ from ..store.progress import Progress
 from ..store.trial import Trial
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from . import decide, outdated_good
+from . import decide
 from .base import Base, or_none
 from .decide import Action, Facts, Terms
 
@@ -89,7 +89,6 @@ class Judging(Base):
         A second call changes nothing.
         """
         try:
-            outdated_good.forget_outdated(self.store, self.settings.argv, self.run)
             if self.store.revert(reason).target is None:
                 self.store.renew_local(self.settings.config, self.settings.key)
         except StoreError as error:

@@ -16,20 +16,22 @@ from ..system import blockyaml, command
 from ..system.health import Endpoint, endpoint, flag
 from .decide import Unit
 
-_PROPERTIES = "ActiveState,SubState,Result,InvocationID,NRestarts,MainPID,ExecMainStartTimestampMonotonic"
+_PROPERTIES = "ActiveState,SubState,Result,InvocationID,NRestarts,MainPID,ExecMainStartTimestampMonotonic,ExecStart"
+_PROGRAM = re.compile(r"\{ path=(\S+) ; ")
 
 
 class Kubelet(NamedTuple):
     """The kubelet's unit and process.
 
     `pid`: 0 for none. `started`: seconds of CLOCK_MONOTONIC. `birth`: distinguishes the process from a later one with
-    the same pid.
+    the same pid. `program`: the binary that the unit starts.
     """
 
     unit: Unit
     pid: int = 0
     started: float = 0.0
     birth: str = ""
+    program: str = ""
 
     def since(self) -> float | None:
         """Return when the running process was started, in seconds since the epoch by the current wall clock.
@@ -63,8 +65,13 @@ def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | Non
     )
     pid = int(found.get("MainPID") or 0)
     steady = (state.active, state.sub) == ("active", "running")
+    program = _PROGRAM.match(found.get("ExecStart", ""))
     return Kubelet(
-        state, pid, int(found.get("ExecMainStartTimestampMonotonic") or 0) / 1e6, _birth(pid) if steady and pid else ""
+        state,
+        pid,
+        int(found.get("ExecMainStartTimestampMonotonic") or 0) / 1e6,
+        _birth(pid) if steady and pid else "",
+        program.group(1) if program else "",
     )
 
 

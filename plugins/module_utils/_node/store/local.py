@@ -97,10 +97,16 @@ class LocalStore:
         return True
 
     def renew(self, content: t.Mapping[str, File], config: str, key: str) -> None:
-        """Replace a damaged copy by these files. Raises as `remember`; invalid files change nothing."""
-        _fit(content, config, key)
+        """Replace the copy, damaged or not, by these files. Raises as `remember`, with the former copy in place."""
+        following = LocalStore(os.path.join(os.path.dirname(self.folder), f"{files.TEMPORARY}local"), self.fs)
+        files.remove_any(following.folder, self.fs)
+        following.remember(content, config, key)
         files.remove_any(self.folder, self.fs)
-        self.remember(content, config, key)
+        try:
+            self.fs.rename(following.folder, self.folder)
+        except OSError as error:
+            raise files.FileError.of(self.folder, "replace", error) from error
+        files.sync_folder(os.path.dirname(self.folder), self.fs)
 
     def exists(self) -> bool:
         """Return whether anything is saved. Raises FileError."""

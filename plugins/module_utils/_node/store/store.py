@@ -186,6 +186,19 @@ class Store(StoreReader):
             self._local.renew({config: take(config)}, config, key)
         return self.settle()
 
+    def refresh_local(self, config: str) -> bool:
+        """Make the node's config file as it is now the local config, in place of the copy of the first switch; return
+        whether it was another one.
+
+        The node's own files are not changed. Raises StoreError, with the former copy in place, when that file is absent
+        or cannot be run from the store.
+        """
+        known, now = self._local.read(), take(config)
+        if known is None or now.data == known.files[known.config].data:
+            return False
+        self._local.renew({**known.files, config: now}, config, known.key)
+        return True
+
     def revert(self, reason: str, restart_due: Moment | None = None) -> Resolution:
         """Revert the assigned config: record the reason, and point `active` to what its trial reverts to.
 
@@ -222,22 +235,47 @@ class Store(StoreReader):
         if armed is not None and armed.to == whole and armed.failed:
             raise StoreError(f"{describe(whole)} cannot become last-known-good: it was reverted ({armed.failed})")
         self.verify(whole)
-        note = {"kubelet_version": kubelet_version, "source": whole}
+        self._write_graduated(whole, kubelet_version)
+        self._write_source("last-known-good", whole)
+        self.disarm()
+
+    def forget_good(self) -> None:
+        """Make the local config the last-known-good. Raises StoreError."""
+        self._write_source("last-known-good", None)
+        files.remove(os.path.join(self.folder, "graduated"), self.fs)
+
+    def forget(self, source: t.Mapping[str, str]) -> None:
+        """Never revert to a source again, as when a new kubelet version refuses it. Raises StoreError.
+
+        A trial that would revert to it reverts to last-known-good if that is another source, else to the local config.
+        """
+        armed, good = quietly(self.trial), quietly(self.last_known_good)
+        instead = None if good == source else good
+        if armed is not None and armed.revert_to == source:
+            if not armed.failed:
+                self._prepare(instead)
+            self.record(armed.but(revert_to=instead))
+        if good == source:
+            self.forget_good()
+
+    def accept(self, source: t.Mapping[str, str], kubelet_version: str) -> None:
+        """Record that a kubelet of this version ("v1.21.0") accepts a source that another version verified.
+
+        What graduates later, or has graduated, is tied to this version then. Raises StoreError.
+        """
+        armed = quietly(self.trial)
+        if armed is not None and armed.to == source and armed.kubelet_version != kubelet_version:
+            self.record(armed.but(kubelet_version=kubelet_version))
+        if quietly(self.last_known_good) == source and self.graduated_with() != kubelet_version:
+            self._write_graduated(source, kubelet_version)
+
+    def _write_graduated(self, source: t.Mapping[str, str], kubelet_version: str) -> None:
+        note = {"kubelet_version": kubelet_version, "source": source}
         files.write(
             os.path.join(self.folder, "graduated"),
             (json.dumps(note, indent=2, sort_keys=True) + "\n").encode(),
             fs=self.fs,
         )
-        self._write_source("last-known-good", whole)
-        self.disarm()
-
-    def forget_good(self) -> None:
-        """Make the local config the last-known-good, as when a new kubelet version refuses it. Raises StoreError."""
-        armed, good = quietly(self.trial), quietly(self.last_known_good)
-        if armed is not None and armed.revert_to is not None and armed.revert_to == good:
-            self.record(armed.but(revert_to=None))
-        self._write_source("last-known-good", None)
-        files.remove(os.path.join(self.folder, "graduated"), self.fs)
 
     def reset(self) -> bool:
         """Assign the local config and forget last-known-good and trial; return whether `active` changed.

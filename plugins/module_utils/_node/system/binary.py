@@ -70,7 +70,7 @@ _GATE = (
     f'&& echo "{_IN_FORCE}" && shift && exec "$@"'
 )
 
-_FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ [^\]]+\] (.*)$")
+_FATAL = re.compile(r"^(?:F\d{4} [\d:.]+ +\d+ [^\]]+\]|panic:) (.*)$")
 _STRUCTURED = re.compile(r'^E\d{4} [\d:.]+ +\d+ [^\]]+\] ("(?:\\.|[^"\\])*") err=("(?:\\.|[^"\\])*")')
 # The messages for a config that was read and is refused. 1.20 prints the reason alone, later versions also the failed
 # step.
@@ -80,6 +80,10 @@ _REFUSALS = re.compile(
             r"^\[?invalid configuration: ",
             r"failed to validate kubelet configuration",
             r"failed to load kubelet config file",
+            # The kubelets of 1.21 to 1.31: also for a gate of the flag --feature-gates.
+            r"failed to set feature gates from initial flags-based config",
+            # From 1.32 on: a panic while the file is defaulted.
+            r"^failed to merge global and in-flight KubeletConfiguration while setting defaults",
             r"^unrecognized feature gate: ",
             r"^cannot set feature gate ",
             r"^can't use reservedSystemCPUs ",

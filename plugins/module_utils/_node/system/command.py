@@ -9,6 +9,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from typing import Callable, Sequence
 
 Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
@@ -44,3 +45,19 @@ def execute(argv: Sequence[str], limit: float | None = None) -> subprocess.Compl
                         os.killpg(process.pid, signal.SIGKILL)
     except OSError as error:
         return subprocess.CompletedProcess(list(argv), 127, "", str(error))
+
+
+def until(run: Run, seconds: float, clock: Callable[[], float] = time.monotonic) -> Run:
+    """Return a `run` for commands that may take so many seconds together; those that last longer are killed.
+
+    Their return code is 137, or 124 without a start when no time is left. It needs `timeout` of the coreutils.
+    """
+    end = clock() + seconds
+
+    def limited(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        left = end - clock()
+        if left <= 0:
+            return subprocess.CompletedProcess(list(argv), 124, "", f"no time was left for {argv[0]}")
+        return run(["timeout", "--signal=KILL", f"{max(left, 0.1):.1f}", *argv])
+
+    return limited

@@ -13,7 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
@@ -182,31 +182,6 @@ def test_reverts_to_last_known_good_and_to_local_when_that_is_damaged(node: Node
     Path(node.store.config_dir, "store/checkpoints/u2/1/kubelet").write_text("torn")
     node.start()
     assert node.store.running() == LOCAL
-
-
-@pytest.mark.parametrize(
-    ("now", "verdict", "target"),
-    [
-        ("v1.20.2", "invalid", "store/checkpoints/u2/1"),
-        ("v1.21.0", "valid", "store/checkpoints/u2/1"),
-        ("v1.21.0", "not checked", "store/checkpoints/u2/1"),
-        ("v1.21.0", "invalid", LOCAL),
-    ],
-)
-def test_what_another_kubelet_version_verified_is_checked_before_it_is_used(
-    node: Node, now: str, verdict: str, target: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    node.store.stage(OTHER, {"kubelet": "{}"})
-    node.store.switch(OTHER)
-    node.store.graduate(OTHER, "v1.20.2")
-    node.assign()
-    monkeypatch.setattr(binary, "version", lambda *_arguments, **_more: now)
-    monkeypatch.setattr(binary, "check", lambda *_arguments, **_more: binary.Verdict(verdict, [], []))
-    node.argv = ("/usr/bin/kubelet",)
-    node.start(2)
-    assert node.store.running() == target
-    node.start()
-    assert node.store.running() == target
 
 
 @pytest.mark.parametrize("looked", [False, True])

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
@@ -13,34 +12,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 
 THIRD = {**SOURCE, "uid": "u3"}
-
-
-class NoRoom(files.OS):
-    """A file system without a free block or inode: only a rename or a removal works."""
-
-    full = False
-    renames = True
-
-    def _check(self) -> None:
-        if self.full:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def create(self, path: str, mode: int) -> int:
-        self._check()
-        return super().create(path, mode)
-
-    def symlink(self, target: str, path: str) -> None:
-        self._check()
-        super().symlink(target, path)
-
-    def rename(self, path: str, target: str) -> None:
-        if not self.renames:
-            self._check()
-        super().rename(path, target)
 
 
 @pytest.fixture
@@ -88,6 +62,22 @@ def test_the_prepared_link_goes_with_the_trial(node: Node) -> None:
     assert os.readlink(node.store.prepared) == NEW
     node.store.reset()
     assert not os.path.lexists(node.store.prepared)
+
+
+def test_after_last_known_good_is_forgotten_a_revert_needs_no_free_block(tmp_path: Path) -> None:
+    """A kubelet that was upgraded within a trial refuses last-known-good: the revert leads to the local config."""
+    disk = NoRoom()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.store.graduate(SOURCE, "v1.20.2")
+    node.assign(OTHER)
+    assert os.readlink(node.store.prepared) == NEW
+    node.store.forget(SOURCE)
+    assert os.readlink(node.store.prepared) == LOCAL
+    node.start()
+    disk.full = True
+    node.start(2)
+    assert node.store.running() == LOCAL
 
 
 def test_a_reboot_before_the_confirmation_removes_state_files_of_the_new_policy(node: Node, tmp_path: Path) -> None:

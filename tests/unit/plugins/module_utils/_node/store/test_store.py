@@ -213,12 +213,31 @@ def test_revert(store: Store) -> None:
     assert (store.assigned(), store.active_source(), store.last_known_good(), store.error()) == (B, A, A, "it crashed")
     with pytest.raises(StoreError, match="was reverted"):
         store.graduate(B, "v1.20.2")
-    store.forget_good()
-    assert store.resolve().target == "store/local/config"
+    store.forget(A)
+    assert store.resolve().target == "store/local/config" and store.last_known_good() is None
     assign(store, B)
     assert (store.active_source(), store.error()) == (B, "")
     store.graduate(B, "v1.20.2")
     assert store.trial() is None
+
+
+def test_the_local_configuration_is_renewed_as_a_whole(store: Store, tmp_path: Path) -> None:
+    """The node's own file is read only; a file that cannot be run from the store leaves the former copy."""
+    own = tmp_path / "k.yaml"
+    known = store.local()
+    assert known
+    own.write_bytes(known.files[known.config].data or b"")
+    assert not store.refresh_local(str(own))
+    own.write_text("kind: KubeletConfiguration\nstaticPodPath: manifests\n")
+    for broken in (own, tmp_path / "absent"):
+        with pytest.raises(StoreError):
+            store.refresh_local(str(broken))
+        assert store.local() == known
+    own.write_text("kind: KubeletConfiguration\nmaxPods: 7\n")
+    assert store.refresh_local(str(own))
+    store.reset()
+    assert (Path(store.active) / known.key).read_bytes() == own.read_bytes()
+    assert not any(name.startswith("tmp_") for name in os.listdir(store.folder))
 
 
 def test_revert_without_a_trial(store: Store) -> None:

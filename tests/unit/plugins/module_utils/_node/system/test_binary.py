@@ -18,6 +18,9 @@ DUMP = (
     "\t/go/src/k8s.io/klog/v2/klog.go:1026 +0x89\n"
 )
 OLD = "1121 08:42:33.325565     736"
+GATE = "cannot set feature gate Foo to false, feature is locked to true"
+FLAGS = "to set feature gates from initial flags-based config"
+PANIC = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error"
 LIST = (
     "invalid configuration: eventBurst (--event-burst) -1 must not be a negative number",
     "invalid configuration: kubeAPIQPS (--kube-api-qps) -1 must not be a negative number",
@@ -60,6 +63,12 @@ def test_valid_in_the_format_of_both_generations(output: str) -> None:
         (f"F{OLD} server.go:215] {LIST[1]}{DUMP}", [LIST[1]]),
         (f"F{OLD} server.go:215] [{LIST[0]}, {LIST[1]}]{DUMP}", list(LIST)),
         (f"F{OLD} server.go:208] unrecognized feature gate: Foo{DUMP}", ["unrecognized feature gate: Foo"]),
+        (
+            newer("Failed to set feature gates from initial flags-based config", err=f"{GATE}"),
+            [f"Failed {FLAGS}: {GATE}"],
+        ),
+        (newer("command failed", err=f"failed {FLAGS}: {GATE}"), [f"failed {FLAGS}: {GATE}"]),
+        (f"panic: {PANIC}: {GATE}\n{DUMP}", [f"{PANIC}: {GATE}"]),
         (
             f'F{OLD} server.go:198] failed to load Kubelet config file /x, error kubelet config file "/x" was '
             f"empty{DUMP}",

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,21 @@ def test_a_command_ends_at_its_limit_with_all_that_it_started(tmp_path: Path, la
         time.sleep(0.1)
     os.kill(child, 9)
     pytest.fail("a process of the command still runs")
+
+
+def test_all_questions_together_have_one_time_limit() -> None:
+    ran: list[t.Sequence[str]] = []
+    times = iter((0.0, 1.0, 7.96, 8.0))
+
+    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        ran.append(argv)
+        return subprocess.CompletedProcess(list(argv), 0, "", "")
+
+    limited = command.until(run, 8, lambda: next(times))
+    codes = [limited(["kubelet", "--version"]).returncode for _question in range(3)]
+    assert codes == [0, 0, 124]
+    assert [words[:4] for words in ran] == [
+        ["timeout", "--signal=KILL", seconds, "kubelet"] for seconds in ("7.0", "0.1")
+    ]
+    begun = time.monotonic()
+    assert command.until(command.execute, 0.3)(["sleep", "20"]).returncode and time.monotonic() - begun < 10

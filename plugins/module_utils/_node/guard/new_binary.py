@@ -1,0 +1,214 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A kubelet binary that was replaced: before its first start the guard asks it what it accepts.
+
+A newer kubelet ends at its start when a feature gate of its configuration was removed or locked, or a value is no
+longer allowed. What it refuses gives way to last-known-good, then to the node's own config file as it is now. While the
+binary is the same, this costs one `stat` and one small file. An answer that is not clear is no refusal.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import partial
+from typing import NamedTuple
+
+from ..store.meta import Source
+from ..store.progress import Progress
+from ..store.store_reader import LOCAL_TARGET
+from ..store.trial import Trial
+from ..system import command
+from ..system.lock import locked
+from ..system.store_error import StoreError
+from .base import or_none
+from .judging import Judging
+from .known_binary import Binary, BinaryFile, identity
+
+# All questions to one binary together may delay the kubelet's start by so many seconds.
+LIMIT_SECONDS = 8.0
+# A binary that gives no clear answer is asked again at its next starts, up to so many times.
+MOST_UNANSWERED = 3
+_LONGEST_REASON = 500
+_UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: (.*)")
+
+
+class Answers:
+    """What one binary accepts: the verdict on each target of `active`, asked once."""
+
+    def __init__(self, folder: str, key: str, argv: list[str], run: command.Run) -> None:
+        self.folder, self.key, self.argv, self.run = folder, key, argv, run
+        self.known: dict[str, tuple[str, str]] = {}
+
+    def of(self, target: str) -> tuple[str, str]:
+        """Return verdict and reasons for a target of `active`."""
+        return self.of_file(os.path.join(self.folder, target, self.key))
+
+    def of_file(self, path: str) -> tuple[str, str]:
+        """Return verdict and reasons for a config file."""
+        from ..system import binary
+
+        try:
+            with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+                text = stream.read()
+        except OSError as error:
+            return binary.INVALID, f"{path} cannot be read: {error.strerror}"
+        if text not in self.known:
+            found = binary.check(text, self.argv, run=self.run)
+            self.known[text] = found.verdict, "; ".join(found.messages)[:_LONGEST_REASON]
+        return self.known[text]
+
+    def refuses(self, target: str) -> bool:
+        """Whether the binary refuses a target of `active`."""
+        return self.of(target)[0] == "invalid"
+
+
+class Choice(NamedTuple):
+    """What the answers lead to.
+
+    `verdict`, `reason`: those of what is active. `refused`: sources that no revert may lead to. `target`: what becomes
+    active, empty for no change. `renew`: the node's own config file as it is now becomes the local configuration.
+    """
+
+    verdict: str
+    reason: str
+    refused: tuple[Source, ...]
+    accepted: tuple[Source, ...]
+    target: str
+    renew: bool = False
+
+
+class NewBinary(Judging):
+    """What the guard does when the kubelet's binary is another one than at the last start."""
+
+    def _meet_binary(self, path: str) -> bool:
+        """Ask the binary at `path` if it is new, and act on the answers; return whether something must be reported."""
+        record = BinaryFile(self.store.folder, self.store.fs)
+        before, now = record.read(), identity(path)
+        if now is None or (before and before.settled and now.same(before)):
+            return False
+        if before and now.same(before):
+            now = before
+        # Asking is large and rare: a guard that only waits does not load it.
+        from ..system import binary
+
+        active = self._running()
+        if active is None:
+            return False
+        run = command.until(self.run, LIMIT_SECONDS)
+        version = binary.version(path, run) or ""
+        now = now._replace(version=version)
+        if before is None and version and version == self._verified_with(active):
+            # The guard was installed just now, and the controller has asked this binary.
+            self._attempt(partial(record.write, now._replace(settled=True)))
+            return False
+        choice = self._choose(active, Answers(self.store.config_dir, self._key(), self._next_argv(path, run), run))
+        with locked(self.store.config_dir, self.settings.lock_seconds):
+            if self._running() != active:
+                return False
+            self._attempt(partial(record.write, self._act(now, active, choice)))
+        return self.records.report() is not None
+
+    # Asking, without the lock
+
+    def _choose(self, active: str, answers: Answers) -> Choice:
+        verdict, reason = answers.of(active)
+        sources = self._sources()
+        refused = tuple(source for source in sources if answers.refuses(self.store.target(source)))
+        accepted = tuple(source for source in sources if answers.of(self.store.target(source))[0] == "valid")
+        if verdict != "invalid":
+            return Choice(verdict, reason, refused, accepted, "")
+        others = [target for target in map(self.store.target, sources) if target != active]
+        target = next((target for target in others if not answers.refuses(target)), "")
+        if target:
+            return Choice(verdict, reason, refused, accepted, target)
+        if answers.of_file(self._own())[0] != "invalid":
+            return Choice(verdict, reason, refused, accepted, LOCAL_TARGET, renew=True)
+        if active != LOCAL_TARGET and not answers.refuses(LOCAL_TARGET):
+            return Choice(verdict, reason, refused, accepted, LOCAL_TARGET)
+        return Choice(verdict, reason, (), accepted, "")
+
+    def _sources(self) -> list[Source]:
+        """Return what is active, what the trial reverts to, and last-known-good, each once."""
+        trial: Trial | None = or_none(self.store.trial)
+        good: Source | None = or_none(self.store.last_known_good)
+        found = [self._active(), trial.revert_to if trial else None, good]
+        return [source for at, source in enumerate(found) if source and source not in found[:at]]
+
+    def _verified_with(self, target: str) -> str:
+        trial: Trial | None = or_none(self.store.trial)
+        if trial and self.store.target(trial.to) == target:
+            return trial.kubelet_version
+        good: Source | None = or_none(self.store.last_known_good)
+        return self.store.graduated_with() if good and self.store.target(good) == target else ""
+
+    def _next_argv(self, path: str, run: command.Run) -> list[str]:
+        """Return the command line of this start: an upgrade may have changed the unit's files too."""
+        from ..unit.unit import Unit, UnitError
+
+        try:
+            words = Unit(self.settings.unit, run=run).next_command().argv
+        except UnitError:
+            words = list(self.settings.argv)
+        return [path, *words[1:]]
+
+    def _own(self) -> str:
+        """Return the path of the node's own config file."""
+        known = or_none(self.store.local)
+        return self.settings.config or (known.config if known else "")
+
+    def _key(self) -> str:
+        known = or_none(self.store.local)
+        return known.key if known else self.settings.key
+
+    # Acting, under the lock
+
+    def _act(self, now: Binary, active: str, choice: Choice) -> Binary:
+        """Do what was chosen; return what to record of the binary."""
+        name = f"kubelet {now.version}" if now.version else f"the kubelet {now.path}"
+        for source in choice.refused:
+            self._attempt(partial(self.store.forget, source))
+        if now.version:
+            for source in choice.accepted:
+                self._attempt(partial(self.store.accept, source, now.version))
+        if choice.target:
+            self._leave(active, choice, f"{name} refuses this configuration: {choice.reason}")
+            return now._replace(settled=self._running() == choice.target)
+        if choice.verdict == "valid":
+            return now._replace(settled=True)
+        flag = _UNKNOWN_FLAG.search(choice.reason)
+        if choice.verdict == "invalid":
+            wrong = f"{name} refuses this configuration and the node's own file {self._own()}: {choice.reason}"
+        elif flag:
+            wrong = f"{name} does not know a flag of its unit, {flag.group(1).strip()}: remove it from the unit"
+        else:
+            unanswered = now.unanswered + 1
+            return now._replace(unanswered=unanswered, settled=unanswered >= MOST_UNANSWERED)
+        if wrong != now.reported:
+            self._report("not changed", error=wrong)
+        return now._replace(reported=wrong)
+
+    def _leave(self, active: str, choice: Choice, reason: str) -> None:
+        """Make active what the binary accepts, and report why."""
+        if choice.renew:
+            self._attempt(lambda: self.store.refresh_local(self._own()))
+        if active == LOCAL_TARGET:
+            self._report(f"reverted to {self._own()}", error=reason)
+            return
+        trial: Trial | None = or_none(self.store.trial)
+        if trial is None or self.store.target(trial.to) != active:
+            former = trial.failed if trial else ""
+            trial, reason = None, f"{former}; {reason}" if former else reason
+        # Should the guard end here, the next start finishes this revert.
+        self._remember(self.records.progress()._replace(verdict=reason) if trial else Progress(verdict=reason))
+        try:
+            self.store.revert(reason)
+        except StoreError as error:
+            sys.stderr.write(f"{error}\n")
+        if self._running() != choice.target:
+            # On a full disk the store still holds what was refused.
+            self._attempt(lambda: self.store.point(choice.target))
+        self._report_revert(reason)
+        self._finish(trial)

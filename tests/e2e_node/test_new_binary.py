@@ -1,0 +1,120 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A kubelet whose binary was replaced by one that refuses the configurations of the node.
+
+The lab has one kubelet, 1.20.2. The other version is a shell script bound over its binary: it reports v1.21.0, refuses
+each configuration with one certain field like a kubelet (or does not), and otherwise runs the real kubelet.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.support.node_bench import STORE, Bench
+
+OWN = "/var/lib/kubelet/config.yaml"
+REAL, OTHER = "/opt/kubelet-real", "/opt/kubelet-other"
+REFUSED = '"maxPods": 55'
+BAD = {"evictionHard": {"memory.available": "lots"}}
+SCRIPT = f"""#!/bin/bash
+[ "$1" = --version ] && echo "Kubernetes v1.21.0" && exit
+for word in "$@"; do
+  if [[ $word = --config=* ]] && grep -q 'WHAT' "${{word#--config=}}"; then
+    echo 'F0101 00:00:00.000000       1 server.go:205] invalid configuration: maxPods is unknown in this version' >&2
+    exit 255
+  fi
+done
+exec -a /usr/bin/kubelet {REAL} "$@"
+"""
+
+
+@pytest.fixture
+def bench(static_lab: Lab) -> t.Iterator[Bench]:
+    """Yield node n1 with the guard; restore its kubelet and its own config file afterwards."""
+    bench = Bench(static_lab, "n1")
+    bench.open()
+    bench.node.run(f"cp -p {OWN} {OWN}.saved")
+    try:
+        yield bench
+    finally:
+        bench.node.run(
+            f"systemctl stop kubelet; test ! -e {OTHER} || umount /usr/bin/kubelet; rm -f {REAL} {OTHER}; "
+            f"mv {OWN}.saved {OWN}",
+            check=False,
+        )
+        bench.close()
+        assert bench.node.run("/usr/bin/kubelet --version") == "Kubernetes v1.20.2\n"
+
+
+def other_version(bench: Bench, refuses: str) -> None:
+    """Replace the kubelet by the other version, from its next start on."""
+    bench.node.run(
+        f"cat > {OTHER} && chmod 755 {OTHER} && cp /usr/bin/kubelet {REAL} && mount --bind {OTHER} /usr/bin/kubelet",
+        stdin=SCRIPT.replace("WHAT", refuses),
+    )
+    assert bench.node.run("/usr/bin/kubelet --version") == "Kubernetes v1.21.0\n"
+
+
+def graduated(bench: Bench) -> dict[str, str]:
+    """Make a configuration with `maxPods: 55` last-known-good; return its source."""
+    good = bench.assign({"maxPods": 55}, deadline=2, confirm=90)
+    bench.wait(bench.healthy, 30, "healthz")
+    bench.confirm()
+    bench.wait(
+        lambda: good["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation", every=1
+    )
+    return good
+
+
+def restarts(bench: Bench) -> int:
+    """Return how often systemd has restarted a kubelet that ended."""
+    return int(bench.node.run("systemctl show --property=NRestarts --value kubelet"))
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_trial_that_it_refuses_makes_room_for_what_it_accepts(bench: Bench, refused: bool) -> None:
+    good = graduated(bench)
+    other_version(bench, REFUSED if refused else "nothing at all")
+
+    bad = bench.assign(BAD, deadline=120)
+    target = "store/local/config" if refused else f"store/checkpoints/{good['uid']}/1"
+    bench.wait(lambda: bench.active() == target and bench.healthy(), 60, "revert")
+    assert restarts(bench) == 0
+    bench.wait(lambda: "v1.21.0 refuses this" in bench.status().get("error", ""), 30, "annotation")
+    status = bench.status()
+    assert status["assigned"]["configMap"] == bad
+    assert (status.get("active"), status.get("lastKnownGood")) == (
+        (None, None) if refused else ({"configMap": good}, {"configMap": good})
+    )
+    assert bench.configz()["maxPods"] == (110 if refused else 55)
+
+
+def test_a_refused_last_known_good_makes_room_for_the_own_file_as_it_is_now(bench: Bench) -> None:
+    graduated(bench)
+    bench.node.run(f"sed -i '/^maxPods:/d' {OWN} && echo 'maxPods: 77' >> {OWN}")
+    own = bench.node.run(f"cat {OWN}")
+    other_version(bench, REFUSED)
+
+    begun = time.monotonic()
+    bench.node.run("systemctl restart kubelet")
+    print(f"\nstart of the new binary: {time.monotonic() - begun:.2f} s")
+    bench.wait(bench.healthy, 30, "healthz")
+    assert bench.active() == "store/local/config" and restarts(bench) == 0
+    bench.wait(lambda: bench.status().get("error"), 30, "annotation")
+    status = bench.status()
+    assert status["reason"] == "reverted to the local configuration"
+    assert "kubelet v1.21.0 refuses this configuration: invalid configuration: maxPods is unknown" in status["error"]
+    bench.wait(lambda: bench.events(), 30, "Event")
+    assert "maxPods is unknown" in bench.events()[-1]["message"] and bench.events()[-1]["type"] == "Warning"
+    assert bench.configz()["maxPods"] == 77 and bench.node.run(f"cat {OWN}") == own
+
+    # A downgrade is another binary too: it accepts what is active.
+    bench.node.run(f"systemctl stop kubelet; umount /usr/bin/kubelet; rm {OTHER}; systemctl start kubelet")
+    bench.wait(bench.healthy, 30, "healthz")
+    assert bench.active() == "store/local/config" and restarts(bench) == 0
+    assert '"version": "v1.20.2"' in bench.node.run(f"cat {STORE}/store/binary")

@@ -1,0 +1,225 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kubelet's binary was replaced: its first start runs what it accepts."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_binary import MOST_UNANSWERED
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
+
+OLD_VERSION, NEW_VERSION = "v1.28.3", "v1.36.2"
+OTHERS = "store/checkpoints/u2/1"
+WORDS = "invalid configuration: SECOND is gone"
+
+
+class Kubelet:
+    """The kubelet's binary: it refuses each text with one of the words `refuses`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.asked: list[str] = []
+        self.answer: binary.Verdict | None = None
+        self.replace(OLD_VERSION)
+
+    def replace(self, version: str, *refuses: str) -> None:
+        self.version, self.refuses = version, refuses
+        self.path.write_text(version + " ".join(refuses))
+
+    def check(self, text: str, argv: t.Sequence[str], **_more: t.Any) -> binary.Verdict:
+        assert argv[0] == str(self.path)
+        self.asked.append(text)
+        refused = any(word in text for word in self.refuses)
+        return self.answer or binary.Verdict("invalid" if refused else "valid", [WORDS] if refused else [], [])
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    """Return a node whose last-known-good SOURCE contains FIRST, and whose next one OTHER contains SECOND."""
+    return with_good(tmp_path)
+
+
+def with_good(folder: Path, fs: files.OS | None = None) -> Node:
+    node = Node(folder, fs)
+    node.texts = {"u1": "{FIRST: 1}", "u2": "{SECOND: 1}"}
+    node.argv = (str(folder / "kubelet"),)
+    node.assign(kubelet_version=OLD_VERSION)
+    node.start()
+    node.store.graduate(SOURCE, OLD_VERSION)
+    return node
+
+
+@pytest.fixture(autouse=True)
+def kubelet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubelet:
+    found = Kubelet(tmp_path / "kubelet")
+    monkeypatch.setattr(binary, "check", found.check)
+    monkeypatch.setattr(binary, "version", lambda *_arguments: found.version)
+    return found
+
+
+def config(node: Node) -> str:
+    return Path(node.store.active, "kubelet").read_text()
+
+
+def test_it_is_not_asked_while_it_is_the_same(node: Node, kubelet: Kubelet) -> None:
+    for _start in range(3):
+        node.start()
+    assert (kubelet.asked, node.ran) == ([], [NEW] * 4)
+    kubelet.replace(NEW_VERSION)
+    for _start in range(3):
+        node.start()
+    assert kubelet.asked == ["{FIRST: 1}"]
+
+
+def test_what_it_accepts_is_tied_to_its_version(node: Node, kubelet: Kubelet) -> None:
+    node.assign(OTHER, kubelet_version=OLD_VERSION)
+    kubelet.replace(NEW_VERSION)
+    node.start()
+    assert (node.ran[-1], node.store.graduated_with()) == (OTHERS, NEW_VERSION)
+    armed = node.store.trial()
+    assert armed and armed.kubelet_version == NEW_VERSION
+
+
+def test_a_refused_last_known_good_makes_room_for_the_own_file_as_it_is_now(node: Node, kubelet: Kubelet) -> None:
+    node.own.write_text("kind: KubeletConfiguration\nmaxPods: 7\n")
+    before = node.own.stat()
+    kubelet.replace(NEW_VERSION, "FIRST")
+    node.start()
+    assert node.ran[-1] == LOCAL and "maxPods: 7" in config(node)
+    assert (node.store.assigned(), node.store.last_known_good(), node.store.graduated_with()) == (SOURCE, None, "")
+    assert node.error() == f"kubelet {NEW_VERSION} refuses this configuration: {WORDS}"
+    assert node.guard().records.report().message.startswith("Kubelet restarting to use local config")  # type: ignore[union-attr]
+    node.start(1)
+    node.start(2)
+    assert node.ran[-1] == LOCAL and node.own.stat() == before
+
+
+def test_a_damaged_own_file_does_not_replace_the_saved_one(node: Node, kubelet: Kubelet) -> None:
+    node.own.write_text("FIRST")
+    kubelet.replace(NEW_VERSION, "FIRST")
+    node.start()
+    assert node.ran[-1] == LOCAL and config(node) == "kind: KubeletConfiguration\n"
+
+
+def test_a_refused_trial_makes_room_for_last_known_good(node: Node, kubelet: Kubelet, tmp_path: Path) -> None:
+    state = tmp_path / "cpu_manager_state"
+    state.write_text("none")
+    node.assign(OTHER, state_files=statefiles.take([str(state)]))
+    node.start()
+    state.write_text("static")
+    kubelet.replace(NEW_VERSION, "SECOND")
+    node.start()
+    assert node.ran[-1] == NEW and WORDS in node.error() and state.read_text() == "none"
+    assert node.store.last_known_good() == SOURCE and WORDS in node.store.error()
+    assert node.later() is None and "systemctl restart" not in node.commands
+
+
+def test_both_refused(node: Node, kubelet: Kubelet) -> None:
+    node.assign(OTHER)
+    node.start()
+    kubelet.replace(NEW_VERSION, "FIRST", "SECOND")
+    node.start()
+    assert (node.ran[-1], node.store.last_known_good()) == (LOCAL, None)
+
+
+def test_a_refused_last_known_good_after_a_trial_that_failed(node: Node, kubelet: Kubelet) -> None:
+    node.assign(OTHER)
+    node.start()
+    node.start(2)
+    assert node.ran[-1] == NEW
+    kubelet.replace(NEW_VERSION, "FIRST")
+    node.start()
+    assert node.ran[-1] == LOCAL and "ended 2 times" in node.error() and WORDS in node.error()
+
+
+def test_a_revert_never_leads_to_what_the_new_binary_refuses(tmp_path: Path, kubelet: Kubelet) -> None:
+    disk = NoRoom()
+    node = with_good(tmp_path, disk)
+    node.assign(OTHER)
+    assert os.readlink(node.store.prepared) == NEW
+    kubelet.replace(NEW_VERSION, "FIRST")
+    node.start()
+    assert (node.ran[-1], os.readlink(node.store.prepared)) == (OTHERS, LOCAL)
+    disk.full = True
+    node.start(2)
+    assert node.ran[-1] == LOCAL
+
+
+@pytest.mark.parametrize(("verdict", "reason"), [("not checked", "no sandbox"), ("valid", "")])
+def test_no_clear_answer_is_no_refusal(node: Node, kubelet: Kubelet, verdict: str, reason: str) -> None:
+    kubelet.replace(NEW_VERSION, "FIRST")
+    kubelet.answer = binary.Verdict(verdict, [reason], [])
+    for _start in range(MOST_UNANSWERED + 2):
+        node.start()
+    assert node.ran[-1] == NEW and node.store.last_known_good() == SOURCE
+    assert len(kubelet.asked) == (MOST_UNANSWERED if verdict == "not checked" else 1)
+
+
+def test_a_flag_that_it_does_not_know_is_reported(node: Node, kubelet: Kubelet) -> None:
+    kubelet.replace(NEW_VERSION, "FIRST")
+    kubelet.answer = binary.Verdict("not checked", ["failed to parse kubelet flag: unknown flag: --network-plugin"], [])
+    node.start()
+    assert node.ran[-1] == NEW and f"{NEW_VERSION} does not know a flag of its unit, --network-plugin" in node.error()
+    # The flag was removed from the unit's files, and now the binary reads the configuration.
+    kubelet.answer = None
+    node.start()
+    assert node.ran[-1] == LOCAL
+
+
+def test_it_refuses_everything_until_the_own_file_is_corrected(node: Node, kubelet: Kubelet) -> None:
+    kubelet.replace(NEW_VERSION, "FIRST", "Configuration")
+    node.start()
+    report = node.guard().records.report()
+    node.start()
+    assert node.ran[-1] == NEW and "and the node's own file" in node.error()
+    assert node.guard().records.report() == report and node.store.last_known_good() == SOURCE
+    node.own.write_text("kind: Corrected\n")
+    node.start()
+    assert node.ran[-1] == LOCAL and config(node) == "kind: Corrected\n"
+
+
+def test_a_copy_of_the_own_file_is_renewed_after_a_downgrade(node: Node, kubelet: Kubelet) -> None:
+    node.store.reset()
+    node.start()
+    node.own.write_text("kind: Corrected\n")
+    kubelet.replace(OLD_VERSION, "Configuration")
+    node.start()
+    assert config(node) == "kind: Corrected\n" and str(node.own) in node.guard().records.report().status["reason"]  # type: ignore[union-attr]
+
+
+def test_a_full_disk_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet) -> None:
+    disk = NoRoom()
+    node = Node(tmp_path, disk)
+    node.argv = (str(kubelet.path),)
+    node.texts = {"u1": "{FIRST: 1}"}
+    node.assign()
+    node.start()
+    kubelet.replace(NEW_VERSION, "FIRST")
+    disk.full = True
+    node.start()
+    node.start()
+    assert node.ran[-2:] == [LOCAL, LOCAL]
+    disk.full = False
+    node.start()
+    asked = len(kubelet.asked)
+    node.start()
+    assert node.ran[-1] == LOCAL and len(kubelet.asked) == asked
+
+
+def test_an_installed_guard_does_not_ask_what_the_controller_has_asked(tmp_path: Path, kubelet: Kubelet) -> None:
+    node = with_good(tmp_path)
+    os.remove(Path(node.store.folder, "binary"))
+    node.start()
+    assert not kubelet.asked
+    kubelet.version = NEW_VERSION
+    os.remove(Path(node.store.folder, "binary"))
+    node.start()
+    assert kubelet.asked
