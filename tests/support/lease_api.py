@@ -178,3 +178,25 @@ class Client:
         return self._api.now + self._off
 
     monotonic = time
+
+
+class Wall:
+    """The module `time`, `off` seconds from the API server's clock; `ticks` are run at each pause."""
+
+    def __init__(self, api: LeaseApi) -> None:
+        self.api = api
+        self.off = 0.0
+        self.slept: list[float] = []
+        self.tick: t.Callable[[], None] = lambda: None
+
+    def time(self) -> float:
+        """Return the time of this clock, in seconds."""
+        return self.api.now + self.off
+
+    monotonic = time
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.slept.append(seconds)
+        self.api.now += seconds
+        self.tick()

@@ -13,29 +13,9 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
 from tests.support.calls import Call, Calls
-from tests.support.lease_api import LeaseApi, stamp
+from tests.support.lease_api import LeaseApi, Wall, stamp
 
 NODES = ["n1", "n2"]
-
-
-class Wall:
-    """The module `time`, `off` seconds from the API server's clock; `ticks` are run at each pause."""
-
-    def __init__(self, api: LeaseApi) -> None:
-        self.api = api
-        self.off = 0.0
-        self.slept: list[float] = []
-        self.tick: t.Callable[[], None] = lambda: None
-
-    def time(self) -> float:
-        return self.api.now + self.off
-
-    monotonic = time
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.api.now += seconds
-        self.tick()
 
 
 @pytest.fixture

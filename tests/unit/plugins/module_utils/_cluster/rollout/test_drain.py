@@ -14,66 +14,21 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
     ApiError,
     ClusterError,
-    NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects.pods import PODS
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import cordon, drain, evict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import evict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support.calls import NODES
 from tests.support.cluster import Clock
+from tests.support.draining import AWAY, BLOCKED, BUDGET, OWNED, cordoned, fail, names, run, stopped
 from tests.support.objects import node, pod
 from tests.support.pod_cluster import PodCluster
-
-OWNED = {"owner": ("ReplicaSet", "web")}
-BUDGET = "The disruption budget web needs 1 healthy pods and has 1 currently"
-BLOCKED = ApiError(
-    429,
-    "Cannot evict pod as it would violate the pod's disruption budget.",
-    "TooManyRequests",
-    None,
-    True,
-    {"DisruptionBudget": BUDGET},
-)
-AWAY = ApiError(0, "no usable answer from the API server", transient=True)
-OURS = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    for used in (drain, lease):
-        monkeypatch.setattr(used, "time", clock)
-    return clock
-
-
-def run(api: PodCluster, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    given = {
-        "state": "drained",
-        "nodes": list(api.nodes),
-        "timeout": 60,
-        "grace_period": None,
-        "delete_emptydir_data": False,
-        "force": False,
-        "lease": None,
-    }
-    return drain.drain(api, {**given, **options}, check_mode)
-
-
-def fail(api: PodCluster, check_mode: bool = False, **options: t.Any) -> NodesFailed:
-    with pytest.raises(NodesFailed) as caught:
-        run(api, check_mode, **options)
-    return caught.value
-
-
-def cordoned(api: PodCluster, name: str = "n1") -> tuple[bool, bool]:
-    """Whether a node is cordoned, and whether our mark is on it."""
-    found = api.nodes[name]
-    return bool(found["spec"].get("unschedulable")), annotation.CORDONED in (found["metadata"].get("annotations") or {})
-
-
-def names(found: list[dict[str, str]]) -> list[str]:
-    return [item["name"] for item in found]
+    return stopped(monkeypatch)
 
 
 def test_drain(clock: Clock) -> None:
@@ -366,91 +321,6 @@ def test_pods_that_cannot_be_listed(clock: Clock) -> None:
     failed = fail(api)
     assert failed.message == "draining (no node was cordoned, no pod evicted): 1 node failed.\nn1: cannot list pods"
     assert cordoned(api) == (False, False)
-
-
-def test_another_user_cordons_at_the_same_time(clock: Clock) -> None:
-    """Our patch is refused, and the cordon is theirs."""
-    api = PodCluster(node("n1"))
-    api.meddle = lambda name: api.nodes.update({name: node(name, revision="9", unschedulable=True)})
-    assert run(api)["nodes"]["n1"] == {
-        "changed": False,
-        "cordoned": True,
-        "evicted": [],
-        "skipped": [],
-        "message": "no pod to evict",
-    }
-    assert cordoned(api) == (True, False)
-
-
-def test_something_else_changes_at_the_same_moment(clock: Clock) -> None:
-    api = PodCluster(node("n1"))
-    first = [lambda: api.nodes.update(n1=node("n1", revision="9", labels={"a": "b"}))]
-    api.meddle = lambda _name: first.pop()() if first else None
-    assert run(api)["changed"]
-    assert (cordoned(api), api.nodes["n1"]["metadata"]["labels"]) == ((True, True), {"a": "b"})
-
-
-def test_a_node_that_never_holds_still(clock: Clock) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    revisions = iter(range(10, 99))
-    api.meddle = lambda name: api.nodes.update({name: node(name, revision=str(next(revisions)))})
-    assert "it was not cordoned and no pod was evicted: the Node object changes faster" in fail(api).failures["n1"]
-    assert (api.count("PATCH", f"{NODES}/n1"), api.evictions) == (cordon.TRIES, [])
-
-
-def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
-    api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
-    asking = api.request
-    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        node("n1") if method == "PATCH" else asking(method, path, *given, **named)
-    )
-    assert "did not store the cordon, and no pod was evicted: does an admission webhook" in fail(api).failures["n1"]
-    assert api.evictions == []
-
-
-@pytest.mark.parametrize(
-    ("before", "changed", "after", "message"),
-    [
-        ({"cordoned": OURS, "unschedulable": True}, True, (False, False), "uncordoned"),
-        (
-            {"cordoned": OURS},
-            True,
-            (False, False),
-            "already uncordoned by another user or program; our mark was removed",
-        ),
-        ({"unschedulable": True}, False, (True, False), "cordoned by another user or program; not changed"),
-        ({}, False, (False, False), "not cordoned"),
-    ],
-)
-def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: tuple[bool, bool], message: str) -> None:
-    """Also after another run's cordon; check mode reports the same without a change; a second run changes nothing."""
-    api = PodCluster(node("n1", **before))
-    was = cordoned(api)
-    assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {
-        "changed": changed,
-        "cordoned": after[0],
-        "evicted": [],
-        "skipped": [],
-        "message": message,
-    }
-    assert cordoned(api) == was
-    result = run(api, state="restored")
-    assert (result["changed"], result["nodes"]["n1"]["message"], cordoned(api)) == (changed, message, after)
-    assert run(api, state="restored")["changed"] is False
-    assert cordoned(api) == after
-
-
-def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
-    api = PodCluster(node("n1", cordoned=OURS, unschedulable=True))
-    asking = api.request
-    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        api.nodes["n1"] if method == "PATCH" else asking(method, path, *given, **named)
-    )
-    failed = fail(api, state="restored")
-    assert (
-        "did not store that it was uncordoned: does an admission webhook" in failed.failures["n1"]
-        and failed.result["nodes"]["n1"]["cordoned"]
-    )
 
 
 def test_no_nodes(clock: Clock) -> None:

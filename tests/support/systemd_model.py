@@ -1,0 +1,115 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node's unit files and a systemd in memory that has loaded them."""
+
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import commandline, unit, unitfile
+
+SERVICE = "/usr/lib/systemd/system/kubelet.service"
+FOLDER = "/etc/systemd/system/kubelet.service.d"
+KUBEADM = f"{FOLDER}/10-kubeadm.conf"
+KUBEADM_TEXT = """# Note: This dropin only works with kubeadm and kubelet v1.11+
+[Service]
+Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf \
+--kubeconfig=/etc/kubernetes/kubelet.conf"
+Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+EnvironmentFile=-/etc/default/kubelet
+ExecStart=
+ExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+"""
+
+
+class Systemd:
+    """A node's files below a folder, and a systemd that has loaded them; tests/e2e_node has a real one."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.properties: dict[str, str] = {
+            "Id": "kubelet.service",
+            "LoadState": "loaded",
+            "Type": "simple",
+            "MainPID": "0",
+            "InvocationID": "one",
+            "ActiveState": "active",
+            "SubState": "running",
+            "NRestarts": "0",
+            "Result": "success",
+            "NeedDaemonReload": "no",
+        }
+        self.calls: list[list[str]] = []
+        self.on_restart: t.Callable[[], int] = self.start
+        self.bus = False
+        self.journal: dict[str, str] = {}
+        self.write("/usr/bin/kubelet", b"\x7fELF....")
+
+    def write(self, path: str, data: str | bytes) -> None:
+        """Write a file of the node."""
+        place = self.root / path[1:]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+    def kubeadm(self, **more: str) -> unit.Unit:
+        """Write and load the unit as kubeadm installs it."""
+        self.write(SERVICE, "[Unit]\nDescription=x\n[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\n")
+        self.write(KUBEADM, KUBEADM_TEXT)
+        self.write(
+            "/var/lib/kubelet/kubeadm-flags.env",
+            'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=unix:///run/containerd/containerd.sock"\n',
+        )
+        self.write("/etc/default/kubelet", more.get("default", "# here\nKUBELET_EXTRA_ARGS=--max-pods=61 --v=2\n"))
+        return self.load(SERVICE, KUBEADM)
+
+    def load(self, *paths: str) -> unit.Unit:
+        """Load the files as systemd does: for these tests, as our own reading has it."""
+        line = commandline.CommandLine([(path, (self.root / path[1:]).read_text()) for path in paths], str(self.root))
+        self.properties.update(
+            FragmentPath=paths[0],
+            DropInPaths=" ".join(paths[1:]),
+            ExecStart=f"{{ path={line.program} ; argv[]={line.shown()} ; ignore_errors=no ; pid=0 }}",
+            Environment=" ".join(
+                unitfile.quoted(f"{name}={value}").replace("%%", "%") for name, value in line.unit_environment.items()
+            ),
+        )
+        return unit.Unit(root=str(self.root), run=self.run)
+
+    def start(self) -> int:
+        """Start the kubelet anew; return the exit code."""
+        self.properties["InvocationID"] += "+"
+        self.properties["MainPID"] = "72"
+        return 0
+
+    def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run a command of systemd."""
+        words = list(argv)
+        self.calls.append(words)
+        code, out = 0, ""
+        if words[:2] == ["systemctl", "show"]:
+            out = "".join(f"{key}={value}\n" for key, value in self.properties.items())
+        elif words[:2] == ["systemctl", "daemon-reload"]:
+            dropin = f"{FOLDER}/{unit.DROPIN}"
+            paths = [
+                path
+                for path in [self.properties["FragmentPath"], *self.properties["DropInPaths"].split()]
+                if path != dropin
+            ]
+            self.load(*paths, *([dropin] if (self.root / dropin[1:]).exists() else []))
+        elif words[:2] == ["systemctl", "restart"]:
+            code = self.on_restart()
+        elif "journalctl" in words:
+            out = self.journal.get(words[-1].partition("=")[2], "")
+        elif words[0] == "systemd-run":
+            code, out = (0, "from\0systemd\0") if self.bus else (1, "")
+        elif words[:2] == ["systemctl", "list-unit-files"]:
+            out = "k3s.service enabled enabled\n" if "k3s" in self.properties.get("others", "") else ""
+        return subprocess.CompletedProcess(words, code, out, "Failed" if code else "")
+
+    def count(self, *words: str) -> int:
+        """Return how many commands began with these words."""
+        return sum(call[: len(words)] == list(words) for call in self.calls)

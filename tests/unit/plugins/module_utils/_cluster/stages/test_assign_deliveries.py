@@ -1,0 +1,176 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage assign for nodes of both deliveries, and what it remembers of each node."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.support.assigning import FROM_LOCAL, GONE, LISTENS, get, listed, mark, options, patch, previous
+from tests.support.calls import Calls
+from tests.support.objects import node, place, reference, status, text
+
+
+def test_each_node_by_what_it_is() -> None:
+    """Of three nodes without a config source one has a kubelet that follows it, two do not; the ConfigMap they share is
+    read once.
+    """
+    calls = (
+        listed(node("n1", config=LISTENS), node("n2", version="v1.33.1"), node("n3", config=LISTENS, reported={})),
+        get(),
+        patch("n1", place()),
+        mark("n2", reference(), notes=FROM_LOCAL),
+        mark("n3", reference(), notes=FROM_LOCAL),
+    )
+    with Calls(*calls) as session:
+        result = assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place()), False)
+    assert {name: (row["delivery"], row["state"], row["source"]) for name, row in result["nodes"].items()} == {
+        "n1": ("native", "assigned", place()),
+        "n2": ("checkpoint", "assigned", reference()),
+        "n3": ("checkpoint", "assigned", reference()),
+    }
+    assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
+    assert (
+        result["diff"][1]["after"]
+        == "the annotation kubelet-config.livenodes.io/source: kube-system/config-a key kubelet\n"
+    )
+
+
+def test_a_checkpoint_that_is_assigned_is_carried_again_but_not_written_again() -> None:
+    with Calls(listed(node("n1", marked=reference())), get()) as session:
+        result = assign.assign(session, options(sources={"n1": place()}), False)
+    assert (result["changed"], result["nodes"]["n1"]["state"], list(result["configmaps"])) == (
+        False,
+        "unchanged",
+        ["kube-system/config-a"],
+    )
+
+
+def test_a_configmap_of_the_same_name_made_anew_is_another_checkpoint() -> None:
+    with Calls(listed(node("n1", marked=reference(revision="6"))), get(), mark("n1", reference())) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), False)["changed"]
+
+
+def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
+    """It has no uid yet."""
+    with Calls(listed(node("n1")), get(answer=GONE), mark("n1", place(), dry_run=True, notes=FROM_LOCAL)) as session:
+        result = assign.assign(session, options(sources={"n1": place()}), True)
+    assert (result["changed"], result["configmaps"]) == (True, {"kube-system/config-a": {}})
+
+
+@pytest.mark.parametrize(
+    ("found", "delivery", "message"),
+    [
+        (
+            node("n1", place("other"), LISTENS),
+            "checkpoint",
+            "follows spec.configSource .kube-system/other .* with the playbook migrate",
+        ),
+        (
+            node("n1", marked=reference("other"), config=LISTENS),
+            "native",
+            "runs a checkpoint of kube-system/other .* with the playbook migrate",
+        ),
+    ],
+)
+def test_one_delivery_does_not_work_against_the_other(found: dict[str, t.Any], delivery: str, message: str) -> None:
+    with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
+        assign.assign(session, options(sources={"n1": place()}, delivery=delivery), False)
+
+
+def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
+    with Calls(
+        listed(node("n1", place(), LISTENS)),
+        get(),
+        mark("n1", reference(), node("n1", place(), LISTENS, marked=reference())),
+    ) as session:
+        assert assign.assign(session, options(sources={"n1": place()}, delivery="checkpoint"), False)["changed"]
+    with Calls(
+        listed(node("n1", config=LISTENS, marked=reference())), get(), patch("n1", place(), notes={})
+    ) as session:
+        assert assign.assign(session, options(sources={"n1": {**place(), "delivery": "native"}}), False)["changed"]
+
+
+def test_a_source_is_removed_from_both_deliveries() -> None:
+    """One side only where one is named."""
+    both = node("n1", place(), LISTENS, marked=reference())
+    with Calls(listed(both), mark("n1", None, node("n1", config=LISTENS), spec={"configSource": None})) as session:
+        row = assign.assign(session, options(state="absent", nodes=["n1"]), False)["nodes"]["n1"]
+    assert (row["state"], row["delivery"]) == ("reset", "checkpoint")
+    with Calls(listed(both), patch("n1", None, node("n1", None, LISTENS, marked=reference()))) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
+    with Calls(listed(both), mark("n1", None, node("n1", place(), LISTENS))) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"], delivery="checkpoint"), False)["changed"]
+
+
+def test_an_annotation_that_is_not_kept() -> None:
+    calls = listed(node("n1")), get(), mark("n1", reference(), node("n1"), notes=FROM_LOCAL)
+    with Calls(*calls) as session, pytest.raises(NodesFailed, match="admission webhook"):
+        assign.assign(session, options(sources={"n1": place()}), False)
+
+
+def test_what_a_node_ran_is_remembered() -> None:
+    """What it ran without an error, not what it was merely assigned, what failed, or what is still on trial."""
+    ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
+    cases: list[tuple[dict[str, t.Any], dict[str, str]]] = [
+        (node("n1", place("old"), ran), previous(reference("old"))),
+        (node("n1", place("old"), {**ran, "error": "failed"}), {}),
+        (node("n1", place("older"), ran), {}),
+    ]
+    for found, notes in cases:
+        with Calls(listed(found), get(), patch("n1", place(), notes=notes)) as session:
+            assign.assign(session, options(sources={"n1": place()}), False)
+    for reason, notes in ((annotation.ON_TRIAL, {}), (annotation.CONFIRMED, previous(reference("old")))):
+        with Calls(
+            listed(node("n1", marked=reference("old"), reported={**ran, "reason": reason})),
+            get(),
+            mark("n1", reference(), notes=notes),
+        ) as session:
+            assign.assign(session, options(sources={"n1": place()}), False)
+
+
+def test_a_migration_has_no_previous_source() -> None:
+    """The node goes on with what it runs."""
+    ran = {"assigned": {"configMap": reference()}, "active": {"configMap": reference()}}
+    with Calls(
+        listed(node("n1", place(), ran)), get(), mark("n1", reference(), node("n1", place(), ran, marked=reference()))
+    ) as session:
+        assign.assign(session, options(sources={"n1": place()}, delivery="checkpoint"), False)
+
+
+def test_a_reset_forgets_it() -> None:
+    """Also on a node that has no source any more; a move from one delivery to the other does not."""
+    forget = {annotation.PREVIOUS: None}
+    left = node("n1", config=LISTENS, previous=reference("old"))
+    with Calls(listed(left), patch("n1", None, notes=forget)) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
+    with Calls(
+        listed(node("n1", place(), LISTENS, previous=reference("old"))), patch("n1", None, notes=forget)
+    ) as session:
+        assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
+    with Calls(listed(left)) as session:
+        assert not assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
+
+
+@pytest.mark.parametrize("former", [reference("old"), None])
+def test_a_node_that_has_its_source_from_an_earlier_run_still_knows_what_it_had(former: dict[str, str] | None) -> None:
+    found = node("n1", place(), LISTENS)
+    found["metadata"]["annotations"] = previous(former)
+    with Calls(listed(found)) as session:
+        row = assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]
+    assert (row["changed"], row["previous"]) == (False, former)
+
+
+def test_a_node_with_an_error_is_reverted_to_its_active_source() -> None:
+    """Not to what failed."""
+    failed = status(reference("bad"), reference("good"), error="failed to validate config, see Kubelet log for details")
+    with Calls(listed(node("n1", place("bad"), failed)), get(), patch("n1", place(), notes={})) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["previous"] == reference(
+            "good"
+        )
