@@ -63,7 +63,8 @@ options:
   allow_invalid:
     description:
       - Whether values that the kubelet's own validation certainly refuses cause only a warning. The kubelet then
-        refuses the configuration, which costs a restart and a revert of the node.
+        refuses the configuration itself. With native delivery, this costs a restart and a revert of the node. With
+        checkpoint delivery, the check before the switch refuses it.
     type: bool
     default: false
 seealso:
