@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Installs the guard on a node: its program as a folder of plain files, its service, the step in the kubelet's unit.
-It also removes them.
+"""Installs the guard on a node: its program (programs.py), its service, the step in the kubelet's unit. It also removes
+them.
 
 The program consists of the modules that are loaded here, so that both always agree.
 """
@@ -18,21 +18,15 @@ from typing import Any, NamedTuple
 from ..guard import guard_main
 from ..system import files, trust
 from ..unit.unit import Unit
+from . import programs
+from .programs import PACKAGE
 
-PACKAGE = "livenodes_kubelet"
 SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
 WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{guard_main.SERVICE}"
-MAIN = f"""import os
-import sys
-
-from {PACKAGE}._node.guard.guard_main import main
-
-sys.exit(main(os.path.dirname(os.path.abspath(__file__)), sys.argv[1:]))
-"""
 
 
 class Change(NamedTuple):
-    """A file whose content differs from the wanted one; None: absent."""
+    """A file whose content differs from the wanted one. None: absent, or the content is not known."""
 
     path: str
     before: bytes | None
@@ -40,14 +34,14 @@ class Change(NamedTuple):
 
 
 def program() -> dict[str, bytes]:
-    """Return the guard's files by their path below its folder."""
+    """Return the files of the guard's program by their path below its folder."""
     # The guard loads these on demand, so its program must contain them. The module loads them here only, because a
     # restart of the kubelet waits for it.
     from ..report import status_reporter  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
     from ..system import binary, kubeconfig  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
 
     above = __name__.rsplit(".", 3)[0]
-    found = {"__main__.py": MAIN.encode(), f"{PACKAGE}/__init__.py": b""}
+    found = {f"{PACKAGE}/__init__.py": b""}
     for name in sorted(sys.modules):
         relative = name[len(above) + 1 :]
         if name.startswith(f"{above}.") and f"{relative}.".startswith(("_node.", "_config.")):
@@ -99,41 +93,47 @@ WantedBy=multi-user.target
 
 
 def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, int]]:
-    """Return all files of the guard: path -> content and mode."""
-    folder = os.path.join(config_dir, "guard")
-    result = {os.path.join(folder, name): (data, 0o600) for name, data in program().items()}
-    result[os.path.join(folder, "settings.json")] = (
-        (json.dumps(settings, sort_keys=True, indent=2) + "\n").encode(),
-        0o600,
-    )
-    result[SERVICE_PATH] = (service(config_dir).encode(), 0o644)
-    return result
+    """Return the files of the guard beside its program: path -> content and mode."""
+    text = json.dumps(settings, sort_keys=True, indent=2) + "\n"
+    return {
+        os.path.join(config_dir, "guard", "settings.json"): (text.encode(), 0o600),
+        SERVICE_PATH: (service(config_dir).encode(), 0o644),
+    }
 
 
 def changes(config_dir: str, settings: dict[str, Any]) -> list[Change]:
-    """Return which files of the guard must be written.
+    """Return which files of the guard must be written; those of its program without their content.
 
     Raises files.FileError, also when users other than root could replace the program: systemd runs it as root.
     """
     trust.check_chain(config_dir)
     found = [Change(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
-    return [change for change in found if change.before != change.after]
+    program_paths = programs.outdated(os.path.join(config_dir, "guard"), program())
+    return [change for change in found if change.before != change.after] + [
+        Change(path, None, None) for path in program_paths
+    ]
 
 
 def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[Change]:
-    """Install the guard; return what changed. Raises files.FileError.
+    """Install the guard; return what changed. A guard that runs is replaced by the new one. Raises files.FileError.
 
     `Unit.install` writes the kubelet's drop-in, with the line of `prestart`.
     """
     done = changes(config_dir, settings)
     modes = wanted(config_dir, settings)
+    folder = os.path.join(config_dir, "guard")
+    files.make_folder(folder)
     for change in done:
-        files.make_folder(os.path.dirname(change.path))
-        files.write(change.path, change.after or b"", modes[change.path][1])
+        if change.after is not None:
+            files.write(change.path, change.after, modes[change.path][1])
+    programs.install(folder, program())
     if not os.path.islink(WANTED_BY):
         files.swap_link(WANTED_BY, SERVICE_PATH)
     if any(change.path == SERVICE_PATH for change in done):
         unit.run(["systemctl", "daemon-reload"])
+    if done:
+        # It does not run unless there is a trial or a report. What it has decided is on the disk.
+        unit.run(["systemctl", "try-restart", guard_main.SERVICE])
     return done
 
 

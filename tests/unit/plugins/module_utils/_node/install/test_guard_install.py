@@ -8,21 +8,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import typing as t
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, programs
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the guard's folder on a node that has no store yet."""
     place = tmp_path_factory.mktemp("config") / "guard"
-    for name, data in guard_install.program().items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_bytes(data)
+    place.mkdir()
+    programs.install(str(place), guard_install.program())
     # The guard must not ask the kubelet of this machine.
     settings = {"unit": "livenodes-no-such.service", "argv": ["/usr/bin/kubelet"]}
     (place / "settings.json").write_text(json.dumps(settings))
@@ -53,26 +54,53 @@ def test_an_unknown_command_shows_the_known_ones(folder: Path) -> None:
     assert done.returncode == 2 and "prestart | watch | tick | report | verify | status" in done.stderr
 
 
-def test_the_program_needs_nothing_but_itself(folder: Path) -> None:
+def test_the_program_needs_nothing_but_itself() -> None:
     """It holds every module that the guard loads on demand, and none of Ansible's."""
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
-    package = f"{guard_install.PACKAGE}/_node"
+    found = set(guard_install.program())
+    package = f"{programs.PACKAGE}/_node"
     needed = {f"{package}/system/{name}.py" for name in ("binary", "config_summary", "kubeconfig")}
-    assert needed | {f"{package}/report/status_reporter.py", "__main__.py"} <= found
+    assert needed | {f"{package}/report/status_reporter.py"} <= found
     assert not [name for name in found if "ansible" in name or "_cluster" in name]
 
 
-def test_wanted_files_are_the_program_its_settings_and_its_service(tmp_path: Path) -> None:
+def test_wanted_files_are_the_settings_and_the_service(tmp_path: Path) -> None:
     wanted = guard_install.wanted(str(tmp_path), {"unit": "kubelet.service"})
-    others = {path for path in wanted if not path.startswith(f"{tmp_path}/guard/livenodes_kubelet/")}
-    assert others == {
-        f"{tmp_path}/guard/__main__.py",
-        f"{tmp_path}/guard/settings.json",
-        guard_install.SERVICE_PATH,
-    }
+    assert set(wanted) == {f"{tmp_path}/guard/settings.json", guard_install.SERVICE_PATH}
     service = wanted[guard_install.SERVICE_PATH][0].decode()
     assert f"-I {tmp_path}/guard watch\n" in service and "ConditionPathExists=|" in service
     assert guard_install.prestart(str(tmp_path)).startswith("ExecStartPre=-+")
+
+
+class Systemd:
+    """Notes the commands that a unit runs."""
+
+    def __init__(self) -> None:
+        self.commands: list[str] = []
+
+    def run(self, argv: t.Sequence[str]) -> None:
+        self.commands.append(" ".join(argv))
+
+
+def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard_install, "SERVICE_PATH", str(tmp_path / "guard.service"))
+    monkeypatch.setattr(guard_install, "WANTED_BY", str(tmp_path / "wanted"))
+    systemd, program = Systemd(), guard_install.program()
+
+    def present(**settings: str) -> list[str]:
+        systemd.commands.clear()
+        done = guard_install.present(str(tmp_path / "config"), t.cast(Unit, systemd), settings)
+        assert bool(done) == bool(systemd.commands)
+        assert not guard_install.changes(str(tmp_path / "config"), settings)
+        return systemd.commands
+
+    replaced = "systemctl try-restart livenodes-kubelet-guard.service"
+    assert present() == ["systemctl daemon-reload", replaced]
+    assert present() == []
+    monkeypatch.setattr(guard_install, "program", lambda: {**program, f"{programs.PACKAGE}/new.py": b""})
+    assert present() == [replaced]
+    assert present(key="other") == [replaced]
+    assert guard_install.absent(str(tmp_path / "config"), t.cast(Unit, systemd))
+    assert not (tmp_path / "config" / "guard").exists() and not (tmp_path / "guard.service").exists()
 
 
 def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:

@@ -1,0 +1,156 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A power cut after every single call that changes the disk: the node has one whole program, the old or the new one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import programs
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from tests.support.disk import FILLING, Disk, Folder, PowerCut
+
+PLACE = "/c/guard"
+FLAT = "import livenodes_kubelet  # from this folder"
+LOADER = "import current  # " + "x" * 80
+
+
+def program(name: str) -> dict[str, bytes]:
+    return {
+        f"{programs.PACKAGE}/__init__.py": b"",
+        f"{programs.PACKAGE}/a.py": f"{name} a {'-' * 80}".encode(),
+        f"{programs.PACKAGE}/inner/__init__.py": b"",
+        f"{programs.PACKAGE}/inner/b.py": f"{name} b".encode(),
+        **({f"{programs.PACKAGE}/inner/new.py": b"new"} if name == "new" else {}),
+    }
+
+
+def install(disk: Disk, name: str) -> None:
+    programs.install(PLACE, program(name), LOADER.encode(), disk)
+
+
+def empty() -> Disk:
+    disk = Disk(Folder(0o755))
+    disk.mkdir("/c", 0o700)
+    disk.sync_folder("/")
+    return disk
+
+
+def flat() -> Disk:
+    """Return a node with the layout of version 1.0.0: the package beside `__main__.py`."""
+    disk = empty()
+    disk.mkdir(PLACE, 0o700)
+    disk.sync_folder("/c")
+    files.write_folder(f"{PLACE}/{programs.PACKAGE}", {"a.py": (b"flat a", 0o600), "b.py": (b"flat b", 0o600)}, disk)
+    files.write(f"{PLACE}/__main__.py", FLAT.encode(), fs=disk)
+    return disk.copy()
+
+
+def with_program(name: str) -> Disk:
+    disk = empty()
+    install(disk, name)
+    return disk.copy()
+
+
+def content(disk: Disk, folder: str) -> dict[str, bytes]:
+    return {path[len(folder) + 1 :]: disk.load(path) for path, what in disk.tree(folder).items() if what != "folder"}
+
+
+def started(disk: Disk) -> str:
+    """Return which program starts; fail for one that is not whole. Empty: none is installed yet."""
+    try:
+        main = disk.load(f"{PLACE}/__main__.py").decode()
+    except FileNotFoundError:
+        return ""
+    if main == FLAT:
+        assert content(disk, f"{PLACE}/{programs.PACKAGE}") == {"a.py": b"flat a", "b.py": b"flat b"}
+        return "flat"
+    assert main == LOADER
+    found = content(disk, os.path.join(PLACE, disk.readlink(f"{PLACE}/current")))
+    return next(name for name in ("old", "new") if program(name) == found)
+
+
+@pytest.mark.parametrize(("before", "starts"), [(empty, ""), (flat, "flat"), (lambda: with_program("old"), "old")])
+def test_a_power_cut_never_mixes_two_programs(before: t.Callable[[], Disk], starts: str) -> None:
+    cut = 0
+    while True:
+        disk = before()
+        disk.cut_after = cut
+        try:
+            install(disk, "new")
+            break
+        except PowerCut:
+            pass
+        for left in disk.after_power_cut():
+            assert started(left) in (starts, "new")
+            # The next run of Ansible completes it, and leaves no trace of the cut.
+            install(left, "new")
+            assert started(left) == "new" and not programs.outdated(PLACE, program("new"), LOADER.encode(), left)
+            install(left, "new")
+            assert set(left.listdir(PLACE)) == {"__main__.py", "current", "programs"}
+            assert len(left.listdir(f"{PLACE}/programs")) == 1
+        cut += 1
+    assert started(disk) == "new" and cut > 10
+
+
+@pytest.mark.parametrize(("before", "starts"), [(empty, ""), (flat, "flat"), (lambda: with_program("old"), "old")])
+def test_a_full_disk_leaves_the_former_program(before: t.Callable[[], Disk], starts: str) -> None:
+    for number in range(30):
+        disk = before()
+        disk.failure = lambda index, name, first=number: errno.ENOSPC if index >= first and name in FILLING else 0
+        try:
+            install(disk, "new")
+        except files.FileError:
+            assert started(disk) in (starts, "new")
+
+
+def test_the_former_program_stays_until_the_next_run() -> None:
+    """A step of the kubelet's unit may still run it."""
+    disk = with_program("old")
+    install(disk, "new")
+    assert len(disk.listdir(f"{PLACE}/programs")) == 2
+    install(disk, "new")
+    assert disk.listdir(f"{PLACE}/programs") == [programs.version(program("new"))]
+
+
+def test_a_second_run_writes_nothing_and_a_damaged_program_is_repaired() -> None:
+    disk = with_program("new")
+    install(disk, "new")
+    assert not disk.calls
+    file = f"{PLACE}/programs/{programs.version(program('new'))}/{programs.PACKAGE}/a.py"
+    files.write(file, b"torn", fs=disk)
+    assert programs.outdated(PLACE, program("new"), LOADER.encode(), disk) == [file]
+    install(disk, "new")
+    assert started(disk) == "new"
+
+
+def test_the_version_is_that_of_names_and_contents() -> None:
+    assert programs.version({"a": b"bc"}) != programs.version({"ab": b"c"})
+    assert programs.version({"a": b"1", "b": b"2"}) == programs.version({"b": b"2", "a": b"1"})
+
+
+@pytest.mark.parametrize("leftover", [True, False])
+def test_the_loader_starts_the_program_behind_the_link(tmp_path: Path, leftover: bool) -> None:
+    """Also where the package of version 1.0.0 is still beside it."""
+    place = tmp_path / "guard"
+    place.mkdir()
+    if leftover:
+        (place / programs.PACKAGE).mkdir()
+        (place / programs.PACKAGE / "__init__.py").write_text("raise ImportError")
+    main = b"import sys\ndef main(folder, words):\n    print(folder, *words)\n    return 3\n"
+    package = {
+        f"{programs.PACKAGE}/{name}": b"" for name in ("__init__.py", "_node/__init__.py", "_node/guard/__init__.py")
+    }
+    programs.install(str(place), {**package, f"{programs.PACKAGE}/_node/guard/guard_main.py": main})
+    done = subprocess.run(
+        [sys.executable, "-I", str(place), "watch", "x"], cwd="/", check=False, text=True, capture_output=True
+    )
+    assert (done.returncode, done.stdout) == (3, f"{place} watch x\n"), done.stderr
