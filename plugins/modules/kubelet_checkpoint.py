@@ -112,6 +112,13 @@ options:
     description:
       - Whether the kubelet was healthy before, if known. If it was not, poor health does not revert a configuration.
     type: bool
+  node_proof:
+    description:
+      - Whether the guard must see the Node as Ready itself before the configuration becomes last-known-good.
+      - Set this to V(false) for a guard that cannot ask the API server; the module
+        M(livenodes.kubelet.kubelet_preflight_info) finds that out.
+    type: bool
+    default: true
   state_files:
     description:
       - State files of the CPU and memory managers that were moved away for the switch.
@@ -285,6 +292,7 @@ def main() -> None:
             "invocation": {"type": "str", "default": ""},
             "kubelet_version": {"type": "str", "default": ""},
             "was_healthy": {"type": "bool"},
+            "node_proof": {"type": "bool", "default": True},
             "state_files": {"type": "list", "elements": "path"},
             "reason": {"type": "str", "default": "reverted by a run of Ansible"},
             "unconfirmed_only": {"type": "bool", "default": False},

@@ -68,6 +68,12 @@ options:
     description: Whether O(config) may be assigned if the node's kubelet binary could not check it.
     type: bool
     default: false
+  allow_offline_guard:
+    description:
+      - Whether O(config) may be assigned if the guard cannot ask the API server for its Node.
+      - The module sends that request with the kubelet's own credentials.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
@@ -267,6 +273,12 @@ reads_store:
   description: Whether the kubelet reads its configuration from O(config_dir) already.
   returned: success
   type: bool
+node_proof:
+  description:
+    - Whether the guard must see the Node as Ready itself before the configuration becomes last-known-good.
+    - V(false) if it cannot ask the API server and O(allow_offline_guard=true).
+  returned: success
+  type: bool
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -290,6 +302,7 @@ def main() -> None:
             "files": {"type": "list", "elements": "str", "default": []},
             "allow_pending_edits": {"type": "bool", "default": False},
             "allow_unchecked": {"type": "bool", "default": False},
+            "allow_offline_guard": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )

@@ -75,6 +75,7 @@ class Terms(NamedTuple):
     then. `confirm_seconds`: how long the controller may take to confirm. `hold_seconds`: how long the kubelet must be
     healthy without interruption. `was_healthy`: whether the kubelet was healthy before. `can_revert`: whether the guard
     would revert to something else than what is on trial. `confirmed`: whether the controller has verified the node.
+    `node_proof`: whether the guard must see the Node as Ready itself. If not, it cannot ask the API server.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Terms(NamedTuple):
     can_revert: bool = True
     confirmed: bool = False
     unhealthy_seconds: float = UNHEALTHY_SECONDS
+    node_proof: bool = True
 
 
 class Action(NamedTuple):
@@ -173,6 +175,8 @@ def _healthy_for_hold_time(terms: Terms, progress: Progress, facts: Facts) -> bo
 def _after_hold_time(terms: Terms, facts: Facts) -> Action:
     """Return the action for a confirmed kubelet that was healthy for the hold time."""
     held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
+    if not terms.node_proof:
+        return Action(GRADUATE, f"{held}; the guard cannot ask for its Node, the controller has")
     if facts.node is None:
         return Action(ASK, held)
     # An unreachable API server or a stopped container runtime is no evidence against the configuration: the guard

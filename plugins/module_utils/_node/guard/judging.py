@@ -168,4 +168,5 @@ def terms_of(trial: Trial) -> Terms:
         can_revert=trial.revert_to != trial.to,
         confirmed=trial.confirmed,
         unhealthy_seconds=float(extra.get("unhealthy_seconds", decide.UNHEALTHY_SECONDS)),
+        node_proof=bool(extra.get("node_proof", True)),
     )

@@ -14,7 +14,7 @@ from ..._config.values.version import minor_of
 from ..system import binary, command, config_summary, health
 from ..unit import unit_override
 from ..unit.unit import Command, Unit, UnitError
-from . import disk_config, host_checks, named_files, overridden, preflight_decisions
+from . import disk_config, guard_access, host_checks, named_files, overridden, preflight_decisions
 from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Findings, Terms, masked
 
 # Flags whose drop-ins are merged over the --config file, or whose dynamic configs replace it.
@@ -41,7 +41,7 @@ def look(
     shape = unit.form()
     now, upcoming = _commands(unit)
     program = _program(upcoming.argv, unit)
-    checked, version = _ask(text, upcoming.argv, program, run)
+    checked, version, unasked = _ask(text, upcoming.argv, program, run)
     path = unit_override.config_of(now.argv)
     config, unreadable = _read(shape.config if local and shape.config else path, root)
     dropins = config_dir_files(health.flag(now.argv, _CONFIG_DIR), root)
@@ -67,7 +67,7 @@ def look(
     problems = [] if unreadable else host_checks.disagreements(config, upcoming.argv, found)
     purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
     edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, _unread(unit))
-    decided = preflight_decisions.decide(purpose, terms, kubelet, found, checked, problems, edits, against)
+    decided = preflight_decisions.decide(purpose, terms, kubelet, found, checked, problems, edits, against, unasked)
     on_disk = {"disk": disk_config.look(now.argv, dropins, name, root, run)} if with_disk else {}
     return {
         "kubelet": kubelet,
@@ -127,19 +127,21 @@ def _against_node(
 
 def _ask(
     text: str | None, argv: Sequence[str], program: str, run: command.Run
-) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the binary's verdict on a config (None: no config) and its version.
+) -> tuple[dict[str, Any] | None, str | None, str]:
+    """Return the binary's verdict on a config (None: no config), its version, and why the guard cannot ask for its Node
+    (empty: it can, or there is no config).
 
-    Both are asked in parallel: each takes a kubelet's start.
+    All are asked in parallel: the first two take a kubelet's start each.
     """
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(2) as beside:
+        way = beside.submit(lambda: "" if text is None else guard_access.failure(argv))
         asked = beside.submit(lambda: binary.version(program, run) if program else None)
         checked = (
             None
             if text is None
             else dict(binary.check(text, argv, program, lambda: minor_of(asked.result()), run)._asdict())
         )
-        return checked, asked.result()
+        return checked, asked.result(), way.result()
 
 
 def _or_none(ask: Callable[[], Command]) -> Command | None:

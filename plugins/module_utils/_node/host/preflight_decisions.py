@@ -23,6 +23,7 @@ class Terms(NamedTuple):
     `config_dir`: folder of the store. `state_files`: `keep` or `switch`.
     `files`: names of the files beside the future config file. `allow_pending_edits`: edits of the unit's files take
     effect at the switch. `allow_unchecked`: the kubelet binary need not have checked the configuration.
+    `allow_offline_guard`: the guard need not be able to ask the API server.
     """
 
     config_dir: str = "/var/lib/kubelet-config"
@@ -30,6 +31,7 @@ class Terms(NamedTuple):
     files: Sequence[str] = ()
     allow_pending_edits: bool = False
     allow_unchecked: bool = False
+    allow_offline_guard: bool = False
 
 
 DEFAULTS = Terms()
@@ -56,6 +58,8 @@ class Decisions(NamedTuple):
     """Paths of the manager state files that must be moved away before the kubelet starts with another policy."""
     reads_store: bool
     """Whether the kubelet reads its configuration from the store already, so that the local one is stored."""
+    node_proof: bool
+    """Whether the guard must see the Node as Ready itself before the configuration becomes last-known-good."""
 
 
 def decide(
@@ -67,11 +71,12 @@ def decide(
     problems: Sequence[Problem],
     edits: Sequence[str] = (),
     found: Findings = NOTHING,
+    unasked: str = "",
 ) -> Decisions:
     """Return the decisions from what the module returns as `kubelet`, `host` and `check`, and from the problems.
 
     `edits`: the edits of the unit's files that take effect at a restart. `found`: what else is known of the
-    configuration on this node.
+    configuration on this node. `unasked`: why the guard cannot ask the API server for its Node; empty if it can.
     """
     conflicts = [problem for problem in problems if problem.rule == MANAGER_STATE]
     warnings = [f"{problem.path}: {problem.message}" for problem in problems if problem.rule != MANAGER_STATE]
@@ -80,6 +85,7 @@ def decide(
     for texts, allowed in (
         (_edits(kubelet, edits), terms.allow_pending_edits or purpose == RESET),
         (_unchecked(check), terms.allow_unchecked),
+        (_offline(unasked), terms.allow_offline_guard),
     ):
         (warnings if allowed else reasons).extend(texts)
     switched: list[str] = []
@@ -94,6 +100,7 @@ def decide(
         [] if purpose == LOOK else warnings,
         switched,
         _below(kubelet["config"] or "", terms.config_dir),
+        not (unasked and terms.allow_offline_guard),
     )
 
 
@@ -145,6 +152,15 @@ def _unchecked(check: Mapping[str, Any] | None) -> list[str]:
     return [
         f"the kubelet binary did not check the configuration: {'; '.join(check['messages'])}. Remove the cause; "
         "kubelet_config_allow_unchecked: true assigns it unchecked"
+    ]
+
+
+def _offline(unasked: str) -> list[str]:
+    if not unasked:
+        return []
+    return [
+        f"the guard cannot ask the API server for its Node: {unasked}. Correct the kubelet's kubeconfig or the way to "
+        "the API server; kubelet_config_allow_offline_guard: true switches without the guard's own proof"
     ]
 
 

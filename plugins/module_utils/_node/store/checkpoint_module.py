@@ -226,6 +226,8 @@ class _Run:
             revert_to = self.store.resolve().source or good
         options = self.options
         extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
+        if options.get("node_proof") is False:
+            extra["node_proof"] = False
         earlier = self._unfinished(revert_to)
         if earlier and earlier.extra.get("was_healthy", True):
             # The kubelet may be down because of the earlier trial. What counts is how it ran before both.

@@ -45,7 +45,7 @@ def decided(purpose: str = SWITCH, terms: Terms = DEFAULTS, **changes: t.Any) ->
 
 def test_a_healthy_node_is_switched_and_reset() -> None:
     for purpose in (SWITCH, RESET, LOOK):
-        assert decided(purpose) == ([], [], [], False)
+        assert decided(purpose) == ([], [], [], False, True)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,15 @@ def test_other_problems_are_warnings(purpose: str, warned: int) -> None:
 def test_what_is_allowed_is_a_warning(purpose: str, terms: Terms, changes: dict[str, t.Any], warning: str) -> None:
     found = decided(purpose, terms, **changes)
     assert found.reasons == [] and [text[: len(warning)] for text in found.warnings] == [warning]
+
+
+def test_a_guard_that_cannot_ask_needs_consent() -> None:
+    refused = decided(unasked="GET https://api/: 403")
+    assert (len(refused.reasons), refused.node_proof) == (1, True)
+    assert refused.reasons[0].startswith("the guard cannot ask the API server for its Node: GET https://api/: 403.")
+    allowed = decided(terms=Terms(allow_offline_guard=True), unasked="GET https://api/: 403")
+    assert (allowed.reasons, len(allowed.warnings), allowed.node_proof) == ([], 1, False)
+    assert decided(terms=Terms(allow_offline_guard=True)).node_proof
 
 
 OWN, OURS = "--config=/etc/kubelet.yaml", "--config=/var/lib/kubelet-config/active/kubelet"

@@ -104,6 +104,13 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
     assert (place.store.assigned() or {})["name"] == "a"
 
 
+def test_the_guard_need_not_ask_for_its_node(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.assign("a", node_proof=False)
+    armed = place.store.trial()
+    assert armed and armed.extra["node_proof"] is False
+
+
 def test_a_second_change_knows_that_the_kubelet_was_healthy_before_the_first(tmp_path: Path) -> None:
     """The first configuration has stopped the kubelet; the guard must not take that for the state before."""
     place = Place(tmp_path)

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import guard_access
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+
+
+def conf(folder: Path) -> str:
+    document = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:9"}}],
+        "users": [{"name": "u", "user": {"token": "secret-1"}}],
+    }
+    (folder / "kubelet.conf").write_text(json.dumps(document))
+    return f"--kubeconfig={folder}/kubelet.conf"
+
+
+def test_a_kubelet_without_a_cluster_has_nothing_to_ask() -> None:
+    assert guard_access.failure(["/usr/bin/kubelet"]) == ""
+
+
+def test_one_request_for_the_nodes_own_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[t.Any] = []
+    monkeypatch.setattr(Kubeconfig, "call", lambda _self, *words: calls.append(words))
+    assert guard_access.failure([conf(tmp_path), "--hostname-override=N7"]) == ""
+    assert calls == [("GET", "/api/v1/nodes/n7")]
+
+
+@pytest.mark.parametrize(("status", "hint"), [(404, "--hostname-override"), (403, "GET"), (0, "GET")])
+def test_why_the_guard_gets_no_answer(status: int, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def call(_self: Kubeconfig, method: str, path: str) -> None:
+        raise ApiError(f"{method} {path}: refused", status)
+
+    monkeypatch.setattr(Kubeconfig, "call", call)
+    found = guard_access.failure([conf(tmp_path), "--hostname-override=n7"])
+    assert hint in found and "/api/v1/nodes/n7" in found
+
+
+def test_no_answer_and_no_kubeconfig(tmp_path: Path) -> None:
+    assert "Connection refused" in guard_access.failure([conf(tmp_path)])
+    assert "FileNotFoundError" in guard_access.failure([f"--kubeconfig={tmp_path}/none"])
