@@ -81,7 +81,7 @@ nodes:
       description: Whether the source of the node had to be changed.
       type: bool
     ok:
-      description: Whether the node runs its previous configuration again.
+      description: Whether the node runs its previous configuration, again or still.
       type: bool
     state:
       description: >-

@@ -33,9 +33,10 @@ def test_a_failed_canary_is_reverted_and_the_others_are_not_changed(fleet: Fleet
     assert after[canary].qps == before[canary].qps
     assert changed(before, after) == {canary}
     verdict = next(line for line in run.output.splitlines() if f"Node {canary}: " in line and "Untouched hosts" in line)
-    assert (
-        f"Untouched hosts: {', '.join(others)}" in verdict and "running its previous configuration again" in verdict
-    ), verdict
+    assert f"Untouched hosts: {', '.join(others)}" in verdict and "running its previous configuration" in verdict, (
+        verdict
+    )
+    assert verdict.count(canary) == 1 and ".;" not in verdict, verdict
     assert fleet.leases() == []
 
 

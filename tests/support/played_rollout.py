@@ -130,7 +130,7 @@ def _module(state: str, **result: t.Any) -> dict[str, t.Any]:
 REFUSED = (
     "fell_back",
     "its kubelet refused kube-system/livenodes-kubelet-5m7f2b6t4c and reverted to its last-known-good: "
-    "`failed to validate config, see Kubelet log for details`: the kubelet decoded it and found an invalid value",
+    "`failed to validate config, see Kubelet log for details`: the kubelet found an invalid value in it",
 )
 DIFFERS = (
     "differs",
@@ -139,8 +139,7 @@ DIFFERS = (
 )
 DEAD = (
     "silent",
-    "its kubelet has sent no heartbeat for 65 s: it is dead or in a crash loop, "
-    "most likely because of this configuration",
+    "its kubelet has sent no heartbeat for 65 s: it is dead or in a crash loop",
 )
 
 

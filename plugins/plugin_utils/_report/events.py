@@ -27,7 +27,7 @@ PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, REFUSED, PAUSED = 
 
 REMEDIES = {
     "fell_back": "Correct the named value, then run the rollout again. The kubelet's log has the details.",
-    "differs": "A flag on the kubelet's command line overrides the file: remove the flag or the field.",
+    "differs": "Run the playbook drift: it names the flag or drop-in that overrides the field. Remove one of them.",
     "silent": "Look at `journalctl -u kubelet` on the node. "
     "With checkpoint delivery, the guard reverts the node automatically.",
     "not_ready": "Find out why the Node is not Ready (`kubectl describe node`), then run the rollout again.",

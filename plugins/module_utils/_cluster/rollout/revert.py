@@ -42,6 +42,8 @@ class _Revert:
         # If an earlier run changed the node, `variant` may be the one that failed.
         self.variant = variant if failed["changed"] else None
         self.written = False
+        # Whether the node reported that it had taken up the source that failed.
+        self.taken_up = False
         # The configuration that the node reports as active.
         self.active: dict[str, str] | None = None
         self.state = NOT_REVERTED
@@ -61,6 +63,7 @@ class _Revert:
 
     def judge(self, node: nodes.Node) -> bool:
         """Return whether the Node object shows the revert as done; if not, set the message to what is missing."""
+        self.taken_up = self.taken_up or same_place(node.part("assigned"), self.source)
         # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
         if self.written and self.delivery != nodes.CHECKPOINT and not node_status.settled(node):
             self.message = (
@@ -100,7 +103,12 @@ class _Revert:
         elif self.variant is not None and identity.variant(pure_configz.restore(outcome.value)) != self.variant:
             self.message = "its kubelet is healthy, but its live configuration is not the one from before the rollout"
         else:
-            self.state, self.message = REVERTED, "running its previous configuration again"
+            self.state = REVERTED
+            self.message = (
+                "running its previous configuration again"
+                if self.taken_up
+                else "still running its previous configuration"
+            )
 
     def late(self, seconds: float, silent_for: float | None) -> str:
         """Return the message for a node that was not reverted in time. `silent_for` is the age of its heartbeat."""
@@ -133,6 +141,8 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         raise _no_contact(reverts, error) from error
     _write(session, reverts, found, check_mode)
     waiting = [] if check_mode else _open(reverts)
+    for name, one in reverts.items():
+        one.taken_up = same_place(found[name].part("assigned"), one.source)
     while waiting:
         try:
             found = _poll(session, reverts, waiting)

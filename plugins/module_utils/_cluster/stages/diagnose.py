@@ -5,17 +5,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import typing as t
 
+from ..._config.fields import fields
 from ..api import timestamps
 from ..api.errors import ApiError
 from ..api.session import Session
 from ..objects import nodes
-from .verdict import Verdict
+from .verdict import THAT_IS, Verdict
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+# Differences that a message shows, and the characters of a value in it.
+SHOWN, LONGEST = 2, 20
+# The first minor whose kubelet merges drop-ins over its file.
+CONFIG_DIR_MINOR = 28
 
 
 def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
@@ -30,33 +37,75 @@ def missing(source: dict[str, str], node: nodes.Node) -> Verdict:
 
 def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> Verdict:
     """Add the likely cause of a load or validation error, which the kubelet writes only to its log."""
+    # The cause replaces the general meaning of the error.
+    short = dataclasses.replace(found, message=found.message.partition(THAT_IS)[0])
     if fault:
-        return _final(found, f"Cause: {fault}. Remedy: correct the configuration and run again")
-    causes = "; ".join(f"{problem.path}: {problem.message} ({problem.remedy})" for problem in problems)
+        return _final(short, f"Cause: {fault}. Correct it and run again")
+    causes = "; ".join(f"{_about(problem)} ({problem.remedy})" for problem in problems)
     if causes:
-        return _final(found, f"Likely cause: {causes} Correct it and run again")
-    return _final(
-        found, "The cause is in the kubelet's log on the node: journalctl -u kubelet | grep 'kubelet config controller'"
+        return _final(short, f"Likely cause: {causes}")
+    return _final(found, "On the node: journalctl -u kubelet | grep 'kubelet config controller'")
+
+
+def _about(problem: t.Any) -> str:
+    """Return a problem's message, which in the kubelet's words may name the field already."""
+    words = str(problem.message).replace("invalid configuration: ", "")
+    return words if words.startswith(problem.path) else f"{problem.path}: {words}"
+
+
+def differs(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> Verdict:
+    """Return the verdict on a node whose source is active but whose live values differ.
+
+    `minor` is that of its kubelet (20 for 1.20), 0 if unknown. Only the command line of a kubelet overrides a dynamic
+    configuration. Over a file go also the drop-ins of --config-dir, which exists from 1.28 on (KEP-3983).
+    """
+    shown = [f"{item['path']} is {_short(item['live'])}, not {_short(item['expected'])}" for item in differences]
+    more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    causes = " ".join(f"{cause}." for cause in _overrides(differences, minor, delivery)).rstrip(".")
+    return Verdict(
+        "differs", f"its config is active, but not all is live: {'; '.join(shown[:SHOWN])}{more}. {causes}", True
     )
 
 
-def differs(differences: t.Sequence[dict[str, t.Any]]) -> Verdict:
-    """Return the verdict on a node whose source is active but whose live values differ.
+def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> t.Iterator[str]:
+    """Yield what can override the fields on such a node, one sentence for each cause."""
+    absent = [item["path"] for item in differences if minor and not _exists(item["path"], minor)]
+    known = [item for item in differences if item["path"] not in absent]
+    flagged = [item for item in known if item["flags"]]
+    if absent:
+        yield f"Kubelet 1.{minor} does not have {_names(absent)}: remove the field"
+        if known:
+            yield "The playbook drift names what overrides the rest"
+        return
+    flags = _names(" or ".join(f"--{name}" for name in item["flags"]) for item in flagged)
+    which = "them" if len(known) > 1 else "it"
+    if delivery == nodes.CHECKPOINT and minor >= CONFIG_DIR_MINOR:
+        what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
+        yield f"The API does not show whether {what} in --config-dir overrides {which}: the playbook drift names it"
+    elif flagged:
+        yield (
+            f"Only a flag of its kubelet can override {which} ({flags}): remove the flag (see `systemctl cat kubelet`) "
+            "or the field"
+        )
+    else:
+        yield f"The cause is unknown, since no flag sets {which}: see the kubelet's log"
 
-    Only the command line of a kubelet overrides a dynamic configuration.
-    """
-    details = []
-    for item in differences:
-        flags = " or ".join(f"--{name}" for name in item["flags"])
-        if flags:
-            why = (
-                f"overridden by the kubelet's command line, flag {flags}: remove the field, or the flag (see "
-                "/var/lib/kubelet/kubeadm-flags.env, /etc/default/kubelet and the unit's drop-ins)"
-            )
-        else:
-            why = "no flag sets it; does this kubelet version have the field?"
-        details.append(f"{item['path']} is {item['live']!r}, not {item['expected']!r}: {why}")
-    return Verdict("differs", "its config is active, but not all of it is live. " + "; ".join(details), True)
+
+def _exists(path: str, minor: int) -> bool:
+    owner = fields.owner(path)
+    return owner is None or owner.exists_at(minor)
+
+
+def _names(found: t.Iterable[str]) -> str:
+    """Return the first names, and how many more there are."""
+    names = list(found)
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"
+
+
+def _short(value: t.Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:

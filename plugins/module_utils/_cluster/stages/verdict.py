@@ -17,10 +17,14 @@ from ..._config.values.reference import same_place
 from ..objects.nodes import CHECKPOINT, WHERE, Node, describe
 
 SYNC = "failed to sync: "
+THAT_IS = ", that is, "
+"""Between the error of a kubelet and its meaning."""
+THREE_LINES = 360
+"""The most characters of a message about a node, apart from the words of a kubelet or a guard in it."""
 # The meaning of each status.config.error (pkg/kubelet/kubeletconfig/status/status.go).
 MEANING = {
     "failed to load config, see Kubelet log for details": "the kubelet could not read or decode it",
-    "failed to validate config, see Kubelet log for details": "the kubelet decoded it and found an invalid value",
+    "failed to validate config, see Kubelet log for details": "the kubelet found an invalid value in it",
     "internal failure, see Kubelet log for details": "the kubelet failed while handling it; its log has the cause",
 }
 
@@ -115,7 +119,7 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     meaning = (
         ""
         if node.delivery == CHECKPOINT
-        else f", that is, {MEANING.get(node.error, 'an error that this collection does not know')}"
+        else f"{THAT_IS}{MEANING.get(node.error, 'an error that this collection does not know')}"
     )
     return Verdict(
         "fell_back",
@@ -147,29 +151,30 @@ def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, second
     """
     if silent_for is not None and silent_for > 40:
         remedy = (
-            "Its guard reverts a configuration that is not confirmed; on the node, see "
+            "Its guard reverts a configuration that is not confirmed, and reports why: on the node, see "
             "`journalctl -u kubelet -u livenodes-kubelet-guard`"
             if (delivery == CHECKPOINT)
             else (
-                "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty the file "
-                "store/meta/assigned in its --dynamic-config-dir"
+                "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty store/meta/assigned in "
+                "its --dynamic-config-dir"
             )
         )
-        return Verdict(
-            "silent",
-            f"its kubelet has sent no heartbeat for {silent_for:.0f} s: it is dead or in a crash loop, most likely "
-            f"because of this configuration. {remedy}. Last seen: {verdict.message}",
-            True,
+        message = (
+            f"its kubelet has sent no heartbeat for {silent_for:.0f} s: it is dead or in a crash loop. {remedy}. "
+            "Last seen: "
         )
+        return Verdict("silent", message + _clipped(verdict.message, THREE_LINES - len(message)), True)
     if verdict.state == "pending" and silent_for is not None and delivery != CHECKPOINT:
-        return Verdict(
-            "not_restarting",
-            f"{verdict.message}. After {seconds:.0f} s its kubelet is alive but has not restarted: set Restart=always "
-            "in its unit. If --dynamic-config-dir was removed, its status is stale: set kubelet_config_delivery to "
-            "checkpoint for it",
-            True,
+        message = (
+            f". After {seconds:.0f} s its kubelet is alive but has not restarted: set Restart=always in the unit. If "
+            "--dynamic-config-dir was removed, the status is old: set kubelet_config_delivery to checkpoint"
         )
+        return Verdict("not_restarting", _clipped(verdict.message, THREE_LINES - len(message)) + message, True)
     return dataclasses.replace(verdict, message=f"{verdict.message} (gave up after {seconds:.0f} s)", final=True)
+
+
+def _clipped(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 3].rstrip('.,;: ')}..."
 
 
 def ok(verdict: Verdict) -> bool:

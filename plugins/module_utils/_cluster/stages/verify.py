@@ -162,7 +162,7 @@ class Watch:
             for change in changes
         ]
         if self.differences[name]:
-            return diagnose.differs(self.differences[name])
+            return diagnose.differs(self.differences[name], self.nodes[name].minor, self.nodes[name].delivery)
         return found
 
     def _problems(self, name: str) -> list[t.Any]:

@@ -156,7 +156,10 @@ def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
         node("n1", marked=reference("bad"), reported=status(reference("good"), reference("good"))),
         live={"n1": live(maxPods=110)},
     )
-    assert go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))["changed"]
+    result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))
+    assert result["changed"]
+    # Nothing was changed on the node, so nothing runs again.
+    assert result["nodes"]["n1"]["message"] == "still running its previous configuration"
     assert cluster.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE] == annotation.text(
         {"configMap": reference("good")}
     )

