@@ -1,0 +1,84 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters that compute how long the guards of a batch must wait for the controller's confirmation.
+
+A guard begins to count when its own trial is armed. The controller confirms a node only after it has restarted and
+verified the whole batch, and with fewer forks than hosts each step on the nodes takes several waves.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+NODE_SECONDS = 90
+"""Seconds that one node may need for all steps on it: 60 until healthz answers, which the handler of the role
+checkpoint allows, and 10 each for arming, stopping and confirming, with the connection.
+"""
+HOST_SECONDS = 1
+"""Seconds of the controller for each host of the batch, one host after the other. About ten tasks lie between arming
+and confirmation, and a task costs the controller 0.02 to 0.1 s for each host.
+"""
+MARGIN_SECONDS = 30
+"""Seconds for the tasks that run once, and for what the calls on the controller need after their timeouts."""
+
+
+def needed_seconds(
+    hosts: int,
+    forks: int,
+    wait_timeout: float = 180,
+    pods_timeout: float = 120,
+    soak_seconds: float = 0,
+    node_seconds: float = NODE_SECONDS,
+) -> int:
+    """Return the seconds between the first arming in a batch of C(hosts) and its last confirmation, at most.
+
+    One wave is added for nodes that fail in the switch: the controller restarts them with their previous configuration
+    before it goes on with the others.
+    """
+    waves = -(-max(1, hosts) // max(1, forks))
+    at_nodes = (waves + 1) * node_seconds + hosts * HOST_SECONDS
+    return round(at_nodes + wait_timeout + pods_timeout + soak_seconds + MARGIN_SECONDS)
+
+
+def confirm_seconds(hosts: t.Sized, forks: t.Any, own: t.Any = None, soak_seconds: t.Any = 0, **parts: t.Any) -> int:
+    """Return the seconds after which the guard of a node in the batch C(hosts) reverts an unconfirmed configuration.
+
+    C(own) is the operator's choice, to which the soak is added; without it, the sum of what the batch may need. The
+    other parts are those of C(needed_seconds).
+    """
+    soak = float(soak_seconds or 0)
+    if own not in (None, ""):
+        return round(float(own) + soak)
+    return needed_seconds(len(hosts), int(forks), soak_seconds=soak, **_numbers(parts))
+
+
+def confirm_problem(batches: t.Iterable[t.Sized], forks: t.Any, own: t.Any = None, **parts: t.Any) -> str:
+    """Return why the operator's C(own) time is too short for the largest of the batches; empty if it is long enough.
+
+    The soak does not matter, because it is added to both.
+    """
+    size = max(map(len, batches), default=0)
+    if own in (None, "") or not size:
+        return ""
+    needed = needed_seconds(size, int(forks), **_numbers(parts))
+    if float(own) >= needed:
+        return ""
+    return (
+        f"kubelet_config_confirm_seconds is {own}, but a batch of {size} with {forks} forks may need {needed} s from "
+        "the switch to the confirmation. The guards would revert good nodes. Remove the variable, use smaller "
+        "batches or more forks, or lower kubelet_config_node_seconds"
+    )
+
+
+def _numbers(parts: t.Mapping[str, t.Any]) -> dict[str, float]:
+    """Return the parts as numbers: AWX passes some variables as text."""
+    return {name: float(value) for name, value in parts.items()}
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """Return the filters by name."""
+        return {"confirm_seconds": confirm_seconds, "confirm_problem": confirm_problem}

@@ -1,0 +1,150 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guards of a batch wait until the controller has confirmed all of its nodes, in batches of any size."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.filter import confirm
+from tests.support.linear_play import Step, play, waits
+
+FORMER = 300
+"""The former default for every batch, to which the soak was added."""
+
+
+class Batch(t.NamedTuple):
+    """What a good batch takes: seconds of the calls on the controller, and for each host those on its node."""
+
+    restarts: t.Sequence[float]
+    other: float = 10
+    forks: int = 5
+    verify: float = 180
+    pods: float = 120
+    soak: float = 30
+    failed: t.Sequence[int] = ()
+    overhead: float = 0.08
+
+    def waits(self) -> list[float]:
+        """Return for each good host the seconds from its arming to its confirmation.
+
+        The steps are those of the roles checkpoint and verify. With `failed`, a wave of nodes is restarted again.
+        """
+        hosts = len(self.restarts)
+        reverts = [70.0 if host in self.failed else 0.0 for host in range(hosts)]
+        steps = [
+            Step("arm", self.other),
+            Step("restart", self.restarts),
+            Step("check the restart", 0),
+            Step("roll back", reverts),
+            Step("revert", [self.other if seconds else 0 for seconds in reverts]),
+            Step("verify", self.verify, once=True),
+            Step("settle", 0),
+            Step("soak", self.soak + self.pods, once=True),
+            Step("include", 0),
+            Step("clear", 0),
+            Step("include the role", 0),
+            Step("confirm", self.other),
+        ]
+        found = waits(play(steps, hosts, self.forks, self.overhead), "arm", "confirm")
+        return [seconds for host, seconds in enumerate(found) if host not in self.failed]
+
+
+def deadline(batch: Batch, **parts: t.Any) -> int:
+    return confirm.confirm_seconds(
+        batch.restarts,
+        batch.forks,
+        soak_seconds=batch.soak,
+        wait_timeout=batch.verify,
+        pods_timeout=batch.pods,
+        **parts,
+    )
+
+
+@pytest.mark.parametrize("forks", [1, 5, 20, 50, 200])
+@pytest.mark.parametrize("restart", [8, 60])
+def test_200_good_hosts_are_confirmed_in_time(forks: int, restart: float) -> None:
+    batch = Batch([restart] * 200, forks=forks)
+    assert max(batch.waits()) <= deadline(batch)
+
+
+@pytest.mark.parametrize(("forks", "restart"), [(5, 8), (20, 60), (50, 60)])
+def test_the_former_time_was_too_short_for_200_good_hosts(forks: int, restart: float) -> None:
+    batch = Batch([restart] * 200, forks=forks)
+    assert min(batch.waits()) > FORMER + batch.soak
+
+
+@given(
+    st.builds(
+        Batch,
+        restarts=st.lists(st.floats(1, 70), min_size=1, max_size=60),
+        other=st.floats(0.2, 10),
+        forks=st.integers(1, 70),
+        verify=st.floats(1, 600),
+        pods=st.floats(0, 600),
+        soak=st.floats(0, 3600),
+        overhead=st.floats(0.0, 0.08),
+        failed=st.just(()),
+    )
+)
+def test_every_good_batch_is_confirmed_in_time(batch: Batch) -> None:
+    assert max(batch.waits()) <= deadline(batch)
+
+
+def test_the_good_nodes_of_a_batch_outlive_a_wave_that_fails() -> None:
+    batch = Batch([60] * 200, forks=20, failed=range(40, 60))
+    assert max(batch.waits()) <= deadline(batch)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "forks", "seconds"),
+    [
+        (1, 5, 2 * 90 + 1 + 180 + 120 + 30),
+        (5, 5, 2 * 90 + 5 + 180 + 120 + 30),
+        (6, 5, 3 * 90 + 6 + 180 + 120 + 30),
+        (200, 5, 41 * 90 + 200 + 180 + 120 + 30),
+        (200, 50, 5 * 90 + 200 + 180 + 120 + 30),
+        (200, 500, 2 * 90 + 200 + 180 + 120 + 30),
+    ],
+)
+def test_the_sum_of_the_parts(hosts: int, forks: int, seconds: int) -> None:
+    batch = ["host"] * hosts
+    assert confirm.confirm_seconds(batch, forks) == seconds
+    assert confirm.confirm_seconds(batch, str(forks), soak_seconds="60") == seconds + 60
+    assert confirm.confirm_seconds(batch, forks, own="", wait_timeout="200", pods_timeout=0) == seconds - 100
+
+
+def test_the_operators_own_time_wins_and_the_soak_is_added() -> None:
+    assert confirm.confirm_seconds(["host"] * 200, 5, own=45) == 45
+    assert confirm.confirm_seconds(["host"] * 200, 5, own="45", soak_seconds=30) == 75
+
+
+@pytest.mark.parametrize(
+    ("sizes", "own", "parts", "words"),
+    [
+        ([1, 200], None, {}, None),
+        ([1, 200], "", {}, None),
+        ([], 1, {}, None),
+        ([1, 200], 4220, {}, None),
+        ([1], 511, {}, None),
+        ([1], 510, {}, "a batch of 1 with 5 forks may need 511 s"),
+        ([1, 200, 3], "4219", {}, "is 4219, but a batch of 200 with 5 forks may need 4220 s"),
+        ([1, 200], 1000, {"node_seconds": 10}, None),
+        ([1, 200], 1000, {"node_seconds": "10", "wait_timeout": "300"}, "may need 1060 s"),
+    ],
+)
+def test_an_own_time_that_is_too_short(
+    sizes: list[int], own: t.Any, parts: dict[str, t.Any], words: str | None
+) -> None:
+    found = confirm.confirm_problem([{f"n{number}": "" for number in range(size)} for size in sizes], 5, own, **parts)
+    assert words in found if words else not found
+    assert not found or found.endswith("or lower kubelet_config_node_seconds")
+
+
+def test_the_filters_are_known() -> None:
+    assert set(confirm.FilterModule().filters()) == {"confirm_seconds", "confirm_problem"}

@@ -1,0 +1,204 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The real roles, with ansible-playbook and modules that only take time: which time the guards of a batch get.
+
+The model of a batch, with which tests/unit/plugins/filter/test_confirm.py computes 200 hosts, is compared with the run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.filter import confirm
+from tests.support.ansible import ROOT
+from tests.support.linear_play import Span, Step, play, waits
+
+# A module that takes its time, writes when it ran, and returns what the roles read of the real one.
+STUB = """#!/usr/bin/python
+# WANT_JSON
+import json, os, sys, time
+begin = time.time()
+given = json.load(open(sys.argv[1]))
+name, state, confirm = {name!r}, given.get("state") or "", given.get("confirm_seconds")
+source = {{"namespace": "kube-system", "name": "a", "uid": "u", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}}
+row = {{"delivery": "checkpoint", "state": "active", "source": source, "message": "differs"}}
+row.update(ready=True, control_plane=False)
+rows = {{node: dict(row, ok=state != "verified" or node not in {failing!r}) for node in {nodes!r}}}
+time.sleep({seconds!r}.get(state, 0))
+result = {{
+    "kubelet_preflight_info": {{
+        "reasons": [], "warnings": [], "reads_store": True, "state_files": [],
+        "kubelet": {{"config": "/k", "version": "v1.30.2"}},
+    }},
+    "kubelet_guard": {{"invocation_id": "one", "healthy": True}},
+    "kubelet_checkpoint": {{"restart_needed": state == "assigned", "error": "", "changed": state == "rolled_back"}},
+}}.get(name, {{"nodes": rows, "configmaps": {{"kube-system/a": {{"kubelet": "text"}}}}}})
+with open({log!r}, "a") as log:
+    log.write(json.dumps([name, state, os.environ["TEST_HOST"], begin, time.time(), confirm]) + chr(10))
+print(json.dumps({{"changed": state == "assigned", **result}}))
+"""
+SECONDS = {
+    "kubelet_checkpoint": {"assigned": 0.1, "confirmed": 0.1},
+    "kubelet_guard": {"restarted": 0.4},
+    "node_config_source": {"verified": 0.5},
+    "node_soak": {"": 0.3},
+}
+ARM, RESTART = ("kubelet_checkpoint", "assigned"), ("kubelet_guard", "restarted")
+VERIFY, SOAK, CONFIRM = ("node_config_source", "verified"), ("node_soak", ""), ("kubelet_checkpoint", "confirmed")
+PREPARING = ("node_config_info", "kubelet_rollout_lease", "node_drain")
+ORDER = [ARM, RESTART, VERIFY, SOAK, CONFIRM]
+
+Task = tuple[str, str]
+
+
+class Seen(t.NamedTuple):
+    """A run: when each task ran on each host, and the seconds that the guards got."""
+
+    spans: dict[Task, dict[str, Span]]
+    deadlines: set[int]
+    output: str
+
+
+def run(home: Path, hosts: list[str], forks: int, failing: t.Sequence[str] = (), **variables: t.Any) -> Seen:
+    """Run the roles assign and verify as a batch of a rollout does. The nodes in `failing` are not verified.
+
+    With `edit_result`, a plan, run the preparation of its rollout instead.
+    """
+    place = home / "collections/ansible_collections/livenodes/kubelet"
+    (place / "plugins/modules").mkdir(parents=True)
+    log = home / "log"
+    for name in ("roles", "meta", "plugins/filter", "plugins/module_utils"):
+        (place / name).symlink_to(ROOT / name)
+    for module in (*SECONDS, "kubelet_preflight_info", *PREPARING):
+        seconds = SECONDS.get(module, {})
+        text = STUB.format(name=module, seconds=seconds, nodes=hosts, failing=failing, log=str(log))
+        (place / "plugins/modules" / f"{module}.py").write_text(text)
+    soak = {"seconds": 30, "pods": {}, "allow_pod_loss": "0", "pods_timeout": 120, "lease": {}}
+    given = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "kubelet_config_plan": {"nodes": {}, "variants": {}},
+        "kubelet_config_sources": {"n": {}},
+        "verify_soak": soak,
+        **variables,
+    }
+    tasks = [
+        {
+            "ansible.builtin.import_role": {"name": "livenodes.kubelet.assign", "tasks_from": "switch.yml"},
+            "vars": {"checkpoint_soak_seconds": 30},
+        },
+        {"ansible.builtin.import_role": {"name": "livenodes.kubelet.verify", "tasks_from": "check.yml"}},
+    ]
+    if "edit_result" in variables:
+        tasks = [{"ansible.builtin.import_role": {"name": "livenodes.kubelet.rollout", "tasks_from": "prepare.yml"}}]
+    play_ = {
+        "hosts": "all",
+        "gather_facts": False,
+        "environment": {"TEST_HOST": "{{ inventory_hostname }}"},
+        "vars": given,
+        "tasks": tasks,
+    }
+    (home / "play.yml").write_text(json.dumps([play_]))
+    done = subprocess.run(
+        [
+            str(Path(sys.executable).with_name("ansible-playbook")),
+            "-i",
+            f"{','.join(hosts)},",
+            "-f",
+            str(forks),
+            "play.yml",
+        ],
+        check=False,
+        text=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        cwd=home,
+        timeout=300,
+        env={
+            **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
+            "HOME": str(home),
+            "ANSIBLE_HOME": str(home / ".ansible"),
+            "ANSIBLE_COLLECTIONS_PATH": str(home / "collections"),
+            "ANSIBLE_PIPELINING": "1",
+        },
+    )
+    spans: dict[Task, dict[str, Span]] = {}
+    deadlines = set()
+    for line in log.read_text().splitlines() if log.exists() else []:
+        name, state, host, begin, end, confirm_seconds = json.loads(line)
+        spans.setdefault((name, state), {})[host] = Span(begin, end)
+        if (name, state) == ARM:
+            deadlines.add(confirm_seconds)
+    return Seen(spans, deadlines, done.stdout + done.stderr)
+
+
+def test_the_model_of_a_batch_is_what_ansible_does(tmp_path: Path) -> None:
+    hosts, forks = [f"n{number:02}" for number in range(7)], 3
+    seen = run(tmp_path, hosts, forks)
+    assert "failed=0" in seen.output, seen.output
+    assert seen.deadlines == {confirm.confirm_seconds(hosts, forks, soak_seconds=30)}
+
+    spans = seen.spans
+    assert [sorted(spans[task]) for task in ORDER] == [hosts, hosts, hosts[:1], hosts[:1], hosts]
+    for before, after in itertools.pairwise(ORDER):
+        ended = max(span.end for span in spans[before].values())
+        assert ended <= min(span.begin for span in spans[after].values()), "all hosts end a task before the next begins"
+    for task in (ARM, RESTART, CONFIRM):
+        moments = sorted(span.begin for span in spans[task].values())
+        running = [sum(span.begin <= moment < span.end for span in spans[task].values()) for moment in moments]
+        assert max(running) <= forks
+
+    steps = [
+        Step(str(task), [span.end - span.begin for _host, span in sorted(spans[task].items())], task in (VERIFY, SOAK))
+        for task in ORDER
+    ]
+    modelled = waits(play(steps, len(hosts), forks), str(ARM), str(CONFIRM))
+    for host, seconds in zip(hosts, modelled, strict=True):
+        real = spans[CONFIRM][host].end - spans[ARM][host].begin
+        assert seconds <= real + 0.5
+        # The rest is what Ansible itself needs, for which the sum has a second a host and a margin.
+        assert real - seconds <= len(hosts) * confirm.HOST_SECONDS + confirm.MARGIN_SECONDS
+    waves = math.ceil(len(hosts) / forks)
+    assert min(modelled) >= waves * SECONDS["kubelet_guard"]["restarted"], "a node waits for the restarts of all waves"
+
+
+def test_good_nodes_are_confirmed_before_failed_ones_restart(tmp_path: Path) -> None:
+    """All hosts of a batch wait for the restarts of those that fail, and so do the guards of the good ones."""
+    spans = run(tmp_path, ["n1", "n2", "n3"], 5, failing=["n1"]).spans
+    assert sorted(spans[CONFIRM]) == ["n2", "n3"] and list(spans["kubelet_checkpoint", "rolled_back"]) == ["n1"]
+    assert max(span.end for span in spans[CONFIRM].values()) <= spans[RESTART]["n1"].begin
+
+
+@pytest.mark.parametrize(
+    ("variables", "seconds"),
+    [
+        ({"kubelet_config_confirm_seconds": 45}, 75),
+        (
+            {"kubelet_config_node_seconds": 20, "kubelet_config_wait_timeout": 60, "kubelet_config_pods_timeout": 0},
+            2 * 20 + 1 + 60 + 30 + 30,
+        ),
+    ],
+)
+def test_the_variables_of_the_operator(tmp_path: Path, variables: dict[str, int], seconds: int) -> None:
+    assert run(tmp_path, ["n1"], 5, **variables).deadlines == {seconds}
+
+
+@pytest.mark.parametrize(("own", "refused"), [(60, True), (5000, False), ("", False)])
+def test_a_rollout_refuses_guards_that_would_not_wait(tmp_path: Path, own: t.Any, refused: bool) -> None:
+    hosts = [f"n{number}" for number in range(4)]
+    plan = {"nodes": {name: {"action": "assign", "changes": []} for name in hosts}}
+    given = {"edit_result": {"plan": plan}, "kubelet_config_serial": "1,3", "kubelet_config_confirm_seconds": own}
+    seen = run(tmp_path, hosts, 2, **given)
+    words = "kubelet_config_confirm_seconds is 60, but a batch of 3 with 2 forks may need 603 s"
+    assert (words in " ".join(seen.output.split())) == refused, seen.output
+    assert (("kubelet_rollout_lease", "held") in seen.spans) == (not refused), seen.output
