@@ -61,10 +61,11 @@ class Guard(NewBinary, WithoutTrial):
     def prestart(self) -> bool:
         """Count this start of the kubelet, and revert if it is one too many; return whether the service must run.
 
-        Then ask a new binary of the kubelet what it accepts.
+        Then ask a new binary of the kubelet what it accepts, and help a reverted kubelet that cannot start.
         """
         needed = self._count_start()
-        return self._meet_binary((self.seen and self.seen.program) or (*self.settings.argv, "")[0]) or needed
+        needed = self._meet_binary((self.seen and self.seen.program) or (*self.settings.argv, "")[0]) or needed
+        return self._restore_state_files(self.seen.unit.restarts if self.seen else 0) or needed
 
     def _count_start(self) -> bool:
         seen = self.seen = observe.kubelet(self.settings.unit, self.run)

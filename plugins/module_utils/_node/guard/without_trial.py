@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from ..report import status_annotation
+from ..store import kept_files
 from ..store.progress import Progress
+from ..system.lock import locked
 from . import decide
-from .base import Base
+from .base import Base, or_none
 from .decide import Facts, Unit
 
 # The prestart step notices a kubelet that ended at its next start, so the service may look less often once the kubelet
@@ -38,6 +40,35 @@ class WithoutTrial(Base):
                 error=self.store.error(),
                 event=status_annotation.restarting(self._active()),
             )
+
+    def _restore_state_files(self, restarts: int) -> bool:
+        """Restore the state files before this start, if the reverted kubelet has ended twice; return whether anything
+        was restored. Raises LockError, files.FileError.
+
+        `restarts` is systemd's count of them.
+        """
+        record = kept_files.KeptFiles(self.store.config_dir, self.store.fs)
+        if record.read() is None:
+            return False
+        with locked(self.store.config_dir, self.settings.lock_seconds):
+            kept, trial = record.read(), or_none(self.store.trial)
+            if kept is None or trial is None or not trial.failed:
+                return False
+            boot, now = self._when()
+            next_step = kept_files.step(kept.reverted, boot, now, restarts)
+            if next_step == kept_files.BEGIN:
+                self._attempt(lambda: record.write(kept._replace(reverted=kept_files.Reverted(boot, now, restarts))))
+            if next_step in (kept_files.BEGIN, kept_files.WAIT):
+                return False
+            changed = kept_files.restore(kept, boot) if next_step == kept_files.RESTORE else []
+            record.remove()
+            if changed:
+                self._report(
+                    "state files restored",
+                    error=f"{trial.failed}; then the kubelet ended {kept_files.MOST_FAILURES} times, so the guard "
+                    f"restored {', '.join(changed)}",
+                )
+            return bool(changed)
 
     def _crashing(self, unit: Unit) -> bool:
         """Report once that a kubelet keeps failing with a configuration that worked before; return whether it does."""

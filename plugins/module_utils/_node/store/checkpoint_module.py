@@ -18,6 +18,7 @@ from ..system.lock import locked
 from ..system.store_error import StoreError
 from . import statefiles
 from .active_choice import resolve
+from .kept_files import KeptFiles
 from .store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
 from .store_reader import quietly
 
@@ -99,6 +100,8 @@ class _Run:
             fresh = self._trial(source)
 
             def switch() -> None:
+                kept = KeptFiles(self.store.config_dir, self.store.fs)
+                kept.save(fresh.armed.boot_id, bool(self._unfinished(fresh.revert_to)))
                 self.store.arm(fresh)
                 try:
                     self._wake_guard()

@@ -33,6 +33,7 @@ from . import meta
 from . import trial as trial_file
 from .active_choice import Resolution, resolve
 from .checkpoints import describe
+from .kept_files import KeptFiles
 from .local import DEFAULT_KEY, File, Local, take
 from .meta import Source
 from .progress import Progress
@@ -126,6 +127,7 @@ class Store(StoreReader):
         """Remove the trial; return whether there was one. Raises StoreError."""
         existed = files.remove(self.trial_path, self.fs)
         files.remove(self.prepared, self.fs)
+        KeptFiles(self.config_dir, self.fs).remove()
         return existed
 
     def withdraw(self) -> None:

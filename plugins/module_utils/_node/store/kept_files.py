@@ -1,0 +1,169 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kubelet's state files as they were when a trial was armed: the file `store/kept-files`.
+
+A feature gate or a policy option on trial may write a state file that the reverted kubelet cannot use. Such a kubelet
+ends at each start, although its configuration is good. What happens to a file depends on its kind:
+
+* ``*_state`` in the kubelet's root folder (cpu_manager_state, memory_manager_state, dra_manager_state,
+  pod_status_manager_state, allocated_pods_state, actuated_pods_state, and those of later versions). A kubelet that
+  cannot use one ends: pkg/kubelet/cm/{cpumanager,memorymanager,dra}/state, pkg/kubelet/allocation/state. They also hold
+  what pods that started during the trial got: CPUs, prepared claims, resizes. An older copy forgets that. So a copy is
+  restored only after the reverted kubelet has ended twice, within minutes of the revert.
+* ``device-plugins/kubelet_internal_checkpoint`` and other ``*checkpoint`` files are never changed, so there is no copy.
+  A kubelet that cannot read it continues without it (pkg/kubelet/cm/devicemanager/manager.go, Start), and an older copy
+  could assign one device to two containers.
+
+On another boot all containers are new, so what differs from its copy is removed instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+from typing import Any, NamedTuple, Sequence
+
+from ..system import files
+from ..system.health import flag
+
+DEFAULT_ROOT = "/var/lib/kubelet"
+# A node with hundreds of pods has state files of some 100 KiB. A larger one is not copied, and never changed.
+LARGEST_FILE = 1 << 20
+LARGEST_TOTAL = 2 << 20
+# A kubelet that cannot use a state file ends within seconds of its start, and systemd starts it again within ten.
+WINDOW_SECONDS = 180.0
+MOST_FAILURES = 2
+
+BEGIN, WAIT, OVER, RESTORE = "begin", "wait", "over", "restore"
+
+
+class Reverted(NamedTuple):
+    """The first start after the revert: boot id, seconds of CLOCK_BOOTTIME, and systemd's count of restarts then."""
+
+    boot: str
+    seconds: float
+    restarts: int
+
+
+class Kept(NamedTuple):
+    """The content of the file.
+
+    `root`: the kubelet's root folder; `boot`: the boot id at arming; `data`: name below `root` -> content (base64;
+    None: too large for a copy). `reverted`: None before the revert.
+    """
+
+    root: str
+    boot: str
+    data: dict[str, str | None]
+    reverted: Reverted | None = None
+
+
+def step(reverted: Reverted | None, boot: str, now: float, restarts: int) -> str:
+    """Return what a start of the reverted kubelet means.
+
+    BEGIN: the first one. WAIT: too early to judge. OVER: what ends it now is not a state file. RESTORE: it ended twice.
+    """
+    if reverted is None:
+        return BEGIN
+    if reverted.boot != boot or now - reverted.seconds > WINDOW_SECONDS:
+        return OVER
+    # systemd counts from 0 again after a manual start.
+    ended = restarts - reverted.restarts if restarts >= reverted.restarts else restarts
+    return RESTORE if ended >= MOST_FAILURES else WAIT
+
+
+class KeptFiles:
+    """The file below a config folder. Reading never raises: an unreadable file counts as absent."""
+
+    def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
+        self.config_dir = config_dir
+        self.path = os.path.join(config_dir, "store", "kept-files")
+        self.fs = fs
+
+    def save(self, boot: str, carry_over: bool) -> bool:
+        """Copy the state files before a switch; return whether a guard is installed, which alone restores them.
+
+        With `carry_over`, a copy of a former trial stays: it belongs to what both trials revert to. Raises
+        files.FileError.
+        """
+        root = self._root()
+        if root is None or (carry_over and self.read()):
+            return root is not None
+        self.write(Kept(root, boot, _contents(root)))
+        return True
+
+    def read(self) -> Kept | None:
+        """Return the copies, None without."""
+        try:
+            value = json.loads((files.read(self.path, self.fs) or b"null").decode())
+            kept = Kept(**value)
+            return kept._replace(reverted=Reverted(*kept.reverted) if kept.reverted else None)
+        except (files.FileError, ValueError, TypeError):
+            return None
+
+    def write(self, kept: Kept) -> None:
+        """Replace the file. Raises files.FileError."""
+        files.write(self.path, (json.dumps(kept._asdict(), sort_keys=True) + "\n").encode(), fs=self.fs)
+
+    def remove(self) -> None:
+        """Remove the file. Raises files.FileError."""
+        files.remove(self.path, self.fs)
+
+    def _root(self) -> str | None:
+        try:
+            text = files.read(os.path.join(self.config_dir, "guard", "settings.json"), self.fs)
+            argv: Sequence[str] = json.loads((text or b"null").decode())["argv"]
+        except (files.FileError, ValueError, TypeError, KeyError):
+            return None
+        return os.path.join("/", flag(argv, "root-dir") or DEFAULT_ROOT)
+
+
+def restore(kept: Kept, boot: str) -> list[str]:
+    """Restore the state files that differ from their copies, and remove those that did not exist; return their paths.
+
+    No kubelet may run that would write them again. On another boot they are removed. Raises files.FileError.
+    """
+    changed = []
+    now = _contents(kept.root)
+    for name in sorted({*now, *kept.data}):
+        before = kept.data.get(name)
+        if (name in kept.data and before is None) or now.get(name) == before:
+            continue
+        path = os.path.join(kept.root, name)
+        if before is None or boot != kept.boot:
+            files.remove(path)
+        else:
+            files.write(path, base64.b64decode(before))
+        changed.append(path)
+    return changed
+
+
+def _contents(root: str) -> dict[str, str | None]:
+    """Return the state files below a root folder as `Kept.data`. Raises files.FileError."""
+    try:
+        names = sorted(name for name in os.listdir(root) if name.endswith("_state"))
+    except OSError:
+        return {}
+    found: dict[str, Any] = {}
+    left = LARGEST_TOTAL
+    for name in names:
+        path = os.path.join(root, name)
+        size = _size(path)
+        if size is None:
+            continue
+        fits = size <= min(LARGEST_FILE, left)
+        found[name] = base64.b64encode(files.read(path) or b"").decode() if fits else None
+        left -= size if fits else 0
+    return found
+
+
+def _size(path: str) -> int | None:
+    """Return the size of a regular file, None for anything else."""
+    try:
+        seen = os.lstat(path)
+    except OSError:
+        return None
+    return seen.st_size if stat.S_ISREG(seen.st_mode) else None

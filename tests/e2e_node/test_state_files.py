@@ -1,0 +1,50 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A trial leaves a state file that no kubelet of the node can read: the reverted kubelet gets the one from before."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.support.node_bench import STORE, Bench
+
+STATE = "/var/lib/kubelet/cpu_manager_state"
+ADDED = "/var/lib/kubelet/later_state"
+
+
+@pytest.fixture
+def bench(static_lab: Lab) -> t.Iterator[Bench]:
+    """Yield node n1 with the guard; restore its state file afterwards."""
+    bench = Bench(static_lab, "n1")
+    bench.open()
+    bench.node.run(f"cp -p {STATE} {STATE}.saved")
+    try:
+        yield bench
+    finally:
+        bench.node.run(f"systemctl stop kubelet; mv {STATE}.saved {STATE}; rm -f {ADDED}", check=False)
+        bench.close()
+
+
+def test_a_reverted_kubelet_that_cannot_read_a_state_file_gets_the_former_one(bench: Bench) -> None:
+    before = bench.node.run(f"cat {STATE}")
+    assert json.loads(before)["policyName"] == "none"
+    bench.python("""
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
+KeptFiles("/var/lib/kubelet-config").save(Moment.now().boot_id, False)
+""")
+    bench.assign({"maxPods": 50}, deadline=600)
+    bench.wait(bench.healthy, 30, "healthz")
+    bench.node.run(f"systemctl kill -s KILL kubelet; echo torn > {STATE}; echo new > {ADDED}")
+    took = bench.wait(lambda: bench.active() == "store/local/config" and bench.healthy(), 120, "revert", every=1)
+    ended = int(bench.node.run("systemctl show --property=NRestarts --value kubelet"))
+    print(f"\nrecovery: {took:.1f} s, {ended} restarts")
+    # The kubelet that was killed; once more on trial; twice after the revert.
+    assert ended <= 5
+    assert json.loads(bench.node.run(f"cat {STATE}"))["policyName"] == "none"
+    assert bench.node.run(f"ls {ADDED} {STORE}/store/kept-files 2>/dev/null || true") == ""
+    bench.wait(lambda: bench.status().get("reason") in ("state files restored", "recovered"), 30, "annotation")

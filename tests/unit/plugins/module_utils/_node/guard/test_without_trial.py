@@ -1,0 +1,79 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A reverted kubelet that cannot use a state file that the configuration on trial wrote."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Trial
+from tests.support.guard_node import LOCAL, NEW, SOURCE, Node
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    """Return a node whose trial has changed one state file and written another."""
+    node = Node(tmp_path)
+    root = tmp_path / "kubelet"
+    guard = Path(node.store.config_dir, "guard")
+    for folder in (root, guard):
+        folder.mkdir()
+    (guard / "settings.json").write_text(json.dumps({"argv": ["kubelet", f"--root-dir={root}"]}))
+    (root / "cpu_manager_state").write_text("old")
+    record(node).save(node.boot, False)
+    node.assign()
+    node.start()
+    (root / "cpu_manager_state").write_text("new")
+    (root / "dra_manager_state").write_text("new")
+    return node
+
+
+def record(node: Node) -> KeptFiles:
+    return KeptFiles(node.store.config_dir)
+
+
+def state(node: Node) -> dict[str, str]:
+    root = Path(node.store.config_dir).parent / "kubelet"
+    return {path.name: path.read_text() for path in sorted(root.iterdir())}
+
+
+CHANGED = {"cpu_manager_state": "new", "dra_manager_state": "new"}
+
+
+def test_they_are_restored_after_it_has_ended_twice(node: Node) -> None:
+    for restarts in (2, 3):
+        node.start(restarts)
+        assert (node.ran[-1], state(node)) == (LOCAL, CHANGED)
+    node.seconds += 20
+    node.start(4)
+    assert state(node) == {"cpu_manager_state": "old"} and record(node).read() is None
+    report = node.guard().records.report()
+    assert report and report.status["reason"] == "state files restored"
+    assert "ended 2 times; then" in node.error() and "cpu_manager_state" in node.error()
+    node.start(5)
+    assert state(node) == {"cpu_manager_state": "old"}
+
+
+def test_they_stay_when_it_runs(node: Node) -> None:
+    node.start(2)
+    node.seconds += 3600
+    node.start(3)
+    node.start(4)
+    assert state(node) == CHANGED and record(node).read() is None
+
+
+def test_they_stay_on_trial_and_after_it(node: Node) -> None:
+    node.start(1)
+    assert (node.ran[-1], state(node)) == (NEW, CHANGED)
+    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.store.graduate(SOURCE, "v1.20.2")
+    assert record(node).read() is None
+    for restarts in (1, 2, 3):
+        node.start(restarts)
+    assert state(node) == CHANGED
