@@ -19,6 +19,7 @@ from ..values import duration, quantity
 from .rule import IC, Finding, Rule
 
 _SECOND = 10**9
+_OFF = "is disabled"
 _LABEL = r"([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
 _TAINT_KEY = re.compile(rf"([a-z0-9.-]{{1,253}}/)?{_LABEL}", re.ASCII)
 _TAINT_VALUE = re.compile(rf"({_LABEL})?", re.ASCII)
@@ -71,7 +72,7 @@ def _swap(config: EffectiveConfig) -> Iterator[Finding]:
     if value and not config.gate("NodeSwap"):
         yield (
             path,
-            f"{IC}memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled",
+            f"{IC}{path} cannot be set when NodeSwap feature flag {_OFF}",
             "Remove it, or set featureGates.NodeSwap: true.",
         )
     elif value not in ("", "LimitedSwap", other):
@@ -130,7 +131,7 @@ def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:
     if config.value("tracing") is not None and not config.gate("KubeletTracing"):
         yield (
             "tracing",
-            "tracing should not be configured if KubeletTracing feature flag is disabled.",
+            f"tracing should not be configured if KubeletTracing feature flag {_OFF}.",
             "Remove it, or set featureGates.KubeletTracing: true.",
         )
 
