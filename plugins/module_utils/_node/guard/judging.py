@@ -38,6 +38,9 @@ class Judging(Base):
         if starting and trial.state_files and self._running() == self.store.target(trial.to):
             self._attempt(lambda: statefiles.clear(trial.state_files))
         action = decide.decide(terms, progress, facts)
+        if action.what in (decide.ASK, decide.GRADUATE) and self._running() != self.store.target(trial.to):
+            # A revert on a full disk could not be recorded: the kubelet runs with the former configuration.
+            action = Action(decide.REVERT, "reverted on a full disk, the reason could not be recorded")
         if action.what == decide.REVERT:
             return self._judge_failed(trial, progress, facts, action.reason, starting)
         if action.what == decide.ASK:

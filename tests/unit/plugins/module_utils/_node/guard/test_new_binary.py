@@ -223,3 +223,21 @@ def test_an_installed_guard_does_not_ask_what_the_controller_has_asked(tmp_path:
     os.remove(Path(node.store.folder, "binary"))
     node.start()
     assert kubelet.asked
+
+
+def test_what_was_left_on_a_full_disk_does_not_graduate(tmp_path: Path, kubelet: Kubelet) -> None:
+    """The revert could not be recorded, so the confirmed trial is still there."""
+    disk = NoRoom()
+    node = Node(tmp_path, disk)
+    node.argv = (str(kubelet.path),)
+    node.texts = {"u1": "{FIRST: 1}"}
+    node.assign(confirmed=True)
+    node.start()
+    kubelet.replace(NEW_VERSION, "FIRST")
+    disk.full = True
+    node.start()
+    disk.full = False
+    for _look in range(3):
+        node.later(60)
+    assert (node.ran[-1], node.store.last_known_good()) == (LOCAL, None) and node.store.error()
+    assert "systemctl restart" not in node.commands
