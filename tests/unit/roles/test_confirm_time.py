@@ -37,7 +37,7 @@ rows = {{node: dict(row, ok=state != "verified" or node not in {failing!r}) for 
 time.sleep({seconds!r}.get(state, 0))
 result = {{
     "kubelet_preflight_info": {{
-        "reasons": [], "warnings": [], "reads_store": True, "state_files": [],
+        "reasons": [], "warnings": [], "reads_store": True, "state_files": [], "node_proof": True,
         "kubelet": {{"config": "/k", "version": "v1.30.2"}},
     }},
     "kubelet_guard": {{"invocation_id": "one", "healthy": True}},
@@ -173,7 +173,10 @@ def test_the_model_of_a_batch_is_what_ansible_does(tmp_path: Path) -> None:
 
 
 def test_good_nodes_are_confirmed_before_failed_ones_restart(tmp_path: Path) -> None:
-    """All hosts of a batch wait for the restarts of those that fail, and so do the guards of the good ones."""
+    """All hosts of a batch wait for the restarts of those that fail, and so do the guards of the good ones.
+
+    Ansible runs one include of a role, with the `tasks_from` of the first host, for all hosts of the batch.
+    """
     spans = run(tmp_path, ["n1", "n2", "n3"], 5, failing=["n1"]).spans
     assert sorted(spans[CONFIRM]) == ["n2", "n3"] and list(spans["kubelet_checkpoint", "rolled_back"]) == ["n1"]
     assert max(span.end for span in spans[CONFIRM].values()) <= spans[RESTART]["n1"].begin
