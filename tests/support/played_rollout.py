@@ -130,7 +130,7 @@ def _module(state: str, **result: t.Any) -> dict[str, t.Any]:
 REFUSED = (
     "fell_back",
     "its kubelet refused kube-system/livenodes-kubelet-5m7f2b6t4c and reverted to its last-known-good: "
-    "`failed to validate config, see Kubelet log for details`: the kubelet found an invalid value in it",
+    "`failed to validate config, see Kubelet log for details`: it contains an invalid value",
 )
 DIFFERS = (
     "differs",

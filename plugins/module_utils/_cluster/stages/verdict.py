@@ -24,8 +24,8 @@ THREE_LINES = 360
 # The meaning of each status.config.error (pkg/kubelet/kubeletconfig/status/status.go).
 MEANING = {
     "failed to load config, see Kubelet log for details": "the kubelet could not read or decode it",
-    "failed to validate config, see Kubelet log for details": "the kubelet found an invalid value in it",
-    "internal failure, see Kubelet log for details": "the kubelet failed while handling it; its log has the cause",
+    "failed to validate config, see Kubelet log for details": "it contains an invalid value",
+    "internal failure, see Kubelet log for details": "the kubelet failed while handling it",
 }
 
 

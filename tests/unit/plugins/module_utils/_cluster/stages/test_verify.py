@@ -129,7 +129,7 @@ def test_a_settled_node_is_not_judged_again(clock: Clock) -> None:
     [
         ("a: [b", "Cause: key kubelet, line 1"),
         ("maxPods: 1", "Cause: key kubelet: apiVersion is missing"),
-        (text(**PODS), "The cause is in the kubelet's log"),
+        (text(**PODS), "On the node: journalctl -u kubelet"),
     ],
 )
 def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> None:
