@@ -44,7 +44,7 @@ def refusal(found: Verdict, fault: str | None, problems: t.Sequence[t.Any]) -> V
     causes = "; ".join(f"{_about(problem)} ({problem.remedy})" for problem in problems)
     if causes:
         return _final(short, f"Likely cause: {causes}")
-    return _final(found, "On the node: journalctl -u kubelet | grep 'kubelet config controller'")
+    return _final(found, "On the node: journalctl -u kubelet | grep 'config controller'")
 
 
 def _about(problem: t.Any) -> str:

@@ -60,7 +60,7 @@ def judge(
             "reverted to its last-known-good, kube-system/config-b key kubelet: .*an invalid value",
             id="invalid, with a last-known-good",
         ),
-        pytest.param(status(A, None, None, INTERNAL), "fell_back", "its log has the cause", id="internal"),
+        pytest.param(status(A, None, None, INTERNAL), "fell_back", "failed while handling it", id="internal"),
         pytest.param(
             status(A, None, None, "news"),
             "fell_back",
