@@ -50,13 +50,13 @@ def _candidates(store: StoreReader, reasons: list[str], failed: Trial | None) ->
     assigned = None
     try:
         assigned = store.assigned()
-        if assigned is None:
-            return
-        armed = failed or store.trial()
+        armed = failed or (quietly(store.trial) if assigned is None else store.trial())
         if armed is not None and armed.to == assigned and armed.failed:
             reasons.append(armed.failed)
             if armed.revert_to is not None and armed.revert_to != assigned:
                 yield armed.revert_to
+        elif assigned is None:
+            return
         else:
             yield assigned
     except StoreError as error:

@@ -10,13 +10,11 @@ import json
 import os
 import typing as t
 
-from ..._config.fields import difftext
-from ..._config.values import document
 from ..system import trust
 from ..system.command import execute
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from . import statefiles
+from . import shown, statefiles
 from .active_choice import resolve
 from .kept_files import KeptFiles
 from .store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
@@ -49,7 +47,7 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     # A node without a store is reset already, and not even a lock file may be left on it.
     pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):
-        before = _Before(quietly(store.running), _text(store))
+        before = _Before(quietly(store.running), shown.text(store))
         run = _Run(store, options, pretend)
         getattr(run, options["state"])()
         return run.result(before)
@@ -71,6 +69,8 @@ class _Run:
         self.predicted: Result = {}
         self.unwritten = False
         self.gone = False
+        self.waiting = False
+        self.local_text: bytes | None = None
         given = options.get("source")
         self.source: Source | None = given and {
             "namespace": given["namespace"],
@@ -97,26 +97,15 @@ class _Run:
         armed = quietly(self.store.trial)
         failed = armed is not None and armed.to == source and bool(armed.failed)
         if quietly(self.store.assigned) != source or quietly(self.store.running) != self.store.target(source) or failed:
-            fresh = self._trial(source)
-
-            def switch() -> None:
-                kept = KeptFiles(self.store.config_dir, self.store.fs)
-                kept.save(fresh.armed.boot_id, bool(self._unfinished(fresh.revert_to)))
-                self.store.arm(fresh)
-                try:
-                    self._wake_guard()
-                except StoreError:
-                    self.store.withdraw()
-                    raise
-                self.store.switch(source)
-
-            self._change(switch)
-            self.predicted = {"assigned": source, "active": source, "error": "", "trial": _shown(fresh)}
+            self._switch(source, good=quietly(self.store.last_known_good))
         self._collect()
 
     def confirmed(self) -> None:
         assigned, armed = self.store.assigned(), self.store.trial()
         source = self.source or assigned
+        if source is None and armed is not None and armed.to is None:
+            self._confirm_reset(armed)
+            return
         if source is None or assigned != source:
             raise StoreError(
                 f"{self.store.config_dir}: {describe(source) if source else 'the local config'} cannot be confirmed, "
@@ -133,7 +122,7 @@ class _Run:
         if not armed.confirmed:
             passed = armed.but(confirmed=True)
             self._change(lambda: self.store.record(passed))
-            self.predicted = {"trial": _shown(passed)}
+            self.predicted = {"trial": shown.trial(passed)}
 
     def rolled_back(self) -> None:
         store = self.store
@@ -142,20 +131,34 @@ class _Run:
             armed = None
         if self.options["unconfirmed_only"] and (armed is None or armed.confirmed):
             return
-        if assigned is None or (assigned == good if armed is None else armed.failed):
+        if assigned in (None, good) if armed is None else armed.failed:
             self._settle_active()
         else:
             self._revert(armed or Trial(assigned, good, Moment.now()))
 
     def reset(self) -> None:
         store = self.store
-        if self.options["remove"] and quietly(store.running) not in (None, store.target(None)):
+        local = store.target(None)
+        if self.options["remove"] and quietly(store.running) not in (None, local):
             raise StoreError(
                 f"{store.active} is in use: reset without `remove` first, then restart the kubelet without our drop-in"
             )
+        if os.path.exists(GUARD) and not self.options["remove"]:
+            if store.resetting():
+                return
+            if store.revert_pending() and quietly(store.running) == local:
+                # The guard's step before the next start of the kubelet restores what belongs to the local config.
+                self.waiting = True
+                return
+            active = quietly(store.active_source)
+            if active is not None:
+                self._refresh_local(active)
+                self._switch(None, good=active)
+                self._collect()
+                return
         held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
         unreadable = any(_broken(read) for read in (store.assigned, store.last_known_good, store.trial, store.running))
-        if unreadable or held not in ((None, None, None, None), (None, None, None, store.target(None))):
+        if unreadable or held not in ((None, None, None, None), (None, None, None, local)):
             self._change(store.reset)
             self.predicted = {"assigned": None, "active": None, "lastKnownGood": None, "error": "", "trial": None}
         if self.options["remove"]:
@@ -172,6 +175,42 @@ class _Run:
         if not self.pretend:
             act()
 
+    def _switch(self, source: Source | None, good: Source | None) -> None:
+        """Arm the trial of a source (None: the local config), start the guard, switch. `good`: see `_trial`."""
+        fresh = self._trial(source, good)
+
+        def switch() -> None:
+            kept = KeptFiles(self.store.config_dir, self.store.fs)
+            kept.save(fresh.armed.boot_id, bool(self._unfinished(fresh.revert_to)))
+            self.store.arm(fresh)
+            try:
+                self._wake_guard()
+            except StoreError:
+                self.store.withdraw()
+                raise
+            self.store.switch(source)
+
+        self._change(switch)
+        self.predicted = {"assigned": source, "active": source, "error": "", "trial": shown.trial(fresh)}
+
+    def _confirm_reset(self, armed: Trial) -> None:
+        """End the trial of the local config: the kubelet was verified with the file that it had before us."""
+        if armed.failed:
+            raise StoreError(f"the local config cannot be confirmed, because the node reverted it: {armed.failed}")
+        self._change(self.store.reset)
+        self.predicted = {"lastKnownGood": None, "trial": None}
+
+    def _refresh_local(self, active: Source) -> None:
+        """Make the node's own config file as it is now the local config: without us the kubelet reads that one."""
+        store, config = self.store, self.options["local_config"]
+        if config is None:
+            return
+        if quietly(store.local) is None:
+            self._change(lambda: store.renew_local(config, active["kubeletConfigKey"]))
+        elif store.refresh_local(config, pretend=True):
+            self.local_text = take(config).data
+            self._change(lambda: store.refresh_local(config))
+
     def _settle_active(self) -> None:
         """Point `active` to the source that must run, if it points to another one."""
         store = self.store
@@ -185,7 +224,7 @@ class _Run:
         store, reason = self.store, self.options["reason"]
         failed = armed.but(failed=reason)
         found = resolve(store, failed)
-        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": _shown(failed)}
+        self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": shown.trial(failed)}
         now = Moment.now()
         due = now._replace(monotonic=now.monotonic + RESTART_SECONDS)
         try:
@@ -220,12 +259,11 @@ class _Run:
         if self.store.remember_local(found, config, source["kubeletConfigKey"], pretend=True):
             self._change(lambda: self.store.remember_local(found, config, source["kubeletConfigKey"]))
 
-    def _trial(self, source: Source) -> Trial:
-        good = quietly(self.store.last_known_good)
-        revert_to = good
-        if good == source:
-            # The last-known-good itself is on trial: should it fail now, what runs now is the better choice, if that is
-            # another source.
+    def _trial(self, source: Source | None, good: Source | None) -> Trial:
+        """Return the trial of a source, which reverts to `good` unless that is on trial now or failed last."""
+        revert_to, last = good, quietly(self.store.trial)
+        if good == source or (last is not None and last.failed and last.to == good):
+            # What runs now is the better choice, if that is another source.
             revert_to = self.store.resolve().source or good
         options = self.options
         extra = {name: options[name] for name in ("confirm_seconds", "was_healthy") if options[name] is not None}
@@ -281,7 +319,7 @@ class _Run:
         armed = quietly(store.trial)
         result = self._state(armed)
         target, text = self._configuration(before, result["active"])
-        unfinished = self._switched_without_restart(armed, result["assigned"])
+        unfinished = self.waiting or self._switched_without_restart(armed, result["assigned"])
         result.update(
             changed=self.changed,
             restart_needed=target not in (None, before.target) or unfinished,
@@ -289,7 +327,7 @@ class _Run:
             checkpoint=os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
             removed=self.removed,
             warnings=self.warnings,
-            diff=_diff(before.text, text, store.active),
+            diff=shown.diff(before.text, text, store.active),
         )
         return result
 
@@ -300,7 +338,7 @@ class _Run:
             "active": quietly(self.store.active_source),
             "lastKnownGood": quietly(self.store.last_known_good),
             "error": self.store.error(),
-            "trial": _shown(armed) if armed is not None else None,
+            "trial": shown.trial(armed) if armed is not None else None,
         }
         state.update(self.predicted if self.pretend or self.unwritten else {})
         return state
@@ -312,7 +350,7 @@ class _Run:
             return None, before.text
         if self.pretend and "active" in self.predicted:
             return self.store.target(active), self._planned(active)
-        return quietly(self.store.running), _text(self.store)
+        return quietly(self.store.running), shown.text(self.store)
 
     def _switched_without_restart(self, armed: Trial | None, assigned: Source | None) -> bool:
         """Whether an earlier run switched to this source and was stopped before the restart.
@@ -337,7 +375,7 @@ class _Run:
             found = quietly(lambda: self.store.data(source))
             return found.get(source["kubeletConfigKey"]) if found else None
         known = quietly(self.store.local)
-        return known.files[known.config].data if known else None
+        return self.local_text or (known.files[known.config].data if known else None)
 
 
 def _start_guard() -> str:
@@ -348,47 +386,9 @@ def _start_guard() -> str:
     return f"{done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`." if done.returncode else ""
 
 
-def _shown(armed: Trial) -> Result:
-    """Return a trial as the module returns it."""
-    return {
-        "to": armed.to,
-        "revert_to": armed.revert_to,
-        "seconds": armed.deadline_seconds,
-        "confirmed": armed.confirmed,
-        "failed": armed.failed,
-        "kubelet_version": armed.kubelet_version,
-    }
-
-
 def _broken(read: t.Callable[[], object]) -> bool:
     try:
         read()
     except StoreError:
         return True
     return False
-
-
-def _text(store: Store) -> bytes | None:
-    """Return the text of the configuration that `active` leads to, None when there is none."""
-    target, known = quietly(store.running), quietly(store.local)
-    if target is None or known is None:
-        return None
-    try:
-        return store.fs.load(os.path.join(store.config_dir, target, known.key))
-    except OSError:
-        return None
-
-
-def _diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]:
-    """Return Ansible's diff, secrets masked. A text that is not a readable configuration is not shown: it may hold
-    secrets.
-    """
-    sides = []
-    for text in (before, after):
-        try:
-            sides.append(document.parse(text, path) if text else None)
-        except document.DocumentError as error:
-            sides.append({"": f"not shown: {error}"})
-    if before == after:
-        sides = [None, None]
-    return difftext.diff(sides[0], sides[1], f"{path} (before)", f"{path} (after)")

@@ -96,8 +96,13 @@ class LocalStore:
         files.write_folder(self.folder, made, self.fs)
         return True
 
-    def renew(self, content: t.Mapping[str, File], config: str, key: str) -> None:
-        """Replace the copy, damaged or not, by these files. Raises as `remember`, with the former copy in place."""
+    def renew(self, content: t.Mapping[str, File], config: str, key: str, pretend: bool = False) -> None:
+        """Replace the copy, damaged or not, by these files, unless `pretend`. Raises as `remember`, with the former
+        copy in place.
+        """
+        _fit(content, config, key)
+        if pretend:
+            return
         following = LocalStore(os.path.join(os.path.dirname(self.folder), f"{files.TEMPORARY}local"), self.fs)
         files.remove_any(following.folder, self.fs)
         following.remember(content, config, key)

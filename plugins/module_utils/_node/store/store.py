@@ -188,17 +188,17 @@ class Store(StoreReader):
             self._local.renew({config: take(config)}, config, key)
         return self.settle()
 
-    def refresh_local(self, config: str) -> bool:
+    def refresh_local(self, config: str, pretend: bool = False) -> bool:
         """Make the node's config file as it is now the local config, in place of the copy of the first switch; return
         whether it was another one.
 
-        The node's own files are not changed. Raises StoreError, with the former copy in place, when that file is absent
-        or cannot be run from the store.
+        The node's own files are not changed, and with `pretend` nothing is. Raises StoreError, with the former copy in
+        place, when that file is absent or cannot be run from the store.
         """
         known, now = self._local.read(), take(config)
         if known is None or now.data == known.files[known.config].data:
             return False
-        self._local.renew({**known.files, config: now}, config, known.key)
+        self._local.renew({**known.files, config: now}, config, known.key, pretend)
         return True
 
     def revert(self, reason: str, restart_due: Moment | None = None) -> Resolution:
@@ -208,10 +208,9 @@ class Store(StoreReader):
         kubelet then, unless it was started before. Raises StoreError. When only the record cannot be written (a full
         disk), `active` is reverted before the error is raised.
         """
-        assigned = quietly(self.assigned)
-        if assigned is None:
+        assigned, armed = quietly(self.assigned), quietly(self.trial)
+        if assigned is None and (armed is None or armed.to is not None):
             return self.settle()
-        armed = quietly(self.trial)
         if armed is None or armed.to != assigned:
             armed = Trial(assigned, quietly(self.last_known_good), Moment.now())
         failed = armed.but(failed=reason)
@@ -224,12 +223,15 @@ class Store(StoreReader):
             resolution = self._settle(resolve(self, failed))
         return resolution
 
-    def graduate(self, source: t.Mapping[str, str], kubelet_version: str) -> None:
+    def graduate(self, source: t.Mapping[str, str] | None, kubelet_version: str) -> None:
         """Make the assigned source the last-known-good, verified by a kubelet of this version ("v1.20.2"), and end its
-        trial.
+        trial. The local config (None) needs none.
 
         Raises StoreError when another source is assigned, this one was reverted, or its checkpoint is not whole.
         """
+        if source is None:
+            self.reset()
+            return
         whole = meta.checked(source)
         if self.assigned() != whole:
             raise StoreError(f"{describe(whole)} cannot become last-known-good: another source is assigned")
@@ -291,6 +293,7 @@ class Store(StoreReader):
         self._write_source("assigned", None)
         changed = self.point(LOCAL_TARGET)
         self.disarm()
+        self._progress.write(Progress())
         self.forget_good()
         return changed
 
@@ -337,7 +340,7 @@ class Store(StoreReader):
     def _unfinished(self, armed: Trial) -> dict[str, t.Any] | None:
         """Return the trial of what is assigned, which `armed` replaces before its own source is assigned."""
         former, assigned = quietly(self.trial), quietly(self.assigned)
-        if former is None or former.failed or assigned in (None, armed.to):
+        if former is None or former.failed or assigned == armed.to:
             return None
         if former.to == assigned:
             return t.cast("dict[str, t.Any]", json.loads(former.but(replaced=None).encode()))

@@ -75,10 +75,21 @@ class StoreReader:
         except trial.TrialError as error:
             raise StoreError(f"{self.trial_path} {error}: assign again, or reset") from error
 
+    def revert_pending(self) -> bool:
+        """Return whether a start of the kubelet is missing since a revert made another configuration active."""
+        armed, progress = quietly(self.trial), self._progress.read()
+        return armed is not None and bool(armed.failed and progress.name == armed.name and progress.verdict)
+
     def revert_ended(self) -> bool:
         """Return whether the kubelet was started with the configuration that a revert made active."""
-        armed, progress = quietly(self.trial), self._progress.read()
-        return armed is not None and bool(armed.failed) and not (progress.name == armed.name and progress.verdict)
+        armed = quietly(self.trial)
+        return armed is not None and bool(armed.failed) and not self.revert_pending()
+
+    def resetting(self) -> bool:
+        """Return whether the local configuration is on trial and active."""
+        armed = quietly(self.trial)
+        on_trial = armed is not None and armed.to is None and not armed.failed
+        return on_trial and quietly(self.assigned) is None and quietly(self.running) == LOCAL_TARGET
 
     def local(self) -> Local | None:
         """Return the saved local configuration, None when there is none. Raises StoreError when it is damaged."""

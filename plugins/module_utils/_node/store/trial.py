@@ -44,7 +44,8 @@ class Moment(t.NamedTuple):
 class Trial(t.NamedTuple):
     """What the guard needs to judge an assigned config and to revert it without the controller.
 
-    `to` is the source on trial, `revert_to` the source that a revert leads to (None: the local config).
+    `to` is the source on trial, `revert_to` the source that a revert leads to (None: the local config). A reset is a
+    trial of the local config.
     `deadline_seconds` count from `armed`. `digests` holds the digests of both checkpoints at arming, by these two
     names. `invocation` is the InvocationID of kubelet.service before the switch, `kubelet_version` the kubelet's
     version, `state_files` the saved manager state files. `failed` is why the config was reverted; empty while it is
@@ -52,7 +53,7 @@ class Trial(t.NamedTuple):
     assigned at arming: it counts again if the switch never happens.
     """
 
-    to: meta.Source
+    to: meta.Source | None
     revert_to: meta.Source | None
     armed: Moment
     deadline_seconds: float = DEFAULT_SECONDS
@@ -92,8 +93,8 @@ def decode(data: bytes) -> Trial:
         fields["armed"] = Moment(
             str(value["armed"]["boot_id"]), float(value["armed"]["monotonic"]), float(value["armed"]["wall"])
         )
-        fields["to"] = meta.checked(value["to"])
-        fields["revert_to"] = meta.checked(value["revert_to"]) if value["revert_to"] is not None else None
+        for name in ("to", "revert_to"):
+            fields[name] = meta.checked(value[name]) if value[name] is not None else None
         fields["deadline_seconds"] = float(value["deadline_seconds"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise TrialError(f"does not hold a usable trial: {type(error).__name__}: {error}") from None

@@ -72,7 +72,10 @@ OPERATIONS: dict[str, Operation] = {
         for which in "abc"
         for name, make in (("stage", stage), ("arm", arm), ("switch", switch), ("graduate", graduate))
     },
+    # As a reset does.
+    "arm local": lambda store: store.arm(Trial(None, store.last_known_good(), NOW)),
     "switch local": switch(None),
+    "roll back, restart due": lambda store: store.revert("it did not start", NOW),
     "roll back": lambda store: store.revert("it did not start"),
     "settle": lambda store: store.settle(),
     "disarm": lambda store: store.disarm(),
@@ -80,7 +83,8 @@ OPERATIONS: dict[str, Operation] = {
     "collect": lambda store: store.collect_garbage(),
     "remove": lambda store: store.remove(),
 }
-# Install, two good configs, a bad one and its revert, the same once more, revert to local, remove all.
+# Install, two good configs, a bad one and its revert, the same once more, a reset and its revert, a reset that holds,
+# revert to local, remove all.
 LIFE = [
     "remember",
     "stage a",
@@ -106,6 +110,12 @@ LIFE = [
     "collect",
     "graduate a",
     "collect",
+    "arm local",
+    "switch local",
+    "roll back, restart due",
+    "collect",
+    "arm local",
+    "switch local",
     "reset",
     "collect",
     "stage b",
@@ -157,6 +167,8 @@ def test_the_life_itself() -> None:
     assert ("graduate b", "b", "b", "b", "") in states
     assert ("switch c", "c", "b", "c", "") in states
     assert ("roll back", "c", "b", "b", "it did not start") in states
+    assert ("switch local", None, "a", None, "") in states
+    assert ("roll back, restart due", None, "a", "a", "it did not start") in states
     assert ("reset", None, None, None, "") in states
     assert ("roll back", "b", None, None, "it did not start") in states
     assert list(store.fs.tree()) == ["/var", "/var/lib"]  # type: ignore[attr-defined]

@@ -33,7 +33,9 @@ FULL = Trial(
 )
 
 
-@pytest.mark.parametrize("trial", [FULL, Trial(B, None, Moment("boot", 1.0, 2.0)).but(state_files=[])])
+@pytest.mark.parametrize(
+    "trial", [FULL, *(Trial(*ends, Moment("boot", 1.0, 2.0), state_files=[]) for ends in ((B, None), (None, A)))]
+)
 def test_round_trip(trial: Trial) -> None:
     assert decode(trial.encode()) == trial
 

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the module kubelet_checkpoint returns of a trial and of a configuration."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ..._config.fields import difftext
+from ..._config.values import document
+from .store import Store
+from .store_reader import quietly
+from .trial import Trial
+
+
+def trial(armed: Trial) -> dict[str, t.Any]:
+    """Return a trial as the module returns it."""
+    return {
+        "to": armed.to,
+        "revert_to": armed.revert_to,
+        "seconds": armed.deadline_seconds,
+        "confirmed": armed.confirmed,
+        "failed": armed.failed,
+        "kubelet_version": armed.kubelet_version,
+    }
+
+
+def text(store: Store) -> bytes | None:
+    """Return the text of the configuration that `active` leads to, None when there is none."""
+    target, known = quietly(store.running), quietly(store.local)
+    if target is None or known is None:
+        return None
+    try:
+        return store.fs.load(os.path.join(store.config_dir, target, known.key))
+    except OSError:
+        return None
+
+
+def diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]:
+    """Return Ansible's diff, secrets masked. A text that is not a readable configuration is not shown: it may hold
+    secrets.
+    """
+    sides = []
+    for data in (before, after):
+        try:
+            sides.append(document.parse(data, path) if data else None)
+        except document.DocumentError as error:
+            sides.append({"": f"not shown: {error}"})
+    if before == after:
+        sides = [None, None]
+    return difftext.diff(sides[0], sides[1], f"{path} (before)", f"{path} (after)")

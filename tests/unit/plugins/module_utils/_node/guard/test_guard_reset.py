@@ -1,0 +1,233 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A reset is a trial of the local configuration, which reverts to what ran before."""
+
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import checkpoint_module, statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+
+OLD = "store/checkpoints/u2/1"
+SPEC: dict[str, t.Any] = {
+    "source": None,
+    "data": None,
+    "local_files": None,
+    "trial_seconds": 60,
+    "confirm_seconds": 60,
+    "was_healthy": True,
+    "invocation": "i1",
+    "kubelet_version": "v1.20.2",
+    "state_files": None,
+    "collect": True,
+    "lock_timeout": 1,
+    "reason": "it did not stay up",
+    "unconfirmed_only": True,
+    "remove": False,
+}
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """A node with a guard, on which a configuration has graduated."""
+    node = Node(tmp_path)
+    unit = tmp_path / "livenodes-kubelet-guard.service"
+    unit.touch()
+    started = subprocess.CompletedProcess([], 0, "", "")
+    monkeypatch.setattr(checkpoint_module, "GUARD", str(unit))
+    monkeypatch.setattr(checkpoint_module, "execute", lambda _argv: started)
+    monkeypatch.setattr(Moment, "now", lambda: Moment(node.boot, node.seconds, node.wall))
+    node.assign()
+    node.start()
+    node.store.graduate(SOURCE, "v1.20.2")
+    return node
+
+
+def apply(node: Node, state: str, **options: t.Any) -> dict[str, t.Any]:
+    given = {**SPEC, "state": state, "config_dir": node.store.config_dir, "local_config": str(node.own), **options}
+    return checkpoint_module.apply(given, pretend=False, store=node.store)
+
+
+def test_a_local_configuration_that_ends_the_kubelet_is_reverted(node: Node, tmp_path: Path) -> None:
+    state = tmp_path / "cpu_manager_state"
+    state.write_text("static")
+    done = apply(node, "reset", state_files=[str(state)])
+    assert (done["restart_needed"], done["assigned"], done["active"]) == (True, None, None)
+    assert done["trial"]["to"] is None and done["trial"]["revert_to"] == SOURCE == done["lastKnownGood"]
+    node.start()
+    assert node.ran[-1] == LOCAL and not state.exists()
+    state.write_text("none")
+    node.start(1)
+    node.start(2)
+    assert node.ran[-1] == NEW and state.read_text() == "static"
+    assert (node.store.assigned(), node.store.active_source(), node.store.last_known_good()) == (None, SOURCE, SOURCE)
+    assert node.error() == node.store.error() == "the kubelet ended 2 times"
+    for _look in range(3):
+        node.later(60)
+        node.start()
+    assert node.ran[-1] == NEW, "it stays there"
+
+
+def test_a_reset_that_no_controller_confirms_is_reverted(node: Node) -> None:
+    apply(node, "reset")
+    node.start()
+    node.later()
+    node.later(60)
+    assert node.ran == [NEW, LOCAL, NEW] and "not confirmed within 60 s" in node.error()
+
+
+def test_a_reboot_before_the_confirmation_reverts_it(node: Node) -> None:
+    apply(node, "reset")
+    node.start()
+    node.boot, node.seconds = "b2", 5.0
+    node.start()
+    assert node.ran[-1] == NEW and "rebooted" in node.error()
+
+
+def test_a_confirmed_reset_stays(node: Node) -> None:
+    apply(node, "reset")
+    node.start()
+    node.later()
+    done = apply(node, "confirmed")
+    assert done["changed"] and not done["restart_needed"] and done["trial"] is None and done["lastKnownGood"] is None
+    for restarts in (1, 2, 3):
+        node.start(restarts)
+        node.later(60)
+    assert node.ran[-1] == LOCAL and node.store.error() == ""
+    with pytest.raises(StoreError, match="the local config cannot be confirmed"):
+        apply(node, "confirmed")
+
+
+def test_the_controller_reverts_it(node: Node) -> None:
+    apply(node, "reset")
+    node.start()
+    done = apply(node, "rolled_back")
+    assert done["changed"] and done["active"] == SOURCE and done["error"] == "it did not stay up"
+    node.start()
+    assert node.ran[-1] == NEW
+    assert not apply(node, "rolled_back")["changed"]
+    with pytest.raises(StoreError, match="the node reverted it: it did not stay up"):
+        apply(node, "confirmed")
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_run_again_without_an_end(node: Node, restarted: bool) -> None:
+    """The controller was killed after the switch, before or after the restart."""
+    apply(node, "reset")
+    if restarted:
+        node.start()
+    before = node.store.trial()
+    done = apply(node, "reset", invocation="i2" if restarted else "i1")
+    assert not done["changed"] and done["restart_needed"] is not restarted
+    trial = node.store.trial()
+    # The model arms its trials before the start i1.
+    assert trial == before and trial and trial.invocation == "i1"
+
+
+def test_run_again_after_a_revert(node: Node) -> None:
+    apply(node, "reset")
+    node.start()
+    node.start(2)
+    assert node.ran[-1] == NEW
+    done = apply(node, "reset", invocation="i3")
+    assert done["changed"] and done["restart_needed"] and done["error"] == "" and done["trial"]["revert_to"] == SOURCE
+    node.start()
+    assert node.ran[-1] == LOCAL
+
+
+class Killed(Exception):
+    """The module is killed."""
+
+
+@pytest.mark.parametrize("call", ["arm", "switch", "point"])
+def test_killed_within_the_switch(node: Node, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_arguments: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, call, killed)
+        with pytest.raises(Killed):
+            apply(node, "reset")
+    for _look in range(2):
+        node.later(61)
+    assert node.store.running() == NEW and node.store.active_source() == SOURCE and node.ran == [NEW]
+    done = apply(node, "reset")
+    assert done["restart_needed"] and node.store.running() == LOCAL
+
+
+def test_nothing_to_revert_to_needs_no_trial(node: Node) -> None:
+    """The assigned configuration failed, and the local one runs already."""
+    node.store.forget_good()
+    node.assign(OTHER, back=None)
+    node.start()
+    node.start(2)
+    assert node.ran[-2:] == [OLD, LOCAL]
+    done = apply(node, "reset")
+    assert done["changed"] and not done["restart_needed"] and done["trial"] is None
+
+
+def test_a_revert_that_waits_for_its_restart_comes_first(node: Node, tmp_path: Path) -> None:
+    """Only the guard's step before a start restores the state files."""
+    state = tmp_path / "cpu_manager_state"
+    state.write_text("none")
+    node.store.forget_good()
+    node.assign(OTHER, back=None, state_files=statefiles.take([str(state)]))
+    node.start()
+    state.write_text("static")
+    apply(node, "rolled_back")
+    assert apply(node, "reset")["restart_needed"]
+    node.start()
+    assert node.ran[-1] == LOCAL and state.read_text() == "none"
+    done = apply(node, "reset")
+    assert not done["restart_needed"] and done["assigned"] is None and done["trial"] is None
+
+
+def test_the_own_file_as_it_is_now(node: Node) -> None:
+    """`kubeadm upgrade` rewrote it since the switch."""
+    node.own.write_text("kind: KubeletConfiguration\nmaxPods: 42\n")
+    apply(node, "reset")
+    assert "maxPods: 42" in Path(node.store.active, "kubelet").read_text()
+    node.start()
+    node.start(2)
+    assert node.ran[-1] == NEW
+
+
+@pytest.mark.parametrize("text", ["", "kind: KubeletConfiguration\nstaticPodPath: manifests\n"])
+def test_an_own_file_that_cannot_run_from_the_store_changes_nothing(node: Node, text: str) -> None:
+    node.own.write_text(text)
+    before = node.store.local()
+    with pytest.raises(StoreError, match=r"k\.yaml"):
+        apply(node, "reset")
+    assert (node.store.running(), node.store.local(), node.store.trial()) == (NEW, before, None)
+
+
+def test_an_assignment_after_a_failed_reset_does_not_revert_to_what_failed(node: Node) -> None:
+    node.store.forget_good()
+    apply(node, "reset")
+    node.start()
+    node.start(2)
+    assert node.ran[-1] == NEW
+    place = {
+        "namespace": "kube-system",
+        "name": "b",
+        "uid": "u2",
+        "resource_version": "1",
+        "kubelet_config_key": "kubelet",
+    }
+    done = apply(node, "assigned", source=place, data={"kubelet": "{}"})
+    assert done["trial"]["revert_to"] == SOURCE
+
+
+def test_without_a_guard_it_is_not_on_trial(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint_module, "GUARD", "/no/such/unit")
+    done = apply(node, "reset")
+    assert done["restart_needed"] and done["trial"] is None and done["lastKnownGood"] is None
