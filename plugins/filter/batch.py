@@ -10,7 +10,7 @@ import typing as t
 import jinja2
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import ON_TRIAL
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import unconfirmed
 
 # Further columns of the node table, and the host variable each of them comes from.
 KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure"}
@@ -117,7 +117,7 @@ def moving_sources(rows: t.Mapping[str, t.Mapping[str, t.Any]], delivery: str) -
         for name, row in rows.items()
         if row["listening"]
         and row["source"]
-        and (row["config_source"] or not row["settled"] or row["reason"] == ON_TRIAL)
+        and (row["config_source"] or not row["settled"] or unconfirmed(row["reason"]))
     }
 
 

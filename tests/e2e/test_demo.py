@@ -46,7 +46,7 @@ def test_demo_on_a_lab_that_is_up(lab: Lab, fleet: tuple[str, ...], ansible: Ans
         "kill -9",
         "config: deadly",
         "config: good; the kubelet answers",
-        '"error": "the kubelet ended 2 times"',
+        '"error": "the kubelet refused the configuration: ',
         "reverted to last-known-good",
         "to use /api/v1/namespaces/kube-system/configmaps/livenodes-kubelet-",
         "keeps running",

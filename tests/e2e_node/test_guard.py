@@ -116,13 +116,13 @@ def graduated(bench: Bench, **options: t.Any) -> dict[str, str]:
 
 
 def test_a_configuration_that_ends_the_kubelet_at_once(bench: Bench) -> None:
-    returned(bench, bench.assign(BAD), "ended 2 times", 30)
+    returned(bench, bench.assign(BAD), "refused the configuration", 30)
 
 
 def test_reverts_to_last_known_good(bench: Bench) -> None:
     good = graduated(bench)
     bad = bench.assign(BAD)
-    returned(bench, bad, "ended 2 times", 30, f"store/checkpoints/{good['uid']}/1")
+    returned(bench, bad, "refused the configuration", 30, f"store/checkpoints/{good['uid']}/1")
     assert (
         bench.configz()["maxPods"] == 55
         and bench.status()["active"]["configMap"] == good == bench.status()["lastKnownGood"]["configMap"]
@@ -131,7 +131,7 @@ def test_reverts_to_last_known_good(bench: Bench) -> None:
 
 def test_with_kubeadms_pause_between_restarts(bench: Bench) -> None:
     bench.node.run(f"printf '[Service]\\nRestartSec=10\\n' > {DROPIN}; systemctl daemon-reload")
-    returned(bench, bench.assign(BAD), "ended 2 times", 30)
+    returned(bench, bench.assign(BAD), "refused the configuration", 30)
 
 
 @pytest.mark.parametrize("seconds", [1, 5, pytest.param(60, marks=pytest.mark.long)])
@@ -223,9 +223,8 @@ def test_a_clock_that_jumps_ahead_decides_nothing(bench: Bench, clock: t.Callabl
     assert bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "active"
 
 
-def test_rebooted_in_the_middle(bench: Bench) -> None:
-    source = bench.assign(GOOD, deadline=300)
-    bench.wait(bench.healthy, 30, "healthz")
+def test_rebooted_before_the_kubelet_was_healthy(bench: Bench) -> None:
+    source = bench.assign(GOOD, deadline=300, restart=False)
     bench.node.reboot()
     returned(bench, source, "rebooted before", 60)
     assert bench.node.restarts() == 0
@@ -245,7 +244,9 @@ def test_start_limit(bench: Bench) -> None:
     bench.node.run(
         f"printf '[Unit]\\nStartLimitIntervalSec=300\\nStartLimitBurst=1\\n' > {DROPIN}; systemctl daemon-reload"
     )
-    returned(bench, bench.assign(BAD), "given up", 30)
+    # A kubelet that a signal ends does not state a cause.
+    harm(bench, "kill -9 $pid")
+    returned(bench, bench.assign(GOOD, deadline=300), "given up", 60)
 
 
 def test_a_guard_that_is_killed(bench: Bench) -> None:
@@ -271,7 +272,7 @@ def test_without_an_api_server(bench: Bench) -> None:
         time.sleep(6)
     finally:
         control.start()
-    returned(bench, source, "ended 2 times", 30)
+    returned(bench, source, "refused the configuration", 30)
 
 
 def test_nothing_graduates_while_the_api_server_does_not_answer(bench: Bench) -> None:
@@ -316,7 +317,7 @@ def test_nothing_graduates_while_the_node_is_not_ready(bench: Bench) -> None:
 def test_with_a_damaged_local_configuration_the_units_own_file_is_used(bench: Bench) -> None:
     source = bench.assign(BAD, restart=False)
     bench.node.run(f"echo torn > {STORE}/store/local/files/0; systemctl restart kubelet", check=False)
-    returned(bench, source, "ended 2 times", 30)
+    returned(bench, source, "refused the configuration", 30)
 
 
 def test_with_a_damaged_store_the_units_own_file_is_used(bench: Bench) -> None:

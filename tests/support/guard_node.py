@@ -72,6 +72,8 @@ class Node:
         self.argv: tuple[str, ...] = ()
         self.unverified = ""
         self.texts: dict[str, str] = {}
+        self.away = ""
+        self.journal: dict[str, str] = {}
         self.own = folder / "k.yaml"
         self.own.write_text("kind: KubeletConfiguration\n")
         self.store.remember_local({str(self.own): take(str(self.own))}, str(self.own))
@@ -85,6 +87,7 @@ class Node:
             lambda: Moment(self.boot, self.seconds, self.wall),
             lambda _port, _address, _pid: "" if self.well else "no answer",
             verify=lambda: self.unverified,
+            away=lambda _path: self.away,
         )
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -93,6 +96,9 @@ class Node:
             return subprocess.CompletedProcess(
                 list(argv), 0, "".join(f"{name}={value}\n" for name, value in self.properties.items()), ""
             )
+        if "journalctl" in argv:
+            invocation = argv[-1].partition("=")[2]
+            return subprocess.CompletedProcess(list(argv), 0, self.journal.get(invocation, ""), "")
         if argv[1] == "restart":
             self.start()
         return subprocess.CompletedProcess(list(argv), 0, "", "")

@@ -184,7 +184,7 @@ def watch(demo: Demo, node: LabNode, deadly: str) -> float:
 def show_reason(demo: Demo) -> None:
     """Show the reason that the guard reported, in the Node's annotation and as an Event, and check both."""
     processes.wait_for(
-        f"the report of the guard of {MODERN}", lambda: "ended" in demo.status(MODERN).get("error", ""), 30
+        f"the report of the guard of {MODERN}", lambda: "refused" in demo.status(MODERN).get("error", ""), 30
     )
     path = "{.metadata.annotations.kubelet-config\\.livenodes\\.io/status}"
     show(f"$ kubectl get node {MODERN} -o jsonpath='{path}'", COMMAND)
@@ -193,5 +193,7 @@ def show_reason(demo: Demo) -> None:
     demo.expect("what was assigned last", status["assigned"]["configMap"]["name"], "deadly")
     selector = f"--field-selector=involvedObject.name={MODERN},reason=KubeletConfigChanged,type=Warning"
     show(f"$ kubectl get events {selector}", COMMAND)
-    processes.wait_for("the Event", lambda: "ended 2 times" in demo.lab.kubectl("get", "events", selector), 30)
+    processes.wait_for(
+        "the Event", lambda: "refused the configuration" in demo.lab.kubectl("get", "events", selector), 30
+    )
     show(demo.lab.kubectl("get", "events", selector).rstrip())

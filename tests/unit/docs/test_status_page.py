@@ -21,6 +21,11 @@ PLUGINS = ROOT / "plugins" / "module_utils"
 PAGE = (ROOT / "docs/docsite/rst/guide_status.rst").read_text(encoding="utf-8")
 NAMES = {"annotation.ON_TRIAL": annotation.ON_TRIAL, "annotation.CONFIRMED": annotation.CONFIRMED}
 ANYTHING = ".+"
+FAULTS = (
+    ("_node/guard/decide.py", "_fault"),
+    ("_node/guard/decide.py", "_reboots"),
+    ("_node/guard/without_trial.py", "crash"),
+)
 
 
 def rows(section: str) -> dict[str, list[str]]:
@@ -103,7 +108,8 @@ def guard_errors() -> set[str]:
     """Return every `error` that the guard itself can report."""
     faults = {
         one
-        for node in ast.walk(function("_node/guard/decide.py", "_fault"))
+        for file, name in FAULTS
+        for node in ast.walk(function(file, name))
         if isinstance(node, ast.Return) and node.value
         for one in patterns(node.value)
     }

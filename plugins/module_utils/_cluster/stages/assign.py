@@ -187,7 +187,7 @@ def _remembered(node: nodes.Node, goal: dict[str, str]) -> dict[str, str | None]
     """Return the annotation with the active source before the assignment, empty if that failed or is still on trial."""
     if (
         not node_status.settled(node)
-        or (node.status or {}).get("reason") == annotation.ON_TRIAL
+        or annotation.unconfirmed((node.status or {}).get("reason"))
         or same_place(node.part("active"), goal)
     ):
         return {}

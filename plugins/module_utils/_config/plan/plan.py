@@ -116,7 +116,7 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
     active, assigned = _reference(status.get("active")), _reference(status.get("assigned"))
     if status.get("error") or not active or active != assigned or not same_place(active, _reference(source)):
         return "assign"
-    if status.get("reason") == annotation.ON_TRIAL:
+    if annotation.unconfirmed(status.get("reason")):
         # A run ended before it confirmed the config: the node reverts unless another run confirms it.
         return "assign"
     return "none" if not changed or same_place(active, reference) else "assign"

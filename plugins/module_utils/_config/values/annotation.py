@@ -27,6 +27,14 @@ CONFIRMED = "on trial, confirmed"
 """`reason` of a config that is confirmed and whose trial still runs."""
 
 
+def unconfirmed(reason: Any) -> bool:
+    """Return whether this `reason` is that of a config that the controller has not confirmed yet.
+
+    The guard adds what a trial waits for, such as a container runtime, after a semicolon.
+    """
+    return str(reason or "").partition(";")[0] == ON_TRIAL
+
+
 def text(value: Mapping[str, Any]) -> str:
     """Return an annotation's value: JSON on one line with sorted keys, so that equal states are equal texts."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -4,15 +4,20 @@
 """What the guard does next, decided from observed facts alone: no files, no clock, no systemd.
 
 The wall clock is not one of the facts. Times are seconds of CLOCK_BOOTTIME, which no clock jump changes. They are
-compared within one boot only: a reboot before the confirmation ends the trial, a reboot after it restarts the
-hold time.
+compared within one boot only. A reboot restarts the hold time and the time for the confirmation. It ends a trial that
+the configuration may have caused it in: the kubelet was never healthy with it, or it is the second reboot.
+
+Only what evidence.py counts as evidence is a failure. Failures are forgotten with a boot, and when the kubelet has been
+healthy for minutes.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..._config.values import annotation
 from ..store.progress import Progress
+from . import evidence
 
 WAIT = "wait"
 REVERT = "revert"
@@ -23,6 +28,8 @@ KEEP = "keep"
 # A kubelet can exit once for a reason outside it, such as a container runtime that is being restarted. A second exit
 # within one trial counts as caused by the configuration.
 MOST_FAILURES = 2
+# A power cut is no evidence against an unconfirmed configuration, a second reboot is: it may cause them.
+MOST_REBOOTS = 2
 # Restarted containers, device plugins and busy disks make a kubelet's start slow: its healthz may fail this long
 # without interruption.
 UNHEALTHY_SECONDS = 60.0
@@ -58,7 +65,9 @@ class Facts(NamedTuple):
 
     `now`: seconds of CLOCK_BOOTTIME. `healthy`: None if healthz was not asked. `node`: None if the API server was not
     asked whether the Node is Ready with a heartbeat of the running kubelet; empty if it is, or if the kubelet has no
-    API server; else the reason why this is not verified.
+    API server; else the reason why this is not verified. `words`, `kind`: what the kubelet that has just ended logged
+    last, and what that is evidence of (last_words.kind); empty if none ended or it was killed. `runtime`: why the
+    container runtime does not answer; empty if it does or was not asked.
     """
 
     boot: str
@@ -66,6 +75,9 @@ class Facts(NamedTuple):
     unit: Unit
     healthy: bool | None = None
     node: str | None = None
+    words: str = ""
+    kind: str = ""
+    runtime: str = ""
 
 
 class Terms(NamedTuple):
@@ -76,6 +88,8 @@ class Terms(NamedTuple):
     healthy without interruption. `was_healthy`: whether the kubelet was healthy before. `can_revert`: whether the guard
     would revert to something else than what is on trial. `confirmed`: whether the controller has verified the node.
     `node_proof`: whether the guard must see the Node as Ready itself. If not, it cannot ask the API server.
+    `other_runtime`: whether the configuration on trial names another container runtime than the one that a revert leads
+    to. If that one is away, this configuration is the reason.
     """
 
     name: str
@@ -89,6 +103,9 @@ class Terms(NamedTuple):
     confirmed: bool = False
     unhealthy_seconds: float = UNHEALTHY_SECONDS
     node_proof: bool = True
+    boot_grace_seconds: float = evidence.BOOT_GRACE_SECONDS
+    recovery_seconds: float = evidence.RECOVERY_SECONDS
+    other_runtime: bool = False
 
 
 class Action(NamedTuple):
@@ -98,29 +115,28 @@ class Action(NamedTuple):
     reason: str = ""
 
 
+def ended(progress: Progress, boot: str, unit: Unit) -> str:
+    """Return the InvocationID of the kubelet that has ended since the last observation; empty if none has."""
+    if unit.between or unit.given_up:
+        return unit.invocation
+    return progress.invocation if progress.boot == boot and unit.restarts > progress.restarts else ""
+
+
 def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
     """Return what is remembered after one more observation."""
-    if progress.name != terms.name:
-        # The first observation of this trial. If the kubelet was not restarted since, the restarts counted so far
-        # happened before the trial.
-        untouched = facts.unit.invocation == terms.invocation and facts.boot == terms.boot
-        progress = Progress(
-            name=terms.name,
-            boot=facts.boot,
-            invocation=facts.unit.invocation,
-            restarts=facts.unit.restarts if untouched else 0,
-        )
-    if progress.boot != facts.boot:
-        progress = progress._replace(
-            boot=facts.boot, invocation="", restarts=0, healthy_since=None, unhealthy_since=None
-        )
+    progress = _begun(terms, progress, facts)
+    if progress.healthy_since is not None and facts.now - progress.healthy_since >= terms.recovery_seconds:
+        progress = progress._replace(failures=0, words="", refused=False)
     if progress.restarts > facts.unit.restarts:
         # systemd counts from 0 again after a manual start or restart, which is not a failure.
         progress = progress._replace(restarts=0)
+    if facts.runtime:
+        progress = progress._replace(away=facts.now, runtime=facts.runtime)
     failed = facts.unit.restarts - progress.restarts
+    progress = _counted(terms, progress, facts, failed)
     if facts.unit.invocation != progress.invocation or failed:
         progress = progress._replace(invocation=facts.unit.invocation, healthy_since=None, unhealthy_since=None)
-    progress = progress._replace(restarts=facts.unit.restarts, failures=progress.failures + failed)
+    progress = progress._replace(restarts=facts.unit.restarts)
     if not facts.unit.running:
         return progress._replace(healthy_since=None, unhealthy_since=None)
     if facts.healthy is None:
@@ -130,8 +146,67 @@ def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
         return progress._replace(
             healthy_since=since, unhealthy_since=None, was_healthy=progress.was_healthy or _on_trial(terms, facts)
         )
+    if _excuse(terms, progress, facts, ""):
+        return progress._replace(healthy_since=None, unhealthy_since=None)
     since = facts.now if progress.unhealthy_since is None else progress.unhealthy_since
     return progress._replace(healthy_since=None, unhealthy_since=since)
+
+
+def _begun(terms: Terms, progress: Progress, facts: Facts) -> Progress:
+    """Return the progress to continue: a new one for a trial that was not observed yet, fresh counters for a boot."""
+    if progress.name != terms.name:
+        # If the kubelet was not restarted since, the restarts counted so far happened before the trial.
+        untouched = facts.unit.invocation == terms.invocation and facts.boot == terms.boot
+        return Progress(
+            name=terms.name,
+            boot=facts.boot,
+            invocation=facts.unit.invocation,
+            restarts=facts.unit.restarts if untouched else 0,
+            reboots=0 if facts.boot == terms.boot else 1,
+            booted=facts.now,
+        )
+    if progress.boot != facts.boot:
+        return Progress(
+            name=terms.name,
+            boot=facts.boot,
+            reboots=progress.reboots + 1,
+            booted=facts.now,
+            was_healthy=progress.was_healthy,
+            verdict=progress.verdict,
+            due=progress.due,
+            reported=progress.reported,
+        )
+    return progress
+
+
+def _counted(terms: Terms, progress: Progress, facts: Facts, failed: int) -> Progress:
+    """Return the progress with the ends of the kubelet that are evidence; `failed`: how many systemd has counted."""
+    gone = ended(progress, facts.boot, facts.unit)
+    if not gone and not failed:
+        return progress
+    if evidence.refused(facts.kind, _booting(terms, progress, facts)):
+        # The kubelet itself states the cause: one end is enough.
+        failures = max(progress.failures + failed, MOST_FAILURES)
+        return progress._replace(failures=failures, words=facts.words, refused=True)
+    excuse = _excuse(terms, progress, facts, gone)
+    if excuse:
+        return progress if excuse == evidence.BOOTED else progress._replace(excused=gone)
+    return progress._replace(failures=progress.failures + failed, words=facts.words or progress.words)
+
+
+def _booting(terms: Terms, progress: Progress, facts: Facts) -> bool:
+    """Whether the node was rebooted within the trial, less than the grace time ago."""
+    return bool(progress.reboots) and facts.now - progress.booted < terms.boot_grace_seconds
+
+
+def _excuse(terms: Terms, progress: Progress, facts: Facts, gone: str) -> str:
+    """Return why the end of the kubelet `gone`, or its failing healthz, is no evidence; empty if it is."""
+    booting = _booting(terms, progress, facts)
+    if terms.other_runtime:
+        return evidence.excuse("", "", booting)
+    recent = progress.away is not None and facts.now - progress.away < evidence.RUNTIME_GRACE_SECONDS
+    known = recent or (gone and gone == progress.excused)
+    return evidence.excuse(facts.kind, facts.runtime or (progress.runtime or "it was away" if known else ""), booting)
 
 
 def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
@@ -142,29 +217,56 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
     """
     if progress.verdict:
         return Action(REVERT, progress.verdict)
-    if facts.boot != terms.boot and not terms.confirmed:
-        return _revert(terms, "the node was rebooted before the controller confirmed the configuration")
+    reboots = _reboots(terms, progress)
+    if reboots:
+        return _revert(terms, reboots)
     fault = _fault(terms, progress, facts)
     if fault and not terms.can_revert:
-        return Action(KEEP, f"{fault}, although this configuration worked before: the cause lies elsewhere")
+        return _kept(progress, fault)
     if fault and (terms.was_healthy or progress.was_healthy):
         return Action(REVERT, fault)
-    if _overdue(terms, facts):
+    trouble = fault or _without_evidence(terms, progress, facts)
+    if _overdue(terms, progress, facts):
         return _revert(
             terms,
             f"the configuration was not confirmed within {terms.confirm_seconds:.0f} s"
-            + (f", and {fault}" if fault else ""),
+            + (" after the reboot" if progress.reboots else "")
+            + (f", and {trouble}" if trouble else ""),
         )
     if fault:
         return Action(WAIT, f"{fault}, as before the configuration was changed")
+    if trouble:
+        return Action(WAIT, f"{annotation.CONFIRMED if terms.confirmed else annotation.ON_TRIAL}; {trouble}")
     if terms.confirmed and _healthy_for_hold_time(terms, progress, facts):
         return _after_hold_time(terms, facts)
     return Action(WAIT)
 
 
-def _overdue(terms: Terms, facts: Facts) -> bool:
-    """Whether the controller has not confirmed the configuration in time."""
-    return not terms.confirmed and facts.now - terms.armed >= terms.confirm_seconds
+def _reboots(terms: Terms, progress: Progress) -> str:
+    """Return why the reboots speak against the configuration; empty if they do not.
+
+    The node may have been rebooted because its kubelet was never healthy, by a watchdog or by an operator.
+    """
+    if terms.confirmed or not progress.reboots:
+        return ""
+    if not progress.was_healthy:
+        return "the node was rebooted before the kubelet was healthy with the configuration"
+    if progress.reboots >= MOST_REBOOTS:
+        return f"the node was rebooted {progress.reboots} times before the controller confirmed the configuration"
+    return ""
+
+
+def _kept(progress: Progress, fault: str) -> Action:
+    """Return the action for a fault of a configuration that a revert would not replace."""
+    if progress.refused:
+        return Action(KEEP, f"{fault}; it accepted this configuration before")
+    return Action(KEEP, f"{fault}, although this configuration worked before: the cause lies elsewhere")
+
+
+def _overdue(terms: Terms, progress: Progress, facts: Facts) -> bool:
+    """Whether the controller has not confirmed the configuration in time, which starts anew with a boot."""
+    begun = progress.booted if progress.reboots else terms.armed
+    return not terms.confirmed and facts.now - begun >= terms.confirm_seconds
 
 
 def _healthy_for_hold_time(terms: Terms, progress: Progress, facts: Facts) -> bool:
@@ -195,11 +297,27 @@ def _revert(terms: Terms, reason: str) -> Action:
 
 def _fault(terms: Terms, progress: Progress, facts: Facts) -> str:
     """Return what is wrong with the kubelet, empty if nothing is or it is too early to judge."""
-    if facts.unit.given_up:
-        return f"systemd has given up starting the kubelet ({facts.unit.result})"
-    failures = progress.failures + (1 if facts.unit.between else 0)
+    if progress.refused:
+        return f"the kubelet refused the configuration: {progress.words}"
+    unit = facts.unit
+    excuse = _excuse(terms, progress, facts, unit.invocation) if unit.between or unit.given_up else ""
+    last = f", the last time with: {progress.words}" if progress.words else ""
+    if unit.given_up and not excuse:
+        return f"systemd has given up starting the kubelet ({unit.result}){last}"
+    failures = progress.failures + (1 if unit.between and not excuse else 0)
     if failures >= MOST_FAILURES:
-        return f"the kubelet ended {failures} times"
+        return f"the kubelet ended {failures} times{last}"
     if progress.unhealthy_since is not None and facts.now - progress.unhealthy_since >= terms.unhealthy_seconds:
         return f"the kubelet runs, but its healthz has failed for {terms.unhealthy_seconds:.0f} s"
+    return ""
+
+
+def _without_evidence(terms: Terms, progress: Progress, facts: Facts) -> str:
+    """Return what is wrong although it is no evidence against the configuration; empty if nothing is."""
+    unit = facts.unit
+    excuse = _excuse(terms, progress, facts, unit.invocation) if unit.given_up else ""
+    if excuse:
+        return f"systemd has given up starting the kubelet ({unit.result}), and {excuse}"
+    if facts.runtime and not terms.other_runtime and not (unit.running and facts.healthy):
+        return f"the container runtime is away: {facts.runtime}"
     return ""

@@ -19,11 +19,11 @@ from typing import Callable
 from ..store.progress import Progress
 from ..store.store import Store
 from ..store.trial import Moment, Trial
-from ..system import command, health
+from ..system import command, health, last_words
 from ..system.lock import locked
 from ..system.store_error import StoreError
 from . import decide, observe, pacing
-from .base import Settings
+from .base import Settings, or_none
 from .decide import Facts, Unit
 from .new_binary import NewBinary
 from .without_trial import CALM_AFTER_SECONDS, CRASHED, WithoutTrial
@@ -38,7 +38,8 @@ class Guard(NewBinary, WithoutTrial):
     """One node's guard.
 
     `run` runs commands, `now` returns the time, `ask` asks healthz of a process. `verify` asks the API server for the
-    Node: it returns why the Node does not verify the running kubelet, empty when it does.
+    Node: it returns why the Node does not verify the running kubelet, empty when it does. `away` returns why nothing
+    listens on the container runtime's socket, empty when a process does.
     """
 
     def __init__(
@@ -49,12 +50,15 @@ class Guard(NewBinary, WithoutTrial):
         now: Callable[[], Moment] = Moment.now,
         ask: Callable[[int, str, int], str] = health.healthz,
         verify: Callable[[], str] | None = None,
+        away: Callable[[str], str] = observe.away,
     ) -> None:
         super().__init__(store, settings, run, now)
         self.ask = ask
         self.verify = verify or self._verify
+        self.away = away
         self.seen: observe.Kubelet | None = None
         self.requests = pacing.Requests()
+        self.heard = ("", "")
 
     # The two entry points
 
@@ -70,6 +74,7 @@ class Guard(NewBinary, WithoutTrial):
     def _count_start(self) -> bool:
         seen = self.seen = observe.kubelet(self.settings.unit, self.run)
         unit = seen.unit._replace(active=PRESTART.active, sub=PRESTART.sub) if seen else PRESTART
+        facts = self._facts(seen._replace(unit=unit) if seen else observe.Kubelet(unit))
         with locked(self.store.config_dir, self.settings.lock_seconds):
             trial = self._trial()
             if trial is None or trial.failed:
@@ -81,8 +86,8 @@ class Guard(NewBinary, WithoutTrial):
                     self._report_revert(trial.failed)
                 self._finish(trial)
                 self._attempt(self._ensure_configuration)
-                return self._crashing(unit) or self.records.report() is not None
-            self._judge(trial, Facts(*self._when(), unit=unit), starting=True)
+                return self._crashing(facts) or self.records.report() is not None
+            self._judge(trial, facts, starting=True)
         return True
 
     def tick(self) -> float | None:
@@ -107,12 +112,13 @@ class Guard(NewBinary, WithoutTrial):
             return FAST_SECONDS, False
         unit, pid = self.seen.unit, self.seen.pid
         healthy = self._healthy(pid) if unit.running and pid else None
+        facts = self._facts(self.seen, healthy, node)
         wait = FAST_SECONDS
         with locked(self.store.config_dir, self.settings.lock_seconds):
             if observe.kubelet(self.settings.unit, self.run, self.seen) != self.seen:
                 # The kubelet was restarted while another process held the lock: the observation is outdated.
                 return FAST_SECONDS, False
-            facts = Facts(*self._when(), unit=unit, healthy=healthy, node=node)
+            facts = facts._replace(now=self._when()[1])
             trial = self._trial()
             progress = self.records.progress()
             if trial is not None and not trial.failed:
@@ -156,6 +162,22 @@ class Guard(NewBinary, WithoutTrial):
         return (done.stderr.strip().splitlines() or [f"the API server was not asked (exit {done.returncode})"])[-1]
 
     # Observing
+
+    def _facts(self, seen: observe.Kubelet, healthy: bool | None = None, node: str | None = None) -> Facts:
+        """Return the facts of this moment. Without the lock: the journal may answer late."""
+        facts = Facts(*self._when(), unit=seen.unit, healthy=healthy, node=node)
+        progress = self.records.progress()
+        gone = decide.ended(progress, facts.boot, seen.unit)
+        trial = or_none(self.store.trial)
+        former = trial is not None and gone == trial.invocation and facts.boot == trial.armed.boot_id
+        if gone and not former and not seen.killed:
+            if self.heard[0] != gone or not self.heard[1]:
+                self.heard = (gone, last_words.read(self.settings.unit, gone, self.run))
+            facts = facts._replace(words=self.heard[1], kind=last_words.kind(self.heard[1]))
+        if not (seen.unit.running and healthy):
+            path = self._runtime_socket(observe.config_of(os.path.join(self.store.active, self.settings.key)), trial)
+            facts = facts._replace(runtime=self.away(path) if path else "")
+        return facts
 
     def _healthy(self, pid: int) -> bool:
         place = observe.target(observe.argv(pid) or list(self.settings.argv))

@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Any, Mapping
 
 from ..._config.values import annotation
 from ..report import status_annotation
 from ..store import statefiles
 from ..store.progress import Progress
 from ..store.trial import Trial
+from ..system import last_words
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from . import decide
+from . import decide, evidence, observe
 from .base import Base, or_none
 from .decide import Action, Facts, Terms
 
@@ -34,6 +37,8 @@ class Judging(Base):
         REVERT: restart the kubelet. ASK: ask for its Node. WAIT: nothing.
         """
         terms = terms_of(trial)
+        if facts.runtime or facts.kind == last_words.RUNTIME:
+            terms = terms._replace(other_runtime=self._other_runtime(trial))
         progress = decide.observe(terms, self.records.progress(), facts)
         if starting and trial.state_files and self._running() == self.store.target(trial.to):
             self._attempt(lambda: statefiles.clear(trial.state_files))
@@ -58,6 +63,19 @@ class Judging(Base):
             progress = self._report_stage(terms, progress, facts, action)
         self._remember(progress)
         return decide.WAIT
+
+    def _other_runtime(self, trial: Trial) -> bool:
+        """Whether the configuration on trial names another container runtime than the one that a revert leads to."""
+        sockets = []
+        for source in (trial.to, trial.revert_to):
+            key = source["kubeletConfigKey"] if source else self.settings.key
+            path = os.path.join(self.store.config_dir, self.store.target(source), key)
+            sockets.append(self._runtime_socket(observe.config_of(path), trial))
+        return sockets[0] != sockets[1]
+
+    def _runtime_socket(self, config: Mapping[str, Any], trial: Trial | None) -> str:
+        version = trial.kubelet_version if trial else self.store.graduated_with()
+        return observe.runtime_socket(config, self.settings.argv, version)
 
     def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
         """Act on a trial that failed; return what `_judge` returns."""
@@ -172,4 +190,6 @@ def terms_of(trial: Trial) -> Terms:
         confirmed=trial.confirmed,
         unhealthy_seconds=float(extra.get("unhealthy_seconds", decide.UNHEALTHY_SECONDS)),
         node_proof=bool(extra.get("node_proof", True)),
+        boot_grace_seconds=float(extra.get("boot_grace_seconds", evidence.BOOT_GRACE_SECONDS)),
+        recovery_seconds=float(extra.get("recovery_seconds", evidence.RECOVERY_SECONDS)),
     )

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the guard observes of the kubelet: its unit, and the healthz endpoint that its configuration names.
+"""What the guard observes of the kubelet: its unit, and the endpoints of healthz and of the container runtime that its
+configuration names.
 
 Separate from unit.py, which parses unit files: the guard runs as long as a trial and must stay small.
 """
@@ -9,6 +10,7 @@ Separate from unit.py, which parses unit files: the guard runs as long as a tria
 from __future__ import annotations
 
 import re
+import socket
 import time
 from typing import Any, Mapping, NamedTuple, Sequence
 
@@ -16,15 +18,23 @@ from ..system import blockyaml, command
 from ..system.health import Endpoint, endpoint, flag
 from .decide import Unit
 
-_PROPERTIES = "ActiveState,SubState,Result,InvocationID,NRestarts,MainPID,ExecMainStartTimestampMonotonic,ExecStart"
+_PROPERTIES = (
+    "ActiveState,SubState,Result,InvocationID,NRestarts,MainPID,ExecMainStartTimestampMonotonic,ExecMainCode,ExecStart"
+)
 _PROGRAM = re.compile(r"\{ path=(\S+) ; ")
+# `si_code` of a process that a signal ended (CLD_KILLED, CLD_DUMPED): it did not state why it ended.
+_BY_SIGNAL = ("2", "3")
+# Defaults of the kubelet: pkg/kubelet/apis/config/v1beta1/defaults.go since 1.27, a flag before; dockershim until 1.23.
+CONTAINERD = "/run/containerd/containerd.sock"
+DOCKER = "/var/run/docker.sock"
+RUNTIME_SECONDS = 1.0
 
 
 class Kubelet(NamedTuple):
     """The kubelet's unit and process.
 
     `pid`: 0 for none. `started`: seconds of CLOCK_MONOTONIC. `birth`: distinguishes the process from a later one with
-    the same pid. `program`: the binary that the unit starts.
+    the same pid. `program`: the binary that the unit starts. `killed`: whether a signal ended the process before.
     """
 
     unit: Unit
@@ -32,6 +42,7 @@ class Kubelet(NamedTuple):
     started: float = 0.0
     birth: str = ""
     program: str = ""
+    killed: bool = False
 
     def since(self) -> float | None:
         """Return when the running process was started, in seconds since the epoch by the current wall clock.
@@ -72,6 +83,7 @@ def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | Non
         int(found.get("ExecMainStartTimestampMonotonic") or 0) / 1e6,
         _birth(pid) if steady and pid else "",
         program.group(1) if program else "",
+        found.get("ExecMainCode") in _BY_SIGNAL,
     )
 
 
@@ -100,24 +112,61 @@ def target(words: Sequence[str]) -> Endpoint:
     Its flags win over the file that --config names, and that over the defaults. The file is the one the kubelet runs
     with, so that a port changed by a new configuration is found.
     """
-    path = flag(words, "config")
-    config: Mapping[str, Any] = {}
-    if path:
-        try:
-            with open(path, encoding="utf-8") as stream:
-                config = _fields(stream.read())
-        except OSError:
-            pass
+    config = config_of(flag(words, "config"))
     try:
         return endpoint(config, words)
     except ValueError:
         return endpoint({}, ())
 
 
+def config_of(path: str | None) -> Mapping[str, Any]:
+    """Return the fields of a config file, empty when it cannot be read."""
+    try:
+        with open(path or "", encoding="utf-8") as stream:
+            return _fields(stream.read())
+    except (OSError, ValueError):
+        return {}
+
+
+def runtime_socket(config: Mapping[str, Any], words: Sequence[str], version: str) -> str:
+    """Return the path of the container runtime's socket for this config and command line of a kubelet.
+
+    Empty when it is unknown: another transport than a unix socket, or the default of an unknown kubelet version.
+    """
+    where = flag(words, "container-runtime-endpoint") or str(config.get("containerRuntimeEndpoint") or "")
+    if not where:
+        minor = re.match(r"v?1\.(\d+)", version)
+        if not minor:
+            return ""
+        if int(minor.group(1)) >= 24:
+            return CONTAINERD
+        if flag(words, "container-runtime") not in (None, "docker"):
+            return ""
+        where = flag(words, "docker-endpoint") or DOCKER
+    path = where[len("unix://") :] if where.startswith("unix://") else where
+    return path if path.startswith("/") else ""
+
+
+def away(path: str) -> str:
+    """Return why nothing listens on a unix socket; empty when a process does, or when this is unknown."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(RUNTIME_SECONDS)
+        try:
+            connection.connect(path)
+        except FileNotFoundError:
+            return f"{path} does not exist"
+        except ConnectionRefusedError:
+            return f"{path} refuses connections"
+        except OSError:
+            return ""
+    return ""
+
+
 def _fields(text: str) -> Mapping[str, Any]:
     try:
         loaded = blockyaml.load(text)
     except blockyaml.Unreadable:
-        # YAML of another style: a line at the outermost level still shows both fields.
-        return dict(re.findall(r"""(?m)^(healthzPort|healthzBindAddress)\s*:\s*["']?([0-9A-Fa-f.:]+)""", text))
+        # YAML of another style: a line at the outermost level still shows these fields.
+        names = "healthzPort|healthzBindAddress|containerRuntimeEndpoint"
+        return dict(re.findall(rf"""(?m)^({names})\s*:\s*["']?([^\s"'#]+)""", text))
     return loaded if isinstance(loaded, dict) else {}

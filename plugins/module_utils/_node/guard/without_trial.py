@@ -9,9 +9,9 @@ from ..report import status_annotation
 from ..store import kept_files
 from ..store.progress import Progress
 from ..system.lock import locked
-from . import decide
+from . import decide, evidence
 from .base import Base, or_none
-from .decide import Facts, Unit
+from .decide import Facts
 
 # The prestart step notices a kubelet that ended at its next start, so the service may look less often once the kubelet
 # has been healthy for a while.
@@ -70,18 +70,18 @@ class WithoutTrial(Base):
                 )
             return bool(changed)
 
-    def _crashing(self, unit: Unit) -> bool:
+    def _crashing(self, facts: Facts) -> bool:
         """Report once that a kubelet keeps failing with a configuration that worked before; return whether it does."""
         progress = self.records.progress()
-        if unit.restarts < decide.MOST_FAILURES or progress.reported == CRASHED:
-            return progress.reported == CRASHED
-        self._report(
-            "not changed",
-            error=f"the kubelet ended {unit.restarts} times, "
-            "although this configuration worked before: the cause lies elsewhere",
-        )
-        self._remember(Progress(reported=CRASHED))
-        return True
+        if progress.reported == CRASHED:
+            return True
+        progress = counted(progress, facts)
+        error = crash(progress, facts)
+        if error:
+            self._report("not changed", error=error)
+            progress = Progress(reported=CRASHED)
+        self._remember(progress)
+        return bool(error)
 
     def _watch_recovery(self, progress: Progress, facts: Facts) -> None:
         since = (
@@ -96,3 +96,40 @@ class WithoutTrial(Base):
         else:
             progress = progress._replace(invocation=facts.unit.invocation, boot=facts.boot, healthy_since=since)
         self._remember(progress)
+
+
+def counted(progress: Progress, facts: Facts) -> Progress:
+    """Return the progress after a start of the kubelet without a trial, with the ends of the kubelet before it.
+
+    An end minutes after the one before counts as the first: no watcher runs that would know whether the kubelet was
+    healthy in between.
+    """
+    ends = facts.unit.restarts
+    if not ends or facts.now < evidence.BOOT_GRACE_SECONDS:
+        return Progress()
+    close = (
+        progress.boot == facts.boot
+        and progress.restarts <= ends
+        and facts.now - progress.booted < evidence.RECOVERY_SECONDS
+    )
+    return Progress(
+        boot=facts.boot,
+        invocation=facts.unit.invocation,
+        restarts=ends,
+        failures=progress.failures + ends - progress.restarts if close else 1,
+        booted=facts.now,
+    )
+
+
+def crash(progress: Progress, facts: Facts) -> str:
+    """Return why a kubelet keeps failing without a trial; empty if it does not."""
+    if progress.failures < decide.MOST_FAILURES:
+        return ""
+    if evidence.refused(facts.kind, booting=False):
+        return f"the kubelet refused the configuration: {facts.words}; it accepted this configuration before"
+    times = f"the kubelet ended {progress.failures} times"
+    excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
+    if excuse:
+        return f"{times}, and {excuse}"
+    last = f", the last time with: {facts.words}" if facts.words else ""
+    return f"{times}{last}, although this configuration worked before: the cause lies elsewhere"

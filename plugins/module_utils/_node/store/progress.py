@@ -24,6 +24,12 @@ class Progress(NamedTuple):
     with the configuration that is active then. `due`: if the controller decided it, the time from which the guard
     restarts the kubelet, in seconds of CLOCK_BOOTTIME in `boot`; until then the controller does. `reported`: the stage
     of the trial that was last reported to the cluster.
+
+    `failures`: ends of the kubelet that are evidence; `words`: what the last of these kubelets logged last; `refused`:
+    whether these words show that it refused the configuration. `was_healthy`: whether the kubelet was ever healthy with
+    the configuration. `reboots`: boots since the arming; `booted`: seconds at the first observation of this boot.
+    `runtime`, `away`: why the container runtime did not answer, and when that was last observed. `excused`: the
+    InvocationID of a kubelet whose end is no evidence.
     """
 
     name: str = ""
@@ -37,6 +43,13 @@ class Progress(NamedTuple):
     verdict: str = ""
     due: float = 0.0
     reported: str = ""
+    reboots: int = 0
+    booted: float = 0.0
+    runtime: str = ""
+    away: float | None = None
+    excused: str = ""
+    words: str = ""
+    refused: bool = False
 
 
 class ProgressFile:

@@ -107,6 +107,7 @@ ROWS = {
     "moved": row("checkpoint"),
     "half moved": row("checkpoint", config_source=place()),
     "not confirmed": row("checkpoint", reason="on trial"),
+    "not confirmed, runtime away": row("checkpoint", reason="on trial; the container runtime is away: /run/c.sock"),
     "reverted": row("checkpoint", settled=False),
     "moved, flag removed": row("checkpoint", listening=False),
     "unfinished reset": row("checkpoint", source=None),
@@ -114,11 +115,18 @@ ROWS = {
 
 
 def test_moving_sources() -> None:
-    assert list(batch.moving_sources(ROWS, "checkpoint")) == ["native", "half moved", "not confirmed", "reverted"]
+    assert list(batch.moving_sources(ROWS, "checkpoint")) == [
+        "native",
+        "half moved",
+        "not confirmed",
+        "not confirmed, runtime away",
+        "reverted",
+    ]
     assert list(batch.moving_sources(ROWS, "native")) == [
         "moved",
         "half moved",
         "not confirmed",
+        "not confirmed, runtime away",
         "reverted",
         "moved, flag removed",
     ]

@@ -126,7 +126,11 @@ def test_what_a_node_ran_is_remembered() -> None:
     for found, notes in cases:
         with Calls(listed(found), get(), patch("n1", place(), notes=notes)) as session:
             assign.assign(session, options(sources={"n1": place()}), False)
-    for reason, notes in ((annotation.ON_TRIAL, {}), (annotation.CONFIRMED, previous(reference("old")))):
+    for reason, notes in (
+        (annotation.ON_TRIAL, {}),
+        (f"{annotation.ON_TRIAL}; the container runtime is away: /run/c.sock does not exist", {}),
+        (annotation.CONFIRMED, previous(reference("old"))),
+    ):
         with Calls(
             listed(node("n1", marked=reference("old"), reported={**ran, "reason": reason})),
             get(),

@@ -19,3 +19,19 @@ def test_equal_states_are_equal_texts() -> None:
 )
 def test_an_unreadable_annotation_is_an_empty_mapping(value: str | None, found: dict[str, int] | None) -> None:
     assert annotation.parse(value) == found
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        (annotation.ON_TRIAL, True),
+        (f"{annotation.ON_TRIAL}; the container runtime is away: /run/c.sock does not exist", True),
+        (annotation.CONFIRMED, False),
+        (f"{annotation.CONFIRMED}; the container runtime is away: /run/c.sock does not exist", False),
+        ("passed its trial", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_a_trial_that_waits_for_its_runtime_is_still_unconfirmed(reason: str | None, expected: bool) -> None:
+    assert annotation.unconfirmed(reason) == expected

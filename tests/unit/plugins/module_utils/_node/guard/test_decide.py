@@ -96,7 +96,7 @@ def test_another_invocation_starts_the_time_anew_without_being_a_failure() -> No
 
 
 @pytest.mark.parametrize("apart", [1, 5, 60, 250])
-def test_two_ends_of_the_kubelet_revert_however_far_apart(apart: int) -> None:
+def test_two_ends_of_the_kubelet_within_minutes_revert(apart: int) -> None:
     seen = (
         at(110, True),
         at(110 + apart, None, restarts=1, invocation="i1", sub="start-pre", active="activating"),
@@ -136,20 +136,52 @@ def test_a_slow_start_is_no_fault() -> None:
     )
 
 
-def test_reboot_before_the_confirmation_reverts_and_after_it_does_not() -> None:
-    action, _progress = play(TERMS, at(110), at(3, None, boot="b2", active="activating", sub="start-pre"))
-    assert action.what == REVERT and "rebooted" in action.reason
+def test_a_reboot_restarts_the_hold_time() -> None:
     assert play(CONFIRMED, at(110), at(3, boot="b2"), at(602, boot="b2"))[0].what == WAIT
     assert play(CONFIRMED, at(110), at(3, boot="b2"), at(603, boot="b2"))[0].what == GRADUATE
 
 
-def test_failures_are_remembered_across_a_reboot() -> None:
+def starting(now: float, boot: str) -> Facts:
+    return at(now, None, boot=boot, active="activating", sub="start-pre")
+
+
+def test_a_power_cut_reverts_nothing_that_was_healthy() -> None:
+    """The time for the confirmation starts anew."""
+    seen = at(110), starting(20, "b2"), at(22, boot="b2"), at(319, boot="b2")
+    assert play(TERMS, *seen)[0].what == WAIT
+    action, _progress = play(TERMS, *seen, at(320, boot="b2"))
+    assert action == (REVERT, "the configuration was not confirmed within 300 s after the reboot")
+
+
+def test_a_reboot_before_the_kubelet_was_healthy_reverts() -> None:
+    for seen in ((), (at(110, False),), (at(101, invocation="old"),)):
+        action, _progress = play(TERMS, *seen, starting(20, "b2"))
+        assert action == (REVERT, "the node was rebooted before the kubelet was healthy with the configuration")
+
+
+def test_a_second_reboot_before_the_confirmation_reverts() -> None:
+    seen = at(110), at(20, boot="b2"), starting(20, "b3")
+    action, _progress = play(TERMS, *seen)
+    assert action == (REVERT, "the node was rebooted 2 times before the controller confirmed the configuration")
+    assert play(CONFIRMED, *seen)[0].what == WAIT
+
+
+def test_a_kubelet_that_is_not_healthy_on_the_next_boot_reverts() -> None:
+    """Its first two minutes are no evidence."""
+    for terms in (TERMS._replace(confirm_seconds=9999), CONFIRMED):
+        seen = at(110), at(20, False, boot="b2"), at(140, False, boot="b2"), at(199, False, boot="b2")
+        assert play(terms, *seen)[0].what == WAIT
+        assert play(terms, *seen, at(200, False, boot="b2"))[0].what == REVERT
+
+
+def test_failures_end_with_a_boot() -> None:
     seen = (
         at(110, restarts=1, invocation="i1"),
         at(3, boot="b2", invocation="i2"),
-        at(9, None, boot="b2", invocation="i3", restarts=1),
+        at(203, None, boot="b2", invocation="i3", restarts=1),
     )
-    assert play(CONFIRMED, *seen)[0].what == REVERT
+    assert play(CONFIRMED, *seen)[0].what == WAIT
+    assert play(CONFIRMED, *seen, at(209, None, boot="b2", invocation="i4", restarts=2))[0].what == REVERT
 
 
 def test_a_configuration_that_worked_before_is_kept() -> None:
@@ -193,6 +225,9 @@ FACTS = st.builds(
     UNITS,
     st.sampled_from((None, True, False)),
     st.sampled_from((None, "", "it is not Ready")),
+    st.sampled_from(("", "invalid configuration", "it ended")),
+    st.sampled_from(("", "validation", "file", "runtime")),
+    st.sampled_from(("", "/run/c.sock refuses connections")),
 )
 
 
@@ -201,8 +236,11 @@ def lives(draw: st.DrawFn) -> list[Facts]:
     """Return a sequence of facts: time increases within a boot, and a boot never returns."""
     first = sorted(draw(st.lists(FACTS, max_size=12)), key=lambda facts: facts.now)
     second = sorted(draw(st.lists(FACTS, max_size=6)), key=lambda facts: facts.now)
-    return [facts._replace(boot="b1", now=100 + facts.now) for facts in first] + [
-        facts._replace(boot="b2") for facts in second
+    third = sorted(draw(st.lists(FACTS, max_size=2)), key=lambda facts: facts.now)
+    return [
+        *(facts._replace(boot="b1", now=100 + facts.now) for facts in first),
+        *(facts._replace(boot="b2") for facts in second),
+        *(facts._replace(boot="b3") for facts in third),
     ]
 
 
@@ -213,6 +251,7 @@ ANY_TERMS = st.builds(
     was_healthy=st.booleans(),
     confirm_seconds=st.floats(0, 1000),
     hold_seconds=st.floats(0, 1000),
+    other_runtime=st.booleans(),
 )
 
 
@@ -234,11 +273,28 @@ def test_only_what_was_confirmed_and_held_without_a_break_graduates(terms: Terms
 
 
 @given(ANY_TERMS, lives())
-def test_an_unconfirmed_trial_is_over_by_its_deadline_or_at_the_reboot(terms: Terms, life: list[Facts]) -> None:
+def test_an_unconfirmed_trial_ends_with_its_time_or_with_a_second_reboot(terms: Terms, life: list[Facts]) -> None:
     terms = terms._replace(confirmed=False)
     action, _progress = play(terms, *life)
-    if any(facts.boot != "b1" or facts.now - terms.armed >= terms.confirm_seconds for facts in life):
+    booted = next((facts.now for facts in life if facts.boot == "b2"), 0.0)
+    late = any(
+        facts.now - (terms.armed if facts.boot == "b1" else booted) >= terms.confirm_seconds
+        for facts in life
+        if facts.boot != "b3"
+    )
+    if late or {facts.boot for facts in life} >= {"b2", "b3"}:
         assert action.what == (REVERT if terms.can_revert else KEEP)
+
+
+@given(ANY_TERMS, lives())
+def test_a_confirmed_configuration_is_not_reverted_while_the_runtime_is_away(terms: Terms, life: list[Facts]) -> None:
+    """Unless the kubelet itself names the configuration as the cause."""
+    terms = terms._replace(confirmed=True, other_runtime=False)
+    away = [
+        facts._replace(runtime="/run/c.sock does not exist", kind=facts.kind if facts.kind == "runtime" else "")
+        for facts in life
+    ]
+    assert play(terms, *away)[0].what in (WAIT, ASK, GRADUATE)
 
 
 @given(ANY_TERMS, lives())

@@ -1,0 +1,158 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guard on a node whose container runtime is away, whose power was cut, or whose kubelet states why it ended."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Trial
+from tests.support.guard_node import LOCAL, NEW, SOURCE, Node
+
+AWAY = "/run/containerd/containerd.sock refuses connections"
+REFUSAL = (
+    "E1122 13:38:14.192413     419 run.go:72] \"command failed\" err=\"failed to validate kubelet configuration, "
+    "error: invalid configuration: maxPods (--max-pods) -3 must not be a negative number\""
+)  # fmt: skip
+RUNTIME = (
+    "F1122 13:38:14.192413     419 server.go:269] failed to run Kubelet: failed to create kubelet: get remote runtime "
+    "typed version failed: rpc error: code = Unavailable desc = connection refused"
+)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    node = Node(tmp_path)
+    node.argv = ("/usr/bin/kubelet", "--container-runtime-endpoint=unix:///run/containerd/containerd.sock")
+    return node
+
+
+def on_trial(node: Node, confirmed: bool, **more: t.Any) -> None:
+    """Switch the node to a configuration with which its kubelet is healthy."""
+    node.assign(deadline_seconds=9999, **more)
+    node.start()
+    node.later()
+    if confirmed:
+        node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+
+
+def ends(node: Node, times: int, words: str = "") -> None:
+    """Let the kubelet end, and systemd start it again."""
+    for _end in range(times):
+        node.journal[f"i{node.starts}"] = words
+        node.seconds += 11
+        node.start(int(node.properties["NRestarts"]) + 1)
+
+
+BOTH = pytest.mark.parametrize("confirmed", [False, True])
+
+
+@BOTH
+def test_containerd_stopped_for_ten_minutes(node: Node, confirmed: bool) -> None:
+    on_trial(node, confirmed)
+    node.away, node.well = AWAY, False
+    for _look in range(60):
+        node.later(10)
+    report = node.guard().records.report()
+    assert report and AWAY in report.status["reason"] and "error" not in report.status
+    node.away, node.well = "", True
+    node.later()
+    assert node.ran == [NEW] and node.store.running() == NEW
+
+
+@BOTH
+@pytest.mark.parametrize("words", ["", RUNTIME])
+def test_a_reboot_with_containerd_delayed_by_a_minute(node: Node, confirmed: bool, words: str) -> None:
+    on_trial(node, confirmed)
+    node.boot, node.seconds, node.away = "b2", 4.0, AWAY
+    node.start()
+    ends(node, 6, words)
+    node.away = ""
+    ends(node, 1, words)
+    node.later()
+    assert set(node.ran) == {NEW} and node.store.running() == NEW
+    assert not node.store.error()
+
+
+@BOTH
+def test_two_ends_days_apart(node: Node, confirmed: bool) -> None:
+    on_trial(node, confirmed, extra={"confirm_seconds": 1e9})
+    for _day in range(4):
+        ends(node, 1)
+        node.later()
+        node.later(86400)
+    assert set(node.ran) == {NEW}
+
+
+@pytest.mark.parametrize("away", ["", AWAY])
+def test_a_refusal_reverts_at_the_first_end_with_its_words(node: Node, away: str) -> None:
+    node.assign()
+    node.start()
+    node.away = away
+    ends(node, 1, REFUSAL)
+    assert node.ran == [NEW, LOCAL] and "maxPods (--max-pods) -3 must not be a negative number" in node.error()
+
+
+def test_the_words_of_the_former_kubelet_and_of_a_killed_one_are_no_evidence(node: Node) -> None:
+    node.journal["i0"] = REFUSAL
+    node.assign()
+    node.later()
+    node.start()
+    node.properties["ExecMainCode"] = "2"
+    ends(node, 1, REFUSAL)
+    assert node.ran == [NEW, NEW]
+
+
+def test_a_configuration_that_names_a_runtime_which_is_away_is_reverted(node: Node) -> None:
+    node.argv = ("/usr/bin/kubelet",)
+    node.own.write_text("kind: KubeletConfiguration\ncontainerRuntimeEndpoint: unix:///run/a.sock\n")
+    node.texts[SOURCE["uid"]] = '{"containerRuntimeEndpoint": "unix:///run/b.sock"}'
+    node.assign()
+    node.start()
+    node.away = "/run/b.sock does not exist"
+    ends(node, 2, RUNTIME)
+    assert node.ran[-1] == LOCAL and "ended 2 times" in node.error()
+
+
+@pytest.mark.parametrize(
+    ("away", "words", "apart", "error"),
+    [
+        ("", "", 0, "the kubelet ended 2 times, although this configuration worked before: the cause lies elsewhere"),
+        (AWAY, "", 0, f"the kubelet ended 2 times, and the container runtime is away: {AWAY}"),
+        ("", RUNTIME, 0, "the kubelet ended 2 times, and the container runtime did not answer the kubelet"),
+        (
+            AWAY,
+            REFUSAL,
+            0,
+            "the kubelet refused the configuration: failed to validate kubelet configuration, error: invalid "
+            "configuration: maxPods (--max-pods) -3 must not be a negative number; "
+            "it accepted this configuration before",
+        ),
+        ("", "", 86400, None),
+    ],
+)
+def test_a_configuration_that_worked_before(node: Node, away: str, words: str, apart: float, error: str | None) -> None:
+    node.seconds = 5000.0
+    node.assign()
+    node.store.graduate(SOURCE, "v1.20.2")
+    node.start()
+    node.away = away
+    ends(node, 1, words)
+    assert not node.error()
+    node.seconds += apart
+    ends(node, 1, words)
+    assert node.store.running() == NEW and (node.error() or None) == error
+
+
+def test_without_a_trial_a_boot_is_no_evidence(node: Node) -> None:
+    node.assign()
+    node.store.graduate(SOURCE, "v1.20.2")
+    node.seconds = 20.0
+    node.start()
+    ends(node, 4)
+    assert not node.error() and node.guard().records.progress() == Progress()
