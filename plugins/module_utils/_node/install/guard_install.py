@@ -62,12 +62,21 @@ def prestart(config_dir: str) -> str:
     """Return the line for the kubelet's drop-in.
 
     Its failure never keeps the kubelet from starting (`-`), and the sandbox of the kubelet's unit does not apply (`+`).
+    systemd ignores it without a trace then, also when the interpreter is gone. The shell therefore reports it in the
+    kubelet's log, with the priority of an error (`<3>`, sd-daemon(3)).
     """
-    return f"ExecStartPre=-+{python()} -I {config_dir}/guard prestart"
+    words = f"{python()} -I {config_dir}/guard prestart"
+    report = (
+        "<3>The guard did not run (exit status $$?), so nothing reverts a kubelet configuration that fails. "
+        "Correct the cause in the line before, or run the role checkpoint again."
+    )
+    return f"ExecStartPre=-+/bin/sh -c '{words} || echo \"{report}\" >&2'"
 
 
 def service(config_dir: str) -> str:
     """Return the text of the guard's service. It ends when nothing is left to watch, and restarts when killed.
+
+    Its start fails when the interpreter is gone (`Type=exec`; systemd before 240 ignores that type).
 
     The limit of memory leaves room for the credential plugin of a kubeconfig.
     """
@@ -81,6 +90,7 @@ RequiresMountsFor={config_dir}
 StartLimitIntervalSec=0
 
 [Service]
+Type=exec
 ExecStart={python()} -I {config_dir}/guard watch
 Restart=on-failure
 RestartSec=1

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import typing as t
@@ -68,7 +69,39 @@ def test_wanted_files_are_the_settings_and_the_service(tmp_path: Path) -> None:
     assert set(wanted) == {f"{tmp_path}/guard/settings.json", guard_install.SERVICE_PATH}
     service = wanted[guard_install.SERVICE_PATH][0].decode()
     assert f"-I {tmp_path}/guard watch\n" in service and "ConditionPathExists=|" in service
-    assert guard_install.prestart(str(tmp_path)).startswith("ExecStartPre=-+")
+    assert f"ExecStart={guard_install.python()} " in service and "Type=exec\n" in service
+
+
+def step(line: str) -> subprocess.CompletedProcess[str]:
+    """Run the line of a drop-in as systemd does: words in quotes, and `$$` for a dollar sign (systemd.service(5))."""
+    prefix = "ExecStartPre=-+"
+    assert line.startswith(prefix) and "\n" not in line
+    words = [word.replace("$$", "$") for word in shlex.split(line[len(prefix) :])]
+    return subprocess.run(words, cwd="/", check=False, text=True, capture_output=True, timeout=60)
+
+
+def test_a_guard_that_runs_before_the_kubelet_adds_nothing_to_the_log(tmp_path: Path) -> None:
+    main = tmp_path / "guard" / "__main__.py"
+    main.parent.mkdir()
+    main.write_text("import sys\nprint(sys.argv[1:], sys.flags.isolated)\n")
+    done = step(guard_install.prestart(str(tmp_path)))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['prestart'] 1\n", "")
+
+
+@pytest.mark.parametrize("missing", ["the interpreter", "the program"])
+def test_a_guard_that_cannot_run_is_an_error_in_the_log_of_the_kubelet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    """The kubelet starts all the same, so nothing else would show that nothing reverts a configuration any more."""
+    if missing == "the interpreter":
+        (tmp_path / "guard").mkdir()
+        (tmp_path / "guard" / "__main__.py").write_text("")
+        monkeypatch.setattr(guard_install, "python", lambda: "/no/such/python3")
+    done = step(guard_install.prestart(str(tmp_path)))
+    assert done.returncode == 0
+    loud = [line for line in done.stderr.splitlines() if line.startswith("<3>")]
+    assert len(loud) == 1 and f"(exit status {127 if missing == 'the interpreter' else 2})" in loud[0]
+    assert missing == "the program" or "/no/such/python3" in done.stderr.partition("<3>")[0]
 
 
 class Systemd:
