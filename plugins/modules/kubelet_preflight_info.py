@@ -25,13 +25,13 @@ options:
   config:
     description:
       - A complete KubeletConfiguration, as the text of the future config file.
-      - Without it, RV(check) is V(null).
+      - Without it and O(local), RV(check) is V(null).
       - The node's log does not contain it. Its secrets are masked in messages.
     type: json
   local:
     description:
-      - Whether RV(problems) refer to the configuration that the unit itself names. The kubelet runs it after this
-        collection is removed from the node.
+      - Whether RV(problems) and RV(check) refer to the configuration that the unit itself names. The kubelet runs it
+        after this collection is removed from the node.
       - O(config) takes precedence.
     type: bool
     default: false
@@ -146,6 +146,9 @@ kubelet:
     config_unreadable:
       description: Why the config file is unreadable on the node; V(null) if it is readable.
       type: str
+    local_config:
+      description: The config file that the unit names without this collection; V(null) if it is not known.
+      type: str
     config_given_by:
       description: File and line that name the config file without this collection.
       type: dict
@@ -196,7 +199,9 @@ host:
         exist.
       type: dict
 check:
-  description: How the node's kubelet binary judges O(config); V(null) without it.
+  description: >-
+    How the node's kubelet binary judges O(config), or with O(local) the configuration that the unit itself names;
+    V(null) without both.
   returned: success
   type: dict
   contains:

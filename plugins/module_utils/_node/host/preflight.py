@@ -31,7 +31,7 @@ def look(
     terms: Terms = DEFAULTS,
 ) -> dict[str, Any]:
     """Return what the unit runs (`kubelet`), what the host needs (`host`), `problems`, and the decisions from these;
-    for a staged config `text` also the binary's verdict (`check`).
+    for a staged config `text`, and with `local`, also the binary's verdict (`check`).
 
     The problems are those of `text`, else of the config that the kubelet runs; with `local` of the config that the unit
     names without our drop-in. `with_disk` adds what the kubelet would read from the disk now (`disk`). A unit that is
@@ -41,7 +41,8 @@ def look(
     shape = unit.form()
     now, upcoming = _commands(unit)
     program = _program(upcoming.argv, unit)
-    checked, version, unasked = _ask(text, upcoming.argv, program, run)
+    own, own_unreadable = _own_text(shape.config, root) if local and text is None else (None, "")
+    checked, version, unasked = _ask(text, own, upcoming.argv, program, run)
     path = unit_override.config_of(now.argv)
     config, unreadable = _read(shape.config if local and shape.config else path, root)
     dropins = config_dir_files(health.flag(now.argv, _CONFIG_DIR), root)
@@ -54,6 +55,7 @@ def look(
         "binary": program or None,
         "config": path or None,
         "config_unreadable": unreadable,
+        "local_config": shape.config or None,
         "config_given_by": {"file": shape.file, "line": shape.line} if shape.file else None,
         "config_dir_files": dropins,
         **_command_facts(unit, now, upcoming),
@@ -67,7 +69,9 @@ def look(
     problems = [] if unreadable else host_checks.disagreements(config, upcoming.argv, found)
     purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
     edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, _unread(unit))
-    decided = preflight_decisions.decide(purpose, terms, kubelet, found, checked, problems, edits, against, unasked)
+    decided = preflight_decisions.decide(
+        purpose, terms, kubelet, found, checked, problems, edits, against, unasked, own_unreadable
+    )
     on_disk = {"disk": disk_config.look(now.argv, dropins, name, root, run)} if with_disk else {}
     return {
         "kubelet": kubelet,
@@ -125,21 +129,33 @@ def _against_node(
     return Findings([*by_flags.reasons, *by_dropins.reasons, *lacking], [*by_flags.warnings, *by_dropins.warnings])
 
 
+def _own_text(path: str, root: str) -> tuple[str | None, str]:
+    """Return the text of the node's own config file, or why it cannot be read. Both are empty if there is no path."""
+    if not path:
+        return None, ""
+    try:
+        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8", errors="surrogateescape") as stream:
+            return stream.read(), ""
+    except OSError as error:
+        return None, str(error.strerror)
+
+
 def _ask(
-    text: str | None, argv: Sequence[str], program: str, run: command.Run
+    text: str | None, own: str | None, argv: Sequence[str], program: str, run: command.Run
 ) -> tuple[dict[str, Any] | None, str | None, str]:
     """Return the binary's verdict on a config (None: no config), its version, and why the guard cannot ask for its Node
-    (empty: it can, or there is no config).
+    (empty: it can, or there is no config). `text` is a staged config; without one, `own` is the node's own.
 
     All are asked in parallel: the first two take a kubelet's start each.
     """
     with ThreadPoolExecutor(2) as beside:
         way = beside.submit(lambda: "" if text is None else guard_access.failure(argv))
         asked = beside.submit(lambda: binary.version(program, run) if program else None)
+        wanted = own if text is None else text
         checked = (
             None
-            if text is None
-            else dict(binary.check(text, argv, program, lambda: minor_of(asked.result()), run)._asdict())
+            if wanted is None
+            else dict(binary.check(wanted, argv, program, lambda: minor_of(asked.result()), run)._asdict())
         )
         return checked, asked.result(), way.result()
 

@@ -72,19 +72,22 @@ def decide(
     edits: Sequence[str] = (),
     found: Findings = NOTHING,
     unasked: str = "",
+    own_unreadable: str = "",
 ) -> Decisions:
     """Return the decisions from what the module returns as `kubelet`, `host` and `check`, and from the problems.
 
     `edits`: the edits of the unit's files that take effect at a restart. `found`: what else is known of the
     configuration on this node. `unasked`: why the guard cannot ask the API server for its Node; empty if it can.
+    `own_unreadable`: why the config file that the unit names without this collection cannot be read.
     """
     conflicts = [problem for problem in problems if problem.rule == MANAGER_STATE]
     warnings = [f"{problem.path}: {problem.message}" for problem in problems if problem.rule != MANAGER_STATE]
     warnings += found.warnings
-    reasons = [*_unit(purpose, kubelet), *_binary(check), *found.reasons]
+    refused = _own_file(kubelet, check, own_unreadable) if purpose == RESET else _binary(check)
+    reasons = [*_unit(purpose, kubelet), *refused, *found.reasons]
     for texts, allowed in (
         (_edits(kubelet, edits), terms.allow_pending_edits or purpose == RESET),
-        (_unchecked(check), terms.allow_unchecked),
+        (_unchecked(check), terms.allow_unchecked or purpose == RESET),
         (_offline(unasked), terms.allow_offline_guard),
     ):
         (warnings if allowed else reasons).extend(texts)
@@ -180,6 +183,16 @@ def _binary(check: Mapping[str, Any] | None) -> list[str]:
         if ignored
         else []
     )
+
+
+def _own_file(kubelet: Mapping[str, Any], check: Mapping[str, Any] | None, unreadable: str) -> list[str]:
+    """Return why the kubelet could not run after a reset. It ignored unknown fields of this file before, too."""
+    name = f"{kubelet['local_config']}, the node's own file"
+    if unreadable:
+        return [f"{name}: {unreadable}. Restore it, then reset the node"]
+    if check and check["verdict"] == binary.INVALID:
+        return [f"the kubelet binary refuses {name}: {'; '.join(check['messages'])}. Correct it, then reset the node"]
+    return []
 
 
 def masked(argv: Sequence[str]) -> list[str]:

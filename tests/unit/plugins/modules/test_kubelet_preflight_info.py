@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
 
@@ -176,7 +177,24 @@ def test_the_local_configuration_is_compared_with_the_host(node: Node) -> None:
     )
     node.write("/store/kubelet", 'kind: KubeletConfiguration\nresolvConf: ""\n')
     assert node.look()["problems"] == []
-    assert [problem["path"] for problem in node.look(local=True)["problems"]] == ["resolvConf"]
+    found = node.look(local=True)
+    assert [problem["path"] for problem in found["problems"]] == ["resolvConf"]
+    assert found["kubelet"]["local_config"] == "/etc/kubelet.yaml" and found["check"]["verdict"] == "not checked"
+
+
+def test_the_binary_checks_the_local_configuration_before_a_reset(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def check(text: str, *_arguments: object) -> binary.Verdict:
+        asked.append(text)
+        return binary.Verdict("invalid", ["maxPods is negative"], [])
+
+    monkeypatch.setattr(binary, "check", check)
+    found = node.look(local=True)
+    assert asked == ["kind: KubeletConfiguration\nresolvConf: /etc/nowhere\n"] and "maxPods" in found["reasons"][0]
+    (node.root / "etc/kubelet.yaml").unlink()
+    assert "/etc/kubelet.yaml, the node's own file: No such file" in node.look(local=True)["reasons"][0]
+    assert len(asked) == 1
 
 
 def test_the_disk_is_read_on_request(node: Node) -> None:

@@ -27,6 +27,7 @@ KUBELET: dict[str, t.Any] = {
     "form": "kubeadm",
     "reason": "",
     "config": "/var/lib/kubelet/config.yaml",
+    "local_config": "/etc/kubelet.yaml",
 }
 HOST: dict[str, t.Any] = {"state_files": {"cpu": {"path": CPU, "policy": "none"}, "memory": None}}
 POLICY = Problem(WARNING, "cpuManagerPolicy", f"{CPU} is for the policy none", "Drain.", "manager-state")
@@ -64,6 +65,14 @@ def test_a_healthy_node_is_switched_and_reset() -> None:
         (SWITCH, {"problems": [POLICY]}, [f"{CPU} is for the policy none. Drain the node, then switch it"]),
         (RESET, {"problems": [POLICY]}, [f"{CPU} is for the policy none. Drain the node, then reset it"]),
         (LOOK, {"problems": [POLICY]}, []),
+        (RESET, {"check": INVALID}, ["the kubelet binary refuses /etc/kubelet.yaml, the node's own file: maxPods is"]),
+        (
+            RESET,
+            {"own_unreadable": "No such file"},
+            ["/etc/kubelet.yaml, the node's own file: No such file. Restore it"],
+        ),
+        (RESET, {"check": IGNORED}, []),
+        (RESET, {"kubelet": {"local_config": None}}, []),
     ],
 )
 def test_what_is_refused(purpose: str, changes: dict[str, t.Any], reasons: list[str]) -> None:
@@ -84,6 +93,7 @@ def test_other_problems_are_warnings(purpose: str, warned: int) -> None:
         (SWITCH, Terms(allow_unchecked=True), {"check": UNCHECKED}, "the kubelet binary did not check"),
         (SWITCH, Terms(allow_pending_edits=True), {"edits": ["+ --v=2"]}, "edits of kubelet.service wait"),
         (RESET, DEFAULTS, {"edits": ["+ --v=2"]}, "edits of kubelet.service wait"),
+        (RESET, DEFAULTS, {"check": UNCHECKED}, "the kubelet binary did not check"),
         (SWITCH, DEFAULTS, {"found": Findings([], ["b is unsure"])}, "b is unsure"),
     ],
 )
