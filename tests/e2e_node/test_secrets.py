@@ -1,0 +1,80 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A secret of a configuration or of the kubelet's command line is neither in a run's output nor in the node's journal.
+
+The kubelet logs its own flags. Its entries are not searched.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.role_bench import Role
+
+SECRET = "planted-secret-4711"
+DEFAULTS = "/etc/default/kubelet"
+OPTION = {
+    "kubelet_preflight_info": "disk=False",
+    "kubelet_checkpoint": "trial_seconds=",
+    "kubelet_guard": "unit=kubelet.service",
+}
+"""An option that only this module has."""
+
+
+def journal(role: Role, cursor: str) -> list[str]:
+    """Return the messages since a cursor, without those of the kubelet."""
+    text = role.node.run(f"journalctl --sync; journalctl --output=json --after-cursor='{cursor}'")
+    entries = [json.loads(line) for line in text.splitlines()]
+    return [
+        str(entry.get("MESSAGE"))
+        for entry in entries
+        if not {entry.get("_SYSTEMD_UNIT"), entry.get("SYSLOG_IDENTIFIER")} & {"kubelet.service", "kubelet"}
+    ]
+
+
+def cursor(role: Role) -> str:
+    return role.node.run("journalctl -n 0 --show-cursor").rpartition("cursor: ")[2].strip()
+
+
+def check(role: Role, begin: str, *outputs: str) -> None:
+    """The modules have logged their calls, without the secret and without the configuration."""
+    messages = journal(role, begin)
+    assert [text for text in outputs if SECRET in text] == []
+    assert [text for text in messages if SECRET in text] == []
+    for module in OPTION:
+        assert [text for text in messages if "Invoked with" in text and OPTION[module] in text], module
+    assert [text for text in messages if "Invoked with" in text and "KubeletConfiguration" in text] == []
+
+
+def test_a_secret_of_the_configuration(role: Role) -> None:
+    begin = cursor(role)
+    config = {**role.local, "maxPods": 77, "staticPodURLHeader": {"Authorization": [f"Bearer {SECRET}"]}}
+    switched = role.play(role.bench.source(), config, "-vvvv", "--diff", kubelet_config_trial_seconds=1)
+    assert switched.code == 0, switched.output
+    assert SECRET in role.node.run("cat /var/lib/kubelet-config/active/kubelet")
+    assert "********" in switched.output
+    refused = role.play(role.bench.source("2"), {**config, "kubeAPIQPS": -1}, "-vvvv", "--diff")
+    assert refused.code and "kubeAPIQPS" in refused.output, refused.output
+    reset = role.play(None, "", "-vvvv", "--diff", tasks_from="reset")
+    assert reset.code == 0, reset.output
+    check(role, begin, switched.output, refused.output, reset.output)
+
+
+def test_a_secret_of_the_command_line(role: Role) -> None:
+    former = role.node.run(f"cat {DEFAULTS}")
+    try:
+        line = former.rstrip()
+        role.node.run(
+            f"cat > {DEFAULTS} && systemctl restart kubelet",
+            stdin=f"{line} --manifest-url-header=Authorization:{SECRET}\n",
+        )
+        role.bench.wait(role.bench.healthy, 60, "healthz")
+        begin = cursor(role)
+        switched = role.play(role.bench.source(), {**role.local, "maxPods": 77}, "-vvvv", "--diff")
+        assert switched.code == 0 and "********" in switched.output, switched.output
+        reset = role.play(None, "", "-vvvv", "--diff", tasks_from="reset")
+        assert reset.code == 0, reset.output
+        check(role, begin, switched.output, reset.output)
+    finally:
+        role.node.run(f"cat > {DEFAULTS} && systemctl restart kubelet", stdin=former)
