@@ -322,7 +322,10 @@ def main() -> None:
         )
     except unit.UnitError as error:
         module.fail_json(msg=config_summary.without_secrets([str(error)], text or "")[0])
-    module.exit_json(changed=False, **config_summary.shown(found, text or ""))
+    result = config_summary.shown(found, text or "")
+    for warning in result.pop("warnings"):
+        module.warn(warning)
+    module.exit_json(changed=False, **result)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ def by_flags(config: Config, current: Config, argv: Sequence[str], uses: Mapping
     `current`: the config file that the kubelet reads now. `uses`: the flags by path, with file and line, if known.
     A value that the current file has too is a warning: the switch changes nothing about it.
     """
-    reasons, warnings = [], []
+    reasons: list[str] = []
+    warnings: list[str] = []
     shown = shadow.shadows(argv)
     for path, live in shadow.values(argv).items():
         wanted = _at(config, path)
@@ -50,7 +51,7 @@ def by_flags(config: Config, current: Config, argv: Sequence[str], uses: Mapping
 
 def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping[str, str]) -> Findings:
     """Return which values a drop-in of --config-dir overrides, except for those that a flag (by path) overrides too."""
-    reasons = []
+    reasons: list[str] = []
     warnings = [
         f"{file} cannot be read on the node, and its fields override the configuration"
         for file, content in dropins.items()

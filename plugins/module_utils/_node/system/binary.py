@@ -96,6 +96,7 @@ _REFUSALS = re.compile(
     re.IGNORECASE,
 )
 _UNREADABLE = re.compile(r"failed to read kubelet config file|open [^ ]+: ", re.IGNORECASE)
+_HEADER = re.compile(r"[IWEF]\d{4} [\d:.]+ ")
 _LENIENT = "lenient decoding as strict decoding failed"
 _UNKNOWN = re.compile(r'unknown field:? \\*"?([^\s",\\]+)')
 
@@ -276,7 +277,10 @@ def _messages(output: str) -> list[str]:
         elif line.startswith("{"):
             found.append(_json(line))
         elif _LENIENT in line:
-            found.append("\n".join(lines[at : at + 3]))
+            # Kubelets below 1.23 quote the whole configuration in the middle of the message.
+            rest = lines[at + 1 :]
+            end = next((index for index, text in enumerate(rest) if _HEADER.match(text)), len(rest))
+            found.append("\n".join([line, *rest[:end]]))
     return found
 
 

@@ -224,12 +224,19 @@ def test_the_module_passes_options_on_and_masks_secrets(
 
     def look(*arguments: t.Any, **dummy: t.Any) -> dict[str, t.Any]:
         seen.extend(arguments)
-        return {"kubelet": {"form": "plain"}, "host": {}, "check": {"messages": ["hunter22 is quoted"]}, "problems": []}
+        warned = {"check": {"messages": ["hunter22 is quoted"]}, "warnings": ["hunter22 is odd"]}
+        return {"kubelet": {"form": "plain"}, "host": {}, "problems": [], **warned}
 
     monkeypatch.setattr(preflight, "look", look)
     result = run_module(monkeypatch, capsys, config={"staticPodURLHeader": {"A": ["hunter22"]}}, files=["a"])
     assert seen[0] == "kubelet.service" and json.loads(seen[1]) == {"staticPodURLHeader": {"A": ["hunter22"]}}
     assert result["changed"] is False and "hunter22" not in json.dumps(result)
+
+
+def test_warnings_are_those_of_the_task(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(preflight, "look", lambda *_words, **_named: {"warnings": ["a flag wins"]})
+    result = run_module(monkeypatch, capsys)
+    assert "a flag wins" in json.dumps(result["warnings"]) and "deprecations" not in result
 
 
 def test_the_module_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

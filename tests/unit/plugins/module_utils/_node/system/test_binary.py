@@ -122,6 +122,14 @@ def test_invalid_in_the_format_of_both_generations(output: str, messages: list[s
             ["maxPodz"],
         ),
         (
+            f"W{OLD} codec.go:118] using lenient decoding as strict decoding failed: strict decoder error for "
+            '{\n  "failSwapOn": false,\n  "maxPodz": 1,\n  "port": 1\n}\n'
+            ": v1beta1.KubeletConfiguration.ReadObject: found unknown field: maxPodz, error found in #10 "
+            'byte of ...|,"maxPodz":1}|...\n'
+            f"I{OLD} server.go:416] Version: v1.20.2\n",
+            ["maxPodz"],
+        ),
+        (
             f'E{OLD} codec.go:159] "Using lenient decoding as strict decoding failed" err="strict decoding '
             'error: unknown field \\"maxPodz\\", '
             'unknown field \\"logging.fooz\\""\n',
