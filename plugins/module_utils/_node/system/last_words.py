@@ -75,24 +75,35 @@ _KINDS = (
         r"running with swap on is not supported|is different from docker cgroup driver|configured to not run on a host "
         r"using cgroup v1|is not equal to the value .* determined by Node Allocatable|unsupported log format|"
         r"can't use reservedSystemCPUs|unable to parse reservedSystemCPUs|--show-hidden-metrics-for-version must be|"
-        r"initialize logging|unknown policy|policy error|failed to initialize (?:cpu|memory|topology) manager|"
+        r"initialize logging|failed to initialize (?:cpu|memory|topology) manager|"
         r"invalid eviction|unknown configmap and secret manager mode",
     ),
     (
         FILE,
         r"failed to (?:load|read|decode) kubelet config file|failed to merge kubelet configs|failed to load kubelet "
         r"config|unable to load client CA file|could not restore state from checkpoint|failed to load TLS|"
-        r"error loading TLS|unable to load (?:server )?certificate|open (?!\S+kubeconfig)\S+\.(?:crt|key|pem): ",
+        r"error loading TLS|unable to load certificate|open (?!\S+kubeconfig)\S+\.(?:crt|key|pem): ",
     ),
     (
         RUNTIME,
         r"validate service connection|CRI v1 (?:runtime|image) API|runtime API version|remote runtime|runtime service|"
         r"failed to get docker version|Cannot connect to the Docker daemon|container runtime (?:is down|status check)|"
-        r"\.sock\b.{0,20}(?:connection refused|no such file or directory|connection reset)|"
+        r"(?:containerd|crio|cri-dockerd|dockershim|docker)\.sock\b.{0,20}(?:refused|no such file|reset by peer)|"
         r"unknown service runtime\.",
     ),
 )
 _PATTERNS = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _KINDS)
+# How the messages begin with which a kubelet ends while it starts. Other errors may quote the same words, and only by
+# coincidence are they the last ones of a kubelet that was killed.
+_STARTING = re.compile(
+    r"^(?:Error: |panic: |fatal error: )?(?:\[?invalid configuration: |failed to (?:run kubelet|load kubelet config|"
+    r"validate kubelet|parse kubelet flag|set feature gates|merge |read kubelet config file|start ContainerManager|"
+    r"start cAdvisor|initialize internal modules|construct kubelet|precedence)|the \w+ feature gate must be enabled|"
+    r"unrecognized feature gate|cannot set feature gate|unknown (?:shorthand )?flag|unknown command|flag needs an|"
+    r"invalid argument |bad flag syntax|unable to load client CA file|can't use reservedSystemCPUs|unable to parse "
+    r"reservedSystemCPUs|--show-hidden-metrics-for-version must be|unsupported log format|initialize logging)",
+    re.IGNORECASE,
+)
 # The identity of the node's kubelet is no part of its configuration.
 _IDENTITY = re.compile(r"kubeconfig|kubelet-client", re.IGNORECASE)
 
@@ -169,12 +180,14 @@ def sentence(words: str, unit: str) -> str:
 def kind(text: str) -> str:
     """Return what a kubelet's last words are evidence of; empty for words that do not incriminate its configuration.
 
+    Only messages with which a kubelet ends while it starts count, and any error about its container runtime.
     `validation`: it refused a value. `flag`: its command line. `gate`: a feature gate that this version does not know
     or has locked. `file`: a file of its configuration is missing or cannot be read. `runtime`: its container runtime
     did not answer, which is no evidence against a configuration that names the same endpoint as before.
     """
+    starting = _STARTING.match(text)
     for name, pattern in _PATTERNS:
-        if pattern.search(text):
+        if (starting or name == RUNTIME) and pattern.search(text):
             return "" if name == FILE and _IDENTITY.search(text) and "config file" not in text.lower() else name
     return ""
 

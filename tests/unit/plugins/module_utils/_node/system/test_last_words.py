@@ -120,6 +120,18 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
         "flag",
     ),
     (
+        "1.20 client CA, as it was seen",
+        old("unable to load client CA file /nope/ca.crt: open /nope/ca.crt: no such file or directory", 269),
+        "unable to load client CA file /nope/ca.crt: open /nope/ca.crt: no such file or directory",
+        "file",
+    ),
+    (
+        "1.20 several refusals",
+        old("[invalid configuration: a, invalid configuration: b]", 215),
+        "[invalid configuration: a, invalid configuration: b]",
+        "validation",
+    ),
+    (
         "1.24 flag",
         new("failed to parse kubelet flag: unknown flag: --network-plugin", "run.go:74"),
         "failed to parse kubelet flag: unknown flag: --network-plugin",
@@ -279,6 +291,29 @@ def test_last_words_and_their_kind_by_version(log: str, words: str, kind: str) -
     # The journal of an older systemd drops indentation and empty lines.
     bare = [line.strip() for line in log.splitlines() if line.strip()]
     assert last_words.kind(last_words.parse(bare)) == kind
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'Error syncing pod, skipping: failed to "StartContainer" for "x" with RunContainerError: "invalid configuration: '
+        'unknown flag: --y"',
+        'MountVolume.SetUp failed for volume "c": open /var/lib/kubelet/pods/1/volumes/tls.crt: no such file or directory',
+        "Failed to watch: unable to load server certificate: unrecognized feature gate: X",
+        "Unable to attach or mount volumes: could not restore state from checkpoint",
+        "Unable to read config path: path does not exist, ignoring",
+    ],
+)
+def test_an_error_of_a_running_kubelet_is_no_evidence(words: str) -> None:
+    """A kubelet that was killed has logged such an error last by coincidence."""
+    log = f'E1122 13:38:14.192413     419 kubelet.go:1] "{words.partition(": ")[0]}" err={json.dumps(words)}\n'
+    assert last_words.parse(log.splitlines())
+    assert last_words.kind(last_words.parse(log.splitlines())) == last_words.kind(words) == ""
+
+
+def test_a_runtime_that_is_away_is_named_by_any_error() -> None:
+    words = f'Status from runtime service failed: {DIAL}{SOCKET}"'
+    assert last_words.kind(words) == "runtime"
 
 
 def test_each_kind_has_a_case() -> None:
