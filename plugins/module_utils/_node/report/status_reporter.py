@@ -73,12 +73,12 @@ def unverified(open_api: Callable[[], Kubeconfig], override: str, started: float
     beat = ready.get("lastHeartbeatTime") or ""
     if ready.get("status") != "True":
         cause = ready.get("reason") or "it has no condition Ready"
-        return f"Node {node} is not Ready ({cause}): {ready.get('message') or 'see the log of its kubelet'}"
+        return f"it is not Ready ({cause}): {ready.get('message') or 'see the log of its kubelet'}"
     if started is None:
         return "no kubelet runs"
     begun = status_annotation.stamp(started)
     if not begun <= beat <= status_annotation.stamp(time.time() + 1):
-        return f"the last heartbeat of Node {node} is from {beat or 'no time'}, its kubelet was started at {begun}"
+        return f"its last heartbeat is from {beat or 'no time'}, its kubelet was started at {begun}"
     return ""
 
 

@@ -72,6 +72,9 @@ _GATE = (
 
 _FATAL = re.compile(r"^(?:F\d{4} [\d:.]+ +\d+ [^\]]+\]|panic:) (.*)$")
 _STRUCTURED = re.compile(r'^E\d{4} [\d:.]+ +\d+ [^\]]+\] ("(?:\\.|[^"\\])*") err=("(?:\\.|[^"\\])*")')
+# The error of a structured message has several lines: indented, up to a line with this mark.
+_SEVERAL = re.compile(r'^E\d{4} [\d:.]+ +\d+ [^\]]+\] ("(?:\\.|[^"\\])*") err=<$')
+_END = ">"
 # The messages for a config that was read and is refused. 1.20 prints the reason alone, later versions also the failed
 # step.
 _REFUSALS = re.compile(
@@ -274,6 +277,8 @@ def _messages(output: str) -> list[str]:
             found.append("\n".join([fatal.group(1), *rest[:end]]).strip())
         elif structured:
             found.append(f"{_text(structured.group(1))}: {_text(structured.group(2))}")
+        elif _SEVERAL.match(line):
+            found.append(_several(line, lines[at + 1 :]))
         elif line.startswith("{"):
             found.append(_json(line))
         elif _LENIENT in line:
@@ -282,6 +287,13 @@ def _messages(output: str) -> list[str]:
             end = next((index for index, text in enumerate(rest) if _HEADER.match(text)), len(rest))
             found.append("\n".join([line, *rest[:end]]))
     return found
+
+
+def _several(line: str, rest: Sequence[str]) -> str:
+    """Return a structured message whose error stands in the lines after it."""
+    message = _SEVERAL.match(line)
+    end = next((index for index, text in enumerate(rest) if text.strip() == _END), len(rest))
+    return f"{_text(message.group(1)) if message else ''}: " + "\n".join(text.strip() for text in rest[:end])
 
 
 def _text(quoted: str) -> str:

@@ -106,7 +106,7 @@ def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(record
         ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, ""),
         (
             {"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:39Z"},
-            "heartbeat of Node n1 is from 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z",
+            "its last heartbeat is from 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z",
         ),
         # Of a clock that was set back since: as old as any other.
         ({"status": "True", "lastHeartbeatTime": "2001-09-09T02:46:40Z"}, "last heartbeat"),
@@ -117,7 +117,7 @@ def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(record
                 "reason": "KubeletNotReady",
                 "message": "no network",
             },
-            "KubeletNotReady.: no net",
+            "^it is not Ready .KubeletNotReady.: no net",
         ),
         ({"status": "Unknown", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, "not Ready"),
         ({}, "not Ready"),

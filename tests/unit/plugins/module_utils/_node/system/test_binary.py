@@ -105,6 +105,17 @@ def test_valid_in_the_format_of_both_generations(output: str) -> None:
                 'decode: no kind "Config"'
             ],
         ),
+        (
+            f'E{OLD} run.go:72] "command failed" err=<\n\tfailed to validate kubelet configuration, error: [{LIST[0]}, '
+            f"{LIST[1]}]\n >\n",
+            list(LIST),
+        ),
+        (
+            f'E{OLD} run.go:72] "command failed" err=<\n\tfailed to load kubelet config file, path: /x, error: '
+            "a\n\tb\n >\n"
+            f'I{OLD} x.go:1] "later"\n',
+            ["failed to load kubelet config file, path: /x, error: a\nb"],
+        ),
     ],
 )
 def test_invalid_in_the_format_of_both_generations(output: str, messages: list[str]) -> None:

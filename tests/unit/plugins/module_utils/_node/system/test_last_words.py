@@ -296,9 +296,9 @@ def test_last_words_and_their_kind_by_version(log: str, words: str, kind: str) -
 @pytest.mark.parametrize(
     "words",
     [
-        'Error syncing pod, skipping: failed to "StartContainer" for "x" with RunContainerError: "invalid configuration: '
-        'unknown flag: --y"',
-        'MountVolume.SetUp failed for volume "c": open /var/lib/kubelet/pods/1/volumes/tls.crt: no such file or directory',
+        'Error syncing pod, skipping: failed to "StartContainer" for "x" with RunContainerError: "invalid '
+        'configuration: unknown flag: --y"',
+        'MountVolume.SetUp failed for volume "c": open /var/lib/kubelet/pods/1/volumes/tls.crt: no such file',
         "Failed to watch: unable to load server certificate: unrecognized feature gate: X",
         "Unable to attach or mount volumes: could not restore state from checkpoint",
         "Unable to read config path: path does not exist, ignoring",
