@@ -27,21 +27,34 @@ NEW = "store/checkpoints/u1/1"
 
 
 class NoRoom(files.OS):
-    """A file system without a free block or inode: only a rename or a removal works."""
+    """A file system without a free block, from `full` on.
+
+    It has no free inode either, so that only renames and removals work. With `names`, files and links can still be
+    created, without content. Without `renames`, not even these work.
+    """
 
     full = False
     renames = True
+
+    def __init__(self, names: bool = False) -> None:
+        self.names = names
 
     def _check(self) -> None:
         if self.full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def create(self, path: str, mode: int) -> int:
-        self._check()
+        if not self.names:
+            self._check()
         return super().create(path, mode)
 
-    def symlink(self, target: str, path: str) -> None:
+    def write(self, handle: int, data: bytes) -> int:
         self._check()
+        return super().write(handle, data)
+
+    def symlink(self, target: str, path: str) -> None:
+        if not self.names:
+            self._check()
         super().symlink(target, path)
 
     def rename(self, path: str, target: str) -> None:

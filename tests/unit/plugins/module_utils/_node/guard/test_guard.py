@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.prog
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 
 
 @pytest.fixture
@@ -267,19 +267,8 @@ def test_nothing_whole_and_no_file_of_its_own_is_reported(node: Node, capsys: py
     assert "k.yaml: there is no kubelet config file" in capsys.readouterr().err
 
 
-class Full(files.OS):
-    """A disk to which no data can be written; links and names can still be created."""
-
-    full = False
-
-    def write(self, handle: int, data: bytes) -> int:
-        if self.full:
-            raise OSError(28, "No space left on device")
-        return super().write(handle, data)
-
-
 def test_a_full_disk_does_not_prevent_a_revert(tmp_path: Path) -> None:
-    disk = Full()
+    disk = NoRoom(names=True)
     node = Node(tmp_path, disk)
     node.assign()
     node.start()
@@ -290,7 +279,7 @@ def test_a_full_disk_does_not_prevent_a_revert(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", [True, False])
 def test_on_a_full_disk_the_watcher_restarts_the_kubelet_once(tmp_path: Path, before: bool) -> None:
-    disk = Full()
+    disk = NoRoom(names=True)
     node = Node(tmp_path, disk)
     node.assign()
     node.start()

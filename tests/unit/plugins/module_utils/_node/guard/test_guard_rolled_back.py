@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import subprocess
 import typing as t
 from pathlib import Path
@@ -15,8 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import checkpoint_module, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from tests.support.guard_node import LOCAL, NEW, Node
+from tests.support.guard_node import LOCAL, NEW, Node, NoRoom
 
 REASON = "pods were lost"
 SPEC: dict[str, t.Any] = {
@@ -167,15 +164,7 @@ def test_the_guard_is_started(node: Node, monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_a_full_disk_leaves_the_restart_to_the_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full(files.OS):
-        full = False
-
-        def write(self, handle: int, data: bytes) -> int:
-            if self.full:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return super().write(handle, data)
-
-    disk = Full()
+    disk = NoRoom(names=True)
     node = Node(tmp_path, disk)
     keep_time(node, monkeypatch)
     node.assign()
