@@ -93,8 +93,14 @@ nodes:
     source:
       description: The source that is assigned to the node now.
       type: dict
+    error:
+      description: >-
+        The error that the kubelet or its guard reports, with what the kubelet logged last; empty if there is none.
+      type: str
   sample:
-    n1: {changed: true, ok: true, state: reverted, message: running its previous configuration again, source: null}
+    n1: {changed: true, ok: true, state: reverted, message: running its previous configuration again, source: null,
+      error: "the kubelet refused the configuration: invalid configuration: kubeAPIQPS (--kube-api-qps) -1 must not be a
+        negative number"}
 summary:
   description: Counts over all nodes.
   returned: always

@@ -72,9 +72,10 @@ class _Revert:
             )
             return False
         if self._awaits_guard(node):
-            self.message = (
-                "its guard has not reverted the configuration yet; "
-                "see `journalctl -u livenodes-kubelet-guard` on the node"
+            # The guard quotes the kubelet.
+            known = f" and reports `{node.error}`" if node.error else ""
+            self.message = "its guard has not reverted it yet" + (
+                known or "; see `journalctl -u livenodes-kubelet-guard` on the node"
             )
             return False
         if node.ready != "True" or node.heartbeat < ((node.status or {}).get("started") or ""):
@@ -173,7 +174,14 @@ def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
     """Return the failure if the API server is unavailable from the start: nothing was written, no state is known."""
     message = f"not reverted: {error.message}. Its kubelet keeps running; run again when the API server answers"
     rows = {
-        name: {"changed": False, "ok": False, "state": NOT_REVERTED, "message": message, "source": one.source}
+        name: {
+            "changed": False,
+            "ok": False,
+            "state": NOT_REVERTED,
+            "message": message,
+            "source": one.source,
+            "error": "",
+        }
         for name, one in reverts.items()
     }
     return NodesFailed(
@@ -237,6 +245,7 @@ def _result(reverts: dict[str, _Revert], found: dict[str, nodes.Node], check_mod
             "state": one.state,
             "message": one.message,
             "source": one.previous if one.written else found[name].source,
+            "error": found[name].error,
         }
         for name, one in reverts.items()
     }

@@ -22,6 +22,8 @@ from tests.support.cluster import Clock, Cluster
 from tests.support.objects import live, node, place, reference, status
 
 BEFORE = identity.variant(complete_config.restore(live(maxPods=110)))
+INVALID = "failed to validate config, see Kubelet log for details"
+WORDS = "the kubelet refused the configuration: invalid configuration: kubeAPIQPS -1 must not be a negative number"
 TABLE = {"variants": {}, "nodes": {"n1": {"variant": BEFORE}}}
 
 
@@ -59,6 +61,7 @@ def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) ->
         "state": "reverted",
         "message": "running its previous configuration again",
         "source": place("good"),
+        "error": "",
     }
     assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
     assert clock.now == 1014
@@ -81,14 +84,14 @@ def test_revert_to_local(clock: Clock) -> None:
                 reference("bad"),
                 reference("good"),
                 reference("good"),
-                "failed to validate config, see Kubelet log for details",
+                INVALID,
             ),
         ),
         node(
             "n1",
             marked=reference("bad"),
             reported={
-                **status(reference("bad"), reference("good"), error="reverted it"),
+                **status(reference("bad"), reference("good"), error=WORDS),
                 "started": "2025-01-01T00:00:00Z",
             },
         ),
@@ -99,6 +102,8 @@ def test_an_automatic_revert_keeps_the_evidence(clock: Clock, found: dict[str, t
     delivery = "native" if "configSource" in found["spec"] else "checkpoint"
     result = go(cluster, n1=row(reference("good"), delivery, reference("bad")))
     assert (result["nodes"]["n1"]["state"], result["changed"]) == ("reverted", False)
+    # What the kubelet or its guard reported stays with the row.
+    assert result["nodes"]["n1"]["error"] == (WORDS if delivery == "checkpoint" else INVALID)
 
 
 def test_a_kubelet_that_fell_back_too_far_is_assigned_its_previous_source(clock: Clock) -> None:
@@ -166,10 +171,10 @@ def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
 
 
 def test_a_guard_that_has_not_acted(clock: Clock) -> None:
-    reported = {**status(reference("bad"), reference("bad")), "error": "the node is full"}
+    reported = {**status(reference("bad"), reference("bad")), "error": WORDS}
     cluster = Cluster(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=110)})
     with pytest.raises(
-        NodesFailed, match="n1: not reverted within 30 s: its guard has not reverted the configuration yet"
+        NodesFailed, match=f"n1: not reverted within 30 s: its guard has not reverted it yet and reports `{WORDS}`"
     ):
         go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))
 
