@@ -73,6 +73,7 @@ def test_preflight(run: Run, monkeypatch: pytest.MonkeyPatch, given: t.Any) -> N
         "check": {"messages": [f"cannot read `Bearer {SECRET}`"], "verdict": "invalid"},
         "problems": [{"path": "maxPods", "message": f"Bearer {SECRET} 110", "severity": "warning"}],
         "disk": {"content": {"maxPods": 110}, "unreadable": f"line 3: `Bearer {SECRET}`"},
+        "warnings": [f"unknown field: Bearer {SECRET}"],
     }
     monkeypatch.setattr(preflight, "look", lambda *_given, **_named: found)
     seen = run(kubelet_preflight_info.main, config=given)
