@@ -20,11 +20,13 @@ options:
   state:
     description:
       - V(present) installs the guard, and makes the kubelet's unit read C(active) in O(config_dir).
+      - V(updated) brings an installed guard to the version of this module, and changes nothing else. Where no guard is
+        installed, it changes nothing.
       - V(absent) removes the guard, the drop-in and the status annotation of the Node.
       - V(restarted) restarts the kubelet. It fails unless the kubelet has a new InvocationID that remains, and its
         healthz answers several times in a row.
     type: str
-    choices: [present, absent, restarted]
+    choices: [present, updated, absent, restarted]
     default: present
   config_dir:
     description:
@@ -45,16 +47,23 @@ options:
     default: kubelet
   seconds:
     description:
-      - With O(state=restarted), seconds until the kubelet's healthz must answer.
+      - Seconds until the kubelet's healthz must answer after a restart.
     type: int
     default: 60
   state_files:
     description:
-      - With O(state=restarted), state files of the CPU and memory managers to remove while the kubelet is stopped,
-        because they belong to another policy.
+      - State files of the CPU and memory managers to remove while the kubelet is stopped for a restart, because they
+        belong to another policy.
     type: list
     elements: path
     default: []
+  restart:
+    description:
+      - With O(state=absent), whether to restart the kubelet without the drop-in and to verify it as O(state=restarted)
+        does. If the kubelet fails, the module restores the drop-in, keeps the guard, and fails.
+      - A kubelet that runs without drop-in and store already is not restarted.
+    type: bool
+    default: false
   reverted:
     description:
       - With O(state=restarted), whether the restart ends a revert of the store in O(config_dir). If the guard has
@@ -70,7 +79,7 @@ attributes:
     support: full
   idempotent:
     support: partial
-    details: O(state=restarted) always restarts.
+    details: O(state=restarted) restarts every time, unless O(reverted) finds that the guard has done so.
 seealso:
   - module: livenodes.kubelet.kubelet_checkpoint
 """
@@ -83,11 +92,11 @@ EXAMPLES = r"""
 RETURN = r"""
 invocation_id:
   description: InvocationID of the kubelet's unit. After a restart, the new one.
-  returned: with O(state=present), and when the kubelet was restarted
+  returned: with O(state=present) and O(state=updated), and when the kubelet was restarted
   type: str
 healthy:
   description: Whether the kubelet runs and its healthz answers.
-  returned: with O(state=present)
+  returned: with O(state=present) and O(state=updated)
   type: bool
 seconds:
   description: Seconds from the restart until healthz had answered often enough.
@@ -102,6 +111,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.gu
     present,
     restarted,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.removal import removed, updated
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.command import execute
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError
@@ -113,12 +123,13 @@ def main() -> None:
     """Run the module."""
     module = AnsibleModule(
         argument_spec={
-            "state": {"type": "str", "choices": ["present", "absent", "restarted"], "default": "present"},
+            "state": {"type": "str", "choices": ["present", "updated", "absent", "restarted"], "default": "present"},
             "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
             "unit": {"type": "str", "default": "kubelet.service"},
             "key": {"type": "str", "default": "kubelet", "no_log": False},
             "seconds": {"type": "int", "default": 60},
             "state_files": {"type": "list", "elements": "path", "default": []},
+            "restart": {"type": "bool", "default": False},
             "reverted": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
@@ -128,6 +139,10 @@ def main() -> None:
     try:
         if options["state"] == "present":
             result = present(options["config_dir"], unit, options["key"], module.check_mode)
+        elif options["state"] == "updated":
+            result = updated(options["config_dir"], unit, module.check_mode)
+        elif options["state"] == "absent" and options["restart"]:
+            result = removed(options["config_dir"], unit, options["seconds"], module.check_mode, options["state_files"])
         elif options["state"] == "absent":
             result = absent(options["config_dir"], unit, module.check_mode)
         else:

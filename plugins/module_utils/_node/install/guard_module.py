@@ -33,9 +33,9 @@ def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any
     settings = {"unit": unit.name, "argv": unit.argv(), "config": unit.form().config, "key": key}
     path, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
     text = unit.dropin(path, extra)
-    diff = [_diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
+    shown = [diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
     # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
-    known = _installed_settings(config_dir)
+    known = installed_settings(config_dir)
     if {**known, "argv": ()} == {**settings, "argv": ()} and _guard_flags(known.get("argv", [])) == _guard_flags(
         settings["argv"]
     ):
@@ -43,21 +43,24 @@ def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any
     changes = (
         guard_install.changes(config_dir, settings) if check else guard_install.present(config_dir, unit, settings)
     )
-    pid = unit.pid()
-    place = observe.target(observe.argv(pid))
-    seen = {
-        "invocation_id": unit.show()["InvocationID"],
-        "healthy": bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address, pid)),
-    }
+    seen = kubelet(unit)
     if not check:
         _ensure_active(config_dir)
         unit.install(path, extra)
-    diff += [
-        _diff(change.path, _text(change.before), _text(change.after))
+    shown += [
+        diff(change.path, text_of(change.before), text_of(change.after))
         for change in changes
         if change.path == guard_install.SERVICE_PATH
     ]
-    return {"changed": bool(changes or diff), "diff": diff, **seen}
+    return {"changed": bool(changes or shown), "diff": shown, **seen}
+
+
+def kubelet(unit: Unit) -> dict[str, Any]:
+    """Return which kubelet runs and whether it is healthy, as the module returns it."""
+    pid = unit.pid()
+    place = observe.target(observe.argv(pid))
+    healthy = bool(pid) and (place.port == 0 or not health.healthz(place.port, place.address, pid))
+    return {"invocation_id": unit.show()["InvocationID"], "healthy": healthy}
 
 
 def _ensure_active(config_dir: str) -> None:
@@ -80,12 +83,12 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
     dropin = unit.installed()
     if dropin is not None and not check:
         unit.remove()
-    known = _installed_settings(config_dir)
+    known = installed_settings(config_dir)
     gone = guard_install.absent(config_dir, unit, check)
     warnings = _withdraw(known.get("argv", [])) if gone and not check else []
     return {
         "changed": gone or dropin is not None,
-        "diff": [_diff(unit.dropin_path, dropin, None)] if dropin is not None else [],
+        "diff": [diff(unit.dropin_path, dropin, None)] if dropin is not None else [],
         "warnings": warnings,
     }
 
@@ -152,7 +155,8 @@ def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict
         time.sleep(PAUSE)
 
 
-def _installed_settings(config_dir: str) -> dict[str, Any]:
+def installed_settings(config_dir: str) -> dict[str, Any]:
+    """Return the settings of the installed guard, empty when there are none."""
     try:
         found = json.loads((files.read(os.path.join(config_dir, "guard", "settings.json")) or b"{}").decode())
     except (ValueError, files.FileError):
@@ -170,11 +174,11 @@ def _guard_flags(argv: Sequence[str]) -> list[str | None]:
     ]
 
 
-def _text(data: bytes | None) -> str | None:
+def text_of(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def _diff(path: str, before: str | None, after: str | None) -> dict[str, str]:
+def diff(path: str, before: str | None, after: str | None) -> dict[str, str]:
     # The drop-in may repeat the unit's ExecStart.
     texts = {"before": secret_flags.masked(before or ""), "after": secret_flags.masked(after or "")}
     return {"before_header": path, "after_header": path, **texts}

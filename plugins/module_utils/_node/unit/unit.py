@@ -240,12 +240,7 @@ class Unit:
         text = self.dropin(path, extra)
         changed = self.installed() != text
         if changed:
-            place = self._at(self.dropin_path)
-            folder = os.path.dirname(place)
-            if not os.path.isdir(folder) or self._folder_is_ours():
-                text = f"{unit_override.FOLDER_MARK}\n{text}"
-            files.make_folder(folder, fs, 0o755)
-            files.write(place, text.encode("utf-8", "surrogateescape"), 0o644, fs)
+            self._write(text, fs)
         self._reload(changed)
         try:
             found = unit_override.config_of([word.text for word in self.command_line().words()])
@@ -258,6 +253,19 @@ class Unit:
                 f"{self.name}: our drop-in has no effect and was removed: {problem}. See `systemctl cat {self.name}`."
             )
         return changed
+
+    def restore(self, text: str, fs: files.OS | None = None) -> None:
+        """Write a drop-in that was removed, as `installed` returned it. Raises UnitError, FileError."""
+        self._write(text, fs)
+        self._reload(True)
+
+    def _write(self, text: str, fs: files.OS | None) -> None:
+        place = self._at(self.dropin_path)
+        folder = os.path.dirname(place)
+        if not os.path.isdir(folder) or self._folder_is_ours():
+            text = f"{unit_override.FOLDER_MARK}\n{text}"
+        files.make_folder(folder, fs, 0o755)
+        files.write(place, text.encode("utf-8", "surrogateescape"), 0o644, fs)
 
     def _folder_is_ours(self) -> bool:
         try:

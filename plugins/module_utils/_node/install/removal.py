@@ -1,0 +1,68 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the module `kubelet_guard` does for a reset: bring the guard up to date before it, remove it afterwards."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Sequence
+
+from ..guard import observe
+from ..system.store_error import StoreError
+from ..unit import unit_override
+from ..unit.unit import Unit, UnitError
+from . import guard_install, guard_module
+
+
+def updated(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
+    """Bring an installed guard to this version; also return which kubelet runs and whether it is healthy.
+
+    Where no guard is installed nothing is changed, and the kubelet's unit never is. Raises UnitError, files.FileError.
+    """
+    changed = False
+    warnings: list[str] = []
+    settings = guard_module.installed_settings(config_dir)
+    if settings and unit.installed() is not None:
+        try:
+            changes = guard_install.changes(config_dir, settings)
+            changed = bool(changes if check else guard_install.present(config_dir, unit, settings))
+        except StoreError as error:
+            # A reset must be possible on such a node, too.
+            warnings.append(f"the guard is not brought up to date: {error}")
+    return {"changed": changed, "warnings": warnings, **guard_module.kubelet(unit)}
+
+
+def removed(
+    config_dir: str, unit: Unit, seconds: float, check: bool, state_files: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Remove the drop-in, restart the kubelet and verify it as `restarted` does, then remove the guard.
+
+    The kubelet is restarted if the drop-in was there, or if it still runs a configuration of the store. When it fails,
+    the drop-in is restored. Raises UnitError, StoreError.
+    """
+    dropin = unit.installed()
+    runs = unit_override.config_of(observe.argv(unit.pid()))
+    restart = dropin is not None or runs.startswith(os.path.join(config_dir, ""))
+    found: dict[str, Any] = {}
+    if restart and not check:
+        unit.remove()
+        try:
+            found = guard_module.restarted(unit, seconds, False, state_files)
+        except UnitError as error:
+            if dropin is None:
+                raise
+            unit.restore(dropin)
+            raise UnitError(f"{error} {_again(unit, seconds)}") from error
+    gone = guard_module.absent(config_dir, unit, check)
+    shown = [guard_module.diff(unit.dropin_path, dropin, None)] if dropin is not None else []
+    return {**found, **gone, "changed": restart or gone["changed"], "diff": shown}
+
+
+def _again(unit: Unit, seconds: float) -> str:
+    """Start the kubelet with the drop-in again; return what came of it."""
+    try:
+        guard_module.restarted(unit, seconds, False)
+    except UnitError as error:
+        return f"The drop-in was restored, and the kubelet does not run with it either: {error}"
+    return "The drop-in was restored, and the kubelet runs with it again. Correct the cause, then reset the node again."

@@ -1,0 +1,148 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The end of a reset: the drop-in and the guard go only if the kubelet runs without them."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import (
+    guard_install,
+    guard_module,
+    removal,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
+
+DROPIN = "[Service]\nEnvironment=x\n"
+
+
+class FakeUnit:
+    """A kubelet's unit that writes down what happens to it. `fails`: with which drop-ins its kubelet ends."""
+
+    name, dropin_path = "kubelet.service", "/etc/systemd/system/kubelet.service.d/z.conf"
+
+    def __init__(self, text: str | None = DROPIN, fails: t.Container[str | None] = ()) -> None:
+        self.text, self.fails = text, fails
+        self.seen: list[str] = []
+
+    def installed(self) -> str | None:
+        return self.text
+
+    def remove(self) -> None:
+        self.seen.append("remove")
+        self.text = None
+
+    def restore(self, text: str) -> None:
+        self.seen.append("restore")
+        self.text = text
+
+    def restart(self, settle: float) -> str:
+        self.seen.append("restart")
+        if self.text in self.fails:
+            raise UnitError(f"it did not stay up with {self.text and 'the drop-in'}.")
+        return f"i{len(self.seen)}"
+
+    def holds(self, _identity: str, _seconds: float) -> None: ...
+
+    def pid(self) -> int:
+        return 1
+
+    def show(self) -> dict[str, str]:
+        return {"InvocationID": "i0"}
+
+    def run(self, argv: t.Sequence[str]) -> None:
+        self.seen.append(argv[1])
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command line of the running kubelet; it needs no healthz."""
+    words = ["kubelet", "--healthz-port=0"]
+    monkeypatch.setattr(observe, "argv", lambda _pid: words)
+    monkeypatch.setattr(guard_module, "_withdraw", lambda _argv: [])
+    monkeypatch.setattr(guard_module, "PAUSE", 0)
+    monkeypatch.setattr(guard_install, "absent", lambda *_arguments: True)
+    return words
+
+
+def removed(unit: FakeUnit, place: Path, check: bool = False, **more: t.Any) -> dict[str, t.Any]:
+    return removal.removed(str(place), t.cast("Unit", unit), 1, check, **more)
+
+
+def test_the_drop_in_goes_with_one_restart(runs: list[str], tmp_path: Path) -> None:
+    unit = FakeUnit()
+    assert removed(unit, tmp_path, check=True)["changed"] and unit.seen == []
+    done = removed(unit, tmp_path)
+    assert (done["changed"], done["invocation_id"], unit.seen) == (True, "i2", ["remove", "restart"])
+
+
+@pytest.mark.parametrize(("config", "restarts"), [("{}/active/kubelet", ["remove", "restart"]), ("{}-2/k", [])])
+def test_a_kubelet_that_still_runs_from_the_store_is_restarted(
+    runs: list[str], tmp_path: Path, config: str, restarts: list[str]
+) -> None:
+    runs += ["--config", config.format(tmp_path)]
+    unit = FakeUnit(None)
+    removed(unit, tmp_path)
+    assert unit.seen == restarts
+
+
+def test_a_kubelet_that_does_not_run_without_the_drop_in_keeps_it(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard_install, "absent", lambda *_arguments: pytest.fail("the guard must stay"))
+    unit = FakeUnit(fails=[None])
+    with pytest.raises(UnitError, match=r"did not stay up.*The drop-in was restored, and the kubelet runs with it"):
+        removed(unit, tmp_path)
+    assert unit.text == DROPIN and unit.seen == ["remove", "restart", "restore", "restart"]
+    both = FakeUnit(fails=[None, DROPIN])
+    with pytest.raises(UnitError, match="does not run with it either: it did not stay up with the drop-in"):
+        removed(both, tmp_path)
+    without = FakeUnit(None, fails=[None])
+    runs.append(f"--config={tmp_path}/active/kubelet")
+    with pytest.raises(UnitError, match="did not stay up"):
+        removed(without, tmp_path)
+    assert without.text is None
+
+
+def test_state_files_go_while_the_kubelet_is_stopped(runs: list[str], tmp_path: Path) -> None:
+    state = tmp_path / "cpu_manager_state"
+    state.touch()
+    unit = FakeUnit()
+    removed(unit, tmp_path, state_files=[str(state)])
+    assert unit.seen == ["remove", "stop", "restart"] and not state.exists()
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_only_an_installed_guard_is_brought_up_to_date(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    (tmp_path / "guard").mkdir()
+    (tmp_path / "guard/settings.json").write_text(json.dumps({"unit": "kubelet.service", "argv": []}))
+    asked = []
+    monkeypatch.setattr(guard_install, "changes", lambda *_arguments: [1])
+    monkeypatch.setattr(guard_install, "present", lambda *_arguments: asked.append(1) or [1])
+    unit = t.cast("Unit", FakeUnit(DROPIN if installed else None))
+    assert removal.updated(str(tmp_path), unit, check=True)["changed"] is installed and not asked
+    done = removal.updated(str(tmp_path), unit, check=False)
+    assert (done["changed"], done["invocation_id"], done["healthy"], len(asked)) == (installed, "i0", True, installed)
+
+
+def test_a_guard_that_cannot_be_replaced_does_not_prevent_a_reset(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "guard").mkdir()
+    (tmp_path / "guard/settings.json").write_text(json.dumps({"unit": "kubelet.service", "argv": []}))
+
+    def refused(*_arguments: object) -> None:
+        raise StoreError("others may write to it")
+
+    monkeypatch.setattr(guard_install, "changes", refused)
+    done = removal.updated(str(tmp_path), t.cast("Unit", FakeUnit()), check=False)
+    assert not done["changed"] and "others may write to it" in done["warnings"][0]
