@@ -148,9 +148,11 @@ class Judging(Base):
         self._remember(Progress())
 
     def _report_revert(self, reason: str) -> None:
-        active = self._active()
+        active, good = self._active(), or_none(self.store.last_known_good)
+        # A reset reverts to what ran before, which need not have graduated.
+        former = "last-known-good" if active == good else "the previous configuration"
         self._report(
-            "reverted to " + ("last-known-good" if active else "the local configuration"),
+            "reverted to " + (former if active else "the local configuration"),
             error=reason,
             event=f"{status_annotation.restarting(active)}: {reason}",
         )

@@ -85,6 +85,20 @@ def test_a_reset_that_no_controller_confirms_is_reverted(node: Node) -> None:
     assert node.ran == [NEW, LOCAL, NEW] and "not confirmed within 60 s" in node.error()
 
 
+@pytest.mark.parametrize(
+    ("graduated", "reason"), [(True, "reverted to last-known-good"), (False, "reverted to the previous configuration")]
+)
+def test_what_it_was_reverted_to_is_reported(node: Node, graduated: bool, reason: str) -> None:
+    """What ran before the reset may have been on trial itself."""
+    if not graduated:
+        node.store.forget_good()
+    apply(node, "reset")
+    node.start()
+    node.start(2)
+    report = node.guard().records.report()
+    assert node.ran[-1] == NEW and report and report.status["reason"] == reason
+
+
 def test_a_reboot_before_the_confirmation_reverts_it(node: Node) -> None:
     apply(node, "reset")
     node.start()
