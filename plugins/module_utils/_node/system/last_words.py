@@ -173,7 +173,7 @@ def sentence(words: str, unit: str) -> str:
     """Return a kubelet's last words and what to do about them, as the end of a message."""
     if not words:
         return f"It logged no error: see `journalctl -u {unit}`."
-    remedy = _REMEDIES.get(kind(words), f"See `journalctl -u {unit}`.")
+    remedy = _REMEDIES.get(kind(words), "Remove the cause, then run again.")
     return f"The kubelet logged last: {words.rstrip('. ')}. {remedy}"
 
 

@@ -312,9 +312,10 @@ class Unit:
         identity = after.get("InvocationID", "")
         if done.returncode or not identity or identity == before:
             what = "failed" if done.returncode else "gave no new invocation"
-            raise UnitError(
-                f"{self.name}: systemctl restart {what} ({_last(done) or 'exit 0'}; {_state(after)}). "
-                f"{self.last_words(identity if identity != before else '')}"
+            raise self._ended(
+                f"{self.name}: systemctl restart {what}",
+                f"{_last(done) or 'exit 0'}; {_state(after)}",
+                identity if identity != before else "",
             )
         self.holds(identity, settle, sleep)
         return identity
@@ -329,14 +330,22 @@ class Unit:
                 or now.get("ActiveState") != "active"
                 or now.get("MainPID") in ("0", "", None)
             ):
-                raise UnitError(f"{self.name} did not stay up ({_state(now)}). {self.last_words(identity)}")
+                raise self._ended(f"{self.name} did not stay up", _state(now), identity)
             if step < steps:
                 sleep(seconds / steps)
 
     def last_words(self, identity: str) -> str:
         """Return what this invocation of the kubelet logged last, and what to do about it; never raises."""
-        found = last_words.read(self.name, identity, self.run, patience=LOG_SECONDS)
-        return last_words.sentence(found, self.name)
+        return last_words.sentence(self._logged(identity), self.name)
+
+    def _logged(self, identity: str) -> str:
+        return last_words.read(self.name, identity, self.run, patience=LOG_SECONDS)
+
+    def _ended(self, what: str, state: str, identity: str) -> UnitError:
+        """Return the error of an invocation that ended, with its unit's `state` unless the last words explain it."""
+        words = self._logged(identity)
+        shown = "" if last_words.kind(words) else f" ({state})"
+        return UnitError(f"{what}{shown}. {last_words.sentence(words, self.name)}")
 
 
 def _last(done: Any) -> str:
