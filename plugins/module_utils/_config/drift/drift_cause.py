@@ -325,7 +325,7 @@ def _live(path: str, earlier: str, facts: Facts) -> Cause | None:
 def _unexplained(path: str, facts: Facts) -> Cause:
     owner = fields.owner(path)
     flags = " or ".join(f"--{name}" for name in owner.flags) if owner else ""
-    likely = f", most likely because of its flag {flags}" if flags else ""
+    what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
     if facts.host:
         return Cause(
             UNKNOWN,
@@ -334,7 +334,7 @@ def _unexplained(path: str, facts: Facts) -> Cause:
         )
     return Cause(
         UNKNOWN,
-        f"the kubelet runs another value than the assigned one{likely}; "
+        f"the kubelet runs another value than the assigned one, which {what} can override; "
         f"{facts.host_missing or 'the node itself was not checked'}",
         "Run again with kubelet_config_drift_hosts: true, which checks the node itself.",
     )

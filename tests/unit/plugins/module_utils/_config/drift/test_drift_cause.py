@@ -57,7 +57,7 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "unknown",
         {D: 1, P: 1, S: 1, L: 2},
         {"host": None, "host_missing": "not looked at on the node: unreachable"},
-        "--max-pods; not looked at on the node: unreachable",
+        "a flag (--max-pods) or a drop-in can override; not looked at on the node: unreachable",
     ),
     ("fell back", DISK, {"error": "failed to validate"}, "failed to validate"),
     (
