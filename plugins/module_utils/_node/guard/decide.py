@@ -223,7 +223,8 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
     fault = _fault(terms, progress, facts)
     if fault and not terms.can_revert:
         return _kept(progress, fault)
-    if fault and (terms.was_healthy or progress.was_healthy):
+    # What the kubelet itself refuses is no reason to wait, also where it was down before.
+    if fault and (terms.was_healthy or progress.was_healthy or progress.refused):
         return Action(REVERT, fault)
     trouble = fault or _without_evidence(terms, progress, facts)
     if _overdue(terms, progress, facts):

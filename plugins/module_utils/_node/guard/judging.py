@@ -46,6 +46,8 @@ class Judging(Base):
         if action.what in (decide.ASK, decide.GRADUATE) and self._running() != self.store.target(trial.to):
             # A revert on a full disk could not be recorded: the kubelet runs with the former configuration.
             action = Action(decide.REVERT, "reverted on a full disk, the reason could not be recorded")
+        if action.what in (decide.ASK, decide.GRADUATE) and or_none(self.store.assigned) != trial.to:
+            action = Action(decide.KEEP, "another configuration is assigned, its switch was interrupted: run again")
         if action.what == decide.REVERT:
             return self._judge_failed(trial, progress, facts, action.reason, starting)
         if action.what == decide.ASK:
@@ -90,7 +92,7 @@ class Judging(Base):
             return decide.WAIT
         self._remember(progress._replace(verdict=reason))
         restart = self._revert(reason, facts)
-        if starting or (facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id):
+        if starting or _never_stopped(trial, facts):
             # This start runs the former configuration; or the kubelet never stopped running it.
             self._finish(trial if starting else None)
             return decide.WAIT
@@ -135,7 +137,7 @@ class Judging(Base):
             return False
         self._remember(progress._replace(due=0.0))
         restart = self._revert(progress.verdict, facts)
-        if trial and facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id:
+        if trial and _never_stopped(trial, facts):
             # The kubelet never stopped running the former configuration.
             self._finish()
             return False
@@ -175,6 +177,15 @@ class Judging(Base):
                 put_right = statefiles.remove_changed if rebooted else statefiles.restore
                 self._attempt(lambda: put_right(trial.state_files))
             self._remember(Progress())
+
+
+def _never_stopped(trial: Trial, facts: Facts) -> bool:
+    """Whether the kubelet still runs what the trial reverts to.
+
+    A trial that replaced an unfinished one was armed while the kubelet ran what that one had put on trial.
+    """
+    same = facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id
+    return same and trial.replaced is None
 
 
 def terms_of(trial: Trial) -> Terms:

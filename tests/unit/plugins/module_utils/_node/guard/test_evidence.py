@@ -213,3 +213,8 @@ def test_a_configuration_that_worked_before_is_not_blamed() -> None:
         KEEP,
         "the kubelet refused the configuration: unknown flag: --x; it accepted this configuration before",
     )
+
+
+def test_what_the_kubelet_refuses_is_reverted_also_where_it_was_down_before() -> None:
+    life = Life(TERMS._replace(was_healthy=False)).starts_again(BAD, "validation")
+    assert life.action == (REVERT, f"the kubelet refused the configuration: {BAD}")

@@ -107,3 +107,28 @@ def test_a_trial_that_was_armed_and_not_switched_does_not_end_the_trial_before(n
     node.start(1)
     node.start(2)
     assert node.store.running() == LOCAL, "the trial that was armed again still reverts"
+
+
+def test_a_revert_ends_a_kubelet_that_runs_what_the_trial_before_left(node: Node) -> None:
+    """A is on trial, the module switches to B and is stopped before the restart: the kubelet still runs A."""
+    node.assign(extra={"confirm_seconds": 900}, deadline_seconds=900)
+    node.start()
+    node.later()
+    node.assign(OTHER, back=None, invocation="i1", extra={"confirm_seconds": 60})
+    node.later()
+    assert node.commands.count("systemctl restart") == 0
+    node.later(60)
+    assert node.store.running() == LOCAL and node.commands.count("systemctl restart") == 1
+    assert node.ran[-1] == LOCAL
+
+
+def test_a_trial_whose_source_is_no_longer_assigned_ends(node: Node) -> None:
+    """A reset was stopped after it wrote what is assigned and before the switch: the trial can never be passed."""
+    node.assign(confirmed=True, deadline_seconds=5)
+    node.start()
+    node.later()
+    (Path(node.store.config_dir) / "store/meta/assigned").write_bytes(b"")
+    node.later(20)
+    node.later(20)
+    assert node.store.trial() is None and node.store.running() == NEW
+    assert "run again" in node.error()
