@@ -241,6 +241,17 @@ def test_an_assignment_after_a_failed_reset_does_not_revert_to_what_failed(node:
     assert done["trial"]["revert_to"] == SOURCE
 
 
+def test_a_folder_that_others_may_write_to_can_be_reset(node: Node, tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    apply(node, "reset")
+    node.start()
+    with pytest.raises(StoreError, match="others may write to it"):
+        apply(node, "staged")
+    assert apply(node, "confirmed")["trial"] is None
+    with pytest.raises(StoreError, match="others may write to it"):
+        apply(node, "confirmed")
+
+
 def test_without_a_guard_it_is_not_on_trial(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint_module, "GUARD", "/no/such/unit")
     done = apply(node, "reset")
