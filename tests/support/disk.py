@@ -214,6 +214,10 @@ class Disk(OS):
                 )
             )
 
+    def one_after_power_cut(self, dice: random.Random) -> Disk:
+        """Return one disk that a power cut may leave now."""
+        return Disk(_settled(self.root, lambda _node, options: dice.choice(options)))
+
     def _call(self, name: str, what: str) -> None:
         if self.cut_after is not None and len(self.calls) >= self.cut_after:
             raise PowerCut

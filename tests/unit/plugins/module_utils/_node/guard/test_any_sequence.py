@@ -1,0 +1,193 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""After any sequence of changes and faults the node runs a configuration that its binary accepts: one that an operator
+assigned, or its own.
+
+EXAMPLES sequences are tried: 300 by default, 20,000 in the long tier.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store_reader import quietly
+from tests.support.whole_node import LONG, WholeNode, text
+
+EXAMPLES = 20000 if os.environ.get("TIER") == "long" else 300
+SLACK = 3
+BEHAVIORS = st.sampled_from(["good", "good", "good", "old", "bad", "dies", "deaf"])
+# Where a call of the module is interrupted: after so many changes of the disk, mostly not at all.
+CUTS = st.one_of(st.none(), st.none(), st.integers(0, 60))
+
+
+class AnySequence(RuleBasedStateMachine):
+    """The rules are what operators, controllers and machines do; `teardown` waits, and looks at what is left.
+
+    `good`: the configuration that became last-known-good, while nothing but faults happened since. `allowed`: how many
+    restarts by the guard, and starts with a refused configuration, the other events explain.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.assigned: dict[str, dict[str, str]] = {}
+        self.allowed = 0
+        self.good = ""
+
+    @initialize(seed=st.integers(0, 2**32))
+    def begin(self, seed: int) -> None:
+        self.node = WholeNode(self.folder, seed)
+        self.patches = self.node.standing_in()
+
+    @rule(behavior=BEHAVIORS, cut=CUTS, power=st.booleans())
+    def assign(self, behavior: str, cut: int | None, power: bool) -> None:
+        """A controller assigns a configuration, and may be lost on the way, alone or with the node."""
+        entry, content = self._new(behavior)
+        self.node.assign(entry, content, cut, power)
+
+    @rule(behavior=BEHAVIORS, cut=CUTS)
+    def roll_out(self, behavior: str, cut: int | None) -> None:
+        """A whole rollout: it confirms what it sees running."""
+        entry, content = self._new(behavior)
+        if self.node.assign(entry, content):
+            self.node.advance(15)
+            self._confirm(cut)
+            self.node.advance(90)
+            self._see_good()
+
+    @precondition(lambda self: self.node.healthy())
+    @rule(cut=CUTS)
+    def confirm(self, cut: int | None) -> None:
+        self._confirm(cut)
+
+    @precondition(lambda self: self.node.dropin)
+    @rule(cut=CUTS, connected=st.booleans())
+    def roll_back(self, cut: int | None, connected: bool) -> None:
+        self._touched(1)
+        if self.node.call("rolled_back", cut=cut) and connected:
+            self.node.start()
+
+    @precondition(lambda self: self.node.dropin)
+    @rule(cut=CUTS)
+    def reset(self, cut: int | None) -> None:
+        self._touched(1)
+        if self.node.call("reset", cut=cut):
+            self.node.start()
+            self.node.advance(15)
+            if self.node.healthy():
+                self.node.call("confirmed", cut=cut)
+
+    @rule(seconds=st.sampled_from([1.0, 15.0, 90.0, 400.0]))
+    def wait(self, seconds: float) -> None:
+        self.node.advance(seconds)
+
+    @rule(power_cut=st.booleans())
+    def reboot(self, power_cut: bool) -> None:
+        self.node.reboot(power_cut)
+
+    @rule(number=st.sampled_from([0, 0, errno.ENOSPC, errno.EROFS]))
+    def disk(self, number: int) -> None:
+        self.node.fill(number)
+
+    @rule(version=st.integers(1, 1))
+    def install(self, version: int) -> None:
+        if version != self.node.version:
+            self._touched(1)
+        self.node.install(version)
+
+    @rule(there=st.booleans())
+    def runtime(self, there: bool) -> None:
+        self.node.runtime = there
+
+    @rule(there=st.booleans())
+    def api(self, there: bool) -> None:
+        self.node.api = there
+
+    @rule()
+    def kill(self) -> None:
+        self.node.kill_kubelet()
+
+    def _new(self, behavior: str) -> tuple[dict[str, str], str]:
+        """Return a new source and its configuration."""
+        # Two ends are the evidence against a configuration; the guard restarts the kubelet once with the former one.
+        self._touched(3 if behavior in ("bad", "dies") else 1)
+        number = len(self.assigned)
+        content = text(behavior, f"c{number}")
+        self.assigned[content] = {
+            "namespace": "kube-system",
+            "name": f"c{number}",
+            "uid": f"uid-{number}",
+            "resourceVersion": str(10000 + number),
+            "kubeletConfigKey": "kubelet",
+        }
+        return self.assigned[content], content
+
+    def _touched(self, restarts: int) -> None:
+        """Note an event that may cost this many restarts and end the time of a good configuration."""
+        self.allowed += restarts
+        self.good = ""
+
+    def _confirm(self, cut: int | None) -> None:
+        source = quietly(Store(self.node.config_dir, self.node.disk).assigned)
+        kubelet = self.node.kubelet
+        if source and kubelet and self.node.healthy() and self.assigned.get(kubelet.content) == source:
+            self.node.call("confirmed", source, cut=cut)
+
+    def _see_good(self) -> None:
+        """Note a configuration that has become last-known-good and runs."""
+        store = Store(self.node.config_dir, self.node.disk)
+        source, kubelet = quietly(store.last_known_good), self.node.kubelet
+        armed = quietly(store.trial)
+        if (
+            source
+            and source == quietly(store.assigned)
+            and (armed is None or (armed.failed == "" and armed.to != source))
+        ):
+            self.good = kubelet.content if kubelet and self.assigned.get(kubelet.content) == source else ""
+
+    def teardown(self) -> None:
+        try:
+            if hasattr(self, "node"):
+                self.settle()
+        finally:
+            if hasattr(self, "patches"):
+                self.patches.close()
+            shutil.rmtree(self.folder)
+
+    def settle(self) -> None:
+        """End every fault but what is assigned and installed, wait, and look at the node."""
+        node = self.node
+        node.fill(0)
+        node.runtime = node.api = True
+        node.advance(LONG)
+        assert node.kubelet, "no kubelet runs"
+        content = node.kubelet.content
+        assert not node.refuses(content)
+        assert content in self.assigned or content == node.own.read_text()
+        assert node.healthy(), "the kubelet is deaf"
+        if self.good:
+            assert content == self.good, "a configuration that held was reverted"
+        trial = quietly(Store(node.config_dir, node.disk).trial)
+        assert trial is None or trial.failed, "a trial never ends"
+        assert not node.watching, "the guard never ends"
+        assert node.guard_restarts + node.refused_starts <= self.allowed + SLACK
+
+
+AnySequence.TestCase.settings = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=25,
+    print_blob=True,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+TestAnySequence = AnySequence.TestCase
