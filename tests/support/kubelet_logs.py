@@ -275,3 +275,13 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
     ("JSON that is cut", '{"ts":1.0,"msg":"comm\n', "", ""),
     ("no Go quoting", f'{NEW}E1122 13:38:14.1     419 x.go:1] "a \\x00 b" err=odd\n', "a \\x00 b: odd", ""),
 )
+
+OWN: tuple[tuple[str, str, str], ...] = (
+    ("printf 'featureGates:\\n  NoSuch: true\\n' >> {file}", "unrecognized feature gate: NoSuch", "gate"),
+    ("echo 'kubeAPIQPS: -1' >> {file}", "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number", "validation"),
+    ("echo 'evictionHard: {{memory.available: lots}}' >> {file}", "quantities must match the regular", "validation"),
+    (": > {file}", 'kubelet config file "/var/lib/kubelet/config.yaml" was empty', "file"),
+    ("sed -i 's#clientCAFile:.*#clientCAFile: /nope/ca.crt#' {file}", "unable to load client CA file /nope/", "file"),
+    ("echo 'readOnlyPort: 22' >> {file}", "listen tcp 0.0.0.0:22: bind: address already in use", ""),
+)
+"""Changes of the config file {file}, and what the lab's kubelet 1.20.2 logs last because of them."""

@@ -1,0 +1,58 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a journal makes of the logs of kubelets of all versions, and what the real kubelet of the lab logs last."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.kubelet_logs import CASES, OWN
+from tests.support.preflight_node import PLACE, UNIT, Node
+
+WORDS = """
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
+
+def words(unit, identity):
+    found = last_words.read(unit, identity, patience=5)
+    return [found, last_words.kind(found)]
+"""
+LOOP = f"""{WORDS}
+result = []
+for log in {{logs!r}}:
+    with open("{PLACE}/log", "w") as stream:
+        stream.write(log)
+    command.execute(["systemctl", "restart", "{UNIT}"])
+    shown = command.execute(["systemctl", "show", "--property=InvocationID", "{UNIT}"])
+    result.append(words("{UNIT}", shown.stdout.strip().partition("=")[2]))
+"""
+FILE = "/var/lib/kubelet/config.yaml"
+
+
+def test_the_journal_keeps_the_last_words_of_each_version(nodes: dict[str, Node]) -> None:
+    """Each log is written by a start of its own; the journal joins, cuts or drops no line that matters."""
+    node = nodes["n1"]
+    cases = [case for case in CASES if case[2]]
+    try:
+        start = f"ExecStart=/bin/sh -c 'cat {PLACE}/log; sleep 9'"
+        node.write(f"/run/systemd/system/{UNIT}", f"[Unit]\nStartLimitIntervalSec=0\n[Service]\n{start}\n")
+        node.run("systemctl daemon-reload")
+        found = node.python(LOOP.format(logs=[log for _name, log, _words, _kind in cases]))
+        assert found == [[words, kind] for _name, _log, words, kind in cases]
+    finally:
+        node.run(f"systemctl stop {UNIT}; systemctl reset-failed {UNIT} || true")
+
+
+@pytest.mark.parametrize(("change", "words", "kind"), OWN)
+def test_the_last_words_of_the_real_kubelet(nodes: dict[str, Node], change: str, words: str, kind: str) -> None:
+    node = nodes["n2"]
+    node.run(f"cp {FILE} {PLACE}/config.yaml")
+    try:
+        node.run(change.format(file=FILE))
+        identity = node.run("systemctl restart kubelet; systemctl show -P InvocationID kubelet").strip()
+        now = "$(systemctl show -P SubState kubelet) $(systemctl show -P InvocationID kubelet)"
+        node.run(f'for i in $(seq 40); do [ "{now}" = "running {identity}" ] || exit 0; sleep 0.5; done; exit 1')
+        found = node.python(f"{WORDS}\nresult = words('kubelet.service', {identity!r})")
+        assert words in found[0] and found[1] == kind, found
+    finally:
+        node.run(f"cp {PLACE}/config.yaml {FILE}; systemctl reset-failed kubelet; systemctl restart kubelet")
