@@ -67,7 +67,7 @@ class Facts(NamedTuple):
     asked whether the Node is Ready with a heartbeat of the running kubelet; empty if it is, or if the kubelet has no
     API server; else the reason why this is not verified. `words`, `kind`: what the kubelet that has just ended logged
     last, and what that is evidence of (last_words.kind); empty if none ended or it was killed. `runtime`: why the
-    container runtime does not answer; empty if it does or was not asked.
+    container runtime does not answer; empty if it does or was not asked. `killed`: whether a signal ended the kubelet.
     """
 
     boot: str
@@ -78,6 +78,7 @@ class Facts(NamedTuple):
     words: str = ""
     kind: str = ""
     runtime: str = ""
+    killed: bool = False
 
 
 class Terms(NamedTuple):
@@ -184,6 +185,8 @@ def _counted(terms: Terms, progress: Progress, facts: Facts, failed: int) -> Pro
     gone = ended(progress, facts.boot, facts.unit)
     if not gone and not failed:
         return progress
+    if facts.killed:
+        progress = progress._replace(killed=gone)
     if evidence.refused(facts.kind, _booting(terms, progress, facts)):
         # The kubelet itself states the cause: one end is enough.
         failures = max(progress.failures + failed, MOST_FAILURES)
@@ -225,7 +228,7 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
         return _kept(progress, fault)
     # What the kubelet itself refuses is no reason to wait, also where it was down before.
     if fault and (terms.was_healthy or progress.was_healthy or progress.refused):
-        return Action(REVERT, fault)
+        return Action(REVERT, fault + logged_last(progress))
     trouble = fault or _without_evidence(terms, progress, facts)
     if _overdue(terms, progress, facts):
         return _revert(
@@ -261,7 +264,14 @@ def _kept(progress: Progress, fault: str) -> Action:
     """Return the action for a fault of a configuration that a revert would not replace."""
     if progress.refused:
         return Action(KEEP, f"{fault}; it accepted this configuration before")
-    return Action(KEEP, f"{fault}, although this configuration worked before: the cause lies elsewhere")
+    return Action(
+        KEEP, f"{fault}, although this configuration worked before: the cause lies elsewhere{logged_last(progress)}"
+    )
+
+
+def logged_last(progress: Progress) -> str:
+    """Return the end of a reason: what the kubelet logged last, if it is not the reason already."""
+    return f"; it logged last: {progress.words}" if progress.words and not progress.refused else ""
 
 
 def _overdue(terms: Terms, progress: Progress, facts: Facts) -> bool:
@@ -302,12 +312,11 @@ def _fault(terms: Terms, progress: Progress, facts: Facts) -> str:
         return f"the kubelet refused the configuration: {progress.words}"
     unit = facts.unit
     excuse = _excuse(terms, progress, facts, unit.invocation) if unit.between or unit.given_up else ""
-    last = f", the last time with: {progress.words}" if progress.words else ""
     if unit.given_up and not excuse:
-        return f"systemd has given up starting the kubelet ({unit.result}){last}"
+        return f"systemd has given up starting the kubelet ({unit.result})"
     failures = progress.failures + (1 if unit.between and not excuse else 0)
     if failures >= MOST_FAILURES:
-        return f"the kubelet ended {failures} times{last}"
+        return f"the kubelet ended {failures} times"
     if progress.unhealthy_since is not None and facts.now - progress.unhealthy_since >= terms.unhealthy_seconds:
         return f"the kubelet runs, but its healthz has failed for {terms.unhealthy_seconds:.0f} s"
     return ""

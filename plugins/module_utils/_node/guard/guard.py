@@ -170,10 +170,14 @@ class Guard(NewBinary, WithoutTrial):
         gone = decide.ended(progress, facts.boot, seen.unit)
         trial = or_none(self.store.trial)
         former = trial is not None and gone == trial.invocation and facts.boot == trial.armed.boot_id
-        if gone and not former and not seen.killed:
+        if seen.killed or gone == progress.killed:
+            facts = facts._replace(killed=bool(gone))
+        elif gone and not former:
             if self.heard[0] != gone or not self.heard[1]:
                 self.heard = (gone, last_words.read(self.settings.unit, gone, self.run))
-            facts = facts._replace(words=self.heard[1], kind=last_words.kind(self.heard[1]))
+            words = self.heard[1]
+            # A kubelet that was killed may have logged an error about its runtime last, by coincidence.
+            facts = facts._replace(words=words, kind=last_words.kind(words) if last_words.ended_at_start(words) else "")
         if not (seen.unit.running and healthy):
             path = self._runtime_socket(observe.config_of(os.path.join(self.store.active, self.settings.key)), trial)
             facts = facts._replace(runtime=self.away(path) if path else "")

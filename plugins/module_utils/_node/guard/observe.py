@@ -34,7 +34,7 @@ class Kubelet(NamedTuple):
     """The kubelet's unit and process.
 
     `pid`: 0 for none. `started`: seconds of CLOCK_MONOTONIC. `birth`: distinguishes the process from a later one with
-    the same pid. `program`: the binary that the unit starts. `killed`: whether a signal ended the process before.
+    the same pid. `program`: the binary that the unit starts. `killed`: whether a signal ended the last process.
     """
 
     unit: Unit

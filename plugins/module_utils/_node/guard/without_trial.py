@@ -131,5 +131,5 @@ def crash(progress: Progress, facts: Facts) -> str:
     excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
     if excuse:
         return f"{times}, and {excuse}"
-    last = f", the last time with: {facts.words}" if facts.words else ""
-    return f"{times}{last}, although this configuration worked before: the cause lies elsewhere"
+    last = f"; it logged last: {facts.words}" if facts.words else ""
+    return f"{times}, although this configuration worked before: the cause lies elsewhere{last}"

@@ -29,7 +29,8 @@ class Progress(NamedTuple):
     whether these words show that it refused the configuration. `was_healthy`: whether the kubelet was ever healthy with
     the configuration. `reboots`: boots since the arming; `booted`: seconds at the first observation of this boot.
     `runtime`, `away`: why the container runtime did not answer, and when that was last observed. `excused`: the
-    InvocationID of a kubelet whose end is no evidence.
+    InvocationID of a kubelet whose end is no evidence, `killed`: of one that a signal ended, which systemd shows only
+    until the next start.
     """
 
     name: str = ""
@@ -48,6 +49,7 @@ class Progress(NamedTuple):
     runtime: str = ""
     away: float | None = None
     excused: str = ""
+    killed: str = ""
     words: str = ""
     refused: bool = False
 

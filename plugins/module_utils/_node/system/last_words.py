@@ -192,6 +192,11 @@ def kind(text: str) -> str:
     return ""
 
 
+def ended_at_start(text: str) -> bool:
+    """Return whether a kubelet ends with this message while it starts, so that the message is the cause of its end."""
+    return bool(_STARTING.match(text))
+
+
 def _entries(lines: Sequence[str]) -> Iterable[_Entry]:
     at = 0
     while at < len(lines):

@@ -167,7 +167,7 @@ def test_two_ends_days_apart() -> None:
         life.starts_again("out of memory").runs(400)
     assert life.action.what != REVERT and life.progress.failures == 0
     life.starts_again().runs(60).starts_again("it ended")
-    assert life.action == (REVERT, "the kubelet ended 2 times, the last time with: it ended")
+    assert life.action == (REVERT, "the kubelet ended 2 times; it logged last: it ended")
 
 
 @BOTH

@@ -23,6 +23,7 @@ RUNTIME = (
     "F1122 13:38:14.192413     419 server.go:269] failed to run Kubelet: failed to create kubelet: get remote runtime "
     "typed version failed: rpc error: code = Unavailable desc = connection refused"
 )
+KILLED = "E1122 13:38:14.192413     419 factory.go:1] failed to get docker version: connection refused"
 
 
 @pytest.fixture
@@ -103,7 +104,11 @@ def test_the_words_of_the_former_kubelet_and_of_a_killed_one_are_no_evidence(nod
     node.assign()
     node.later()
     node.start()
-    node.properties["ExecMainCode"] = "2"
+    # systemd shows the signal only until the next start.
+    node.journal["i1"] = REFUSAL
+    node.properties.update(ActiveState="activating", SubState="auto-restart", ExecMainCode="2")
+    node.later()
+    node.properties["ExecMainCode"] = "0"
     ends(node, 1, REFUSAL)
     assert node.ran == [NEW, NEW]
 
@@ -125,6 +130,13 @@ def test_a_configuration_that_names_a_runtime_which_is_away_is_reverted(node: No
         ("", "", 0, "the kubelet ended 2 times, although this configuration worked before: the cause lies elsewhere"),
         (AWAY, "", 0, f"the kubelet ended 2 times, and the container runtime is away: {AWAY}"),
         ("", RUNTIME, 0, "the kubelet ended 2 times, and the container runtime did not answer the kubelet"),
+        (
+            "",
+            KILLED,
+            0,
+            "the kubelet ended 2 times, although this configuration worked before: the cause lies elsewhere; "
+            "it logged last: failed to get docker version: connection refused",
+        ),
         (
             AWAY,
             REFUSAL,

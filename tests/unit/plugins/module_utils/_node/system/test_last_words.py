@@ -23,6 +23,7 @@ def test_last_words_and_their_kind_by_version(log: str, words: str, kind: str) -
     # The journal of an older systemd drops indentation and empty lines.
     bare = [line.strip() for line in log.splitlines() if line.strip()]
     assert last_words.kind(last_words.parse(bare)) == kind
+    assert not kind or last_words.ended_at_start(words)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,7 @@ def test_an_error_of_a_running_kubelet_is_no_evidence(words: str) -> None:
 def test_a_runtime_that_is_away_is_named_by_any_error() -> None:
     words = f'Status from runtime service failed: {DIAL}{SOCKET}"'
     assert last_words.kind(words) == "runtime"
+    assert not last_words.ended_at_start(words), "a kubelet that was killed may have logged it by coincidence"
 
 
 def test_each_kind_has_a_case() -> None:
