@@ -56,8 +56,10 @@ def test_the_run_reverts_a_configuration_that_ends_the_kubelet(role: Role) -> No
     run = role.play(source, {**role.local, "maxPods": 77, "evictionHard": {"memory.available": "lots"}})
     assert run.code, run.output
     verdict = next(line for line in run.output.splitlines() if "was reverted to its previous configuration" in line)
-    # The words of the kubelet itself, not a hint where to look for them; and the node is named once.
-    assert "The kubelet logged last: " in verdict and "quantities must match the regular expression" in verdict, verdict
+    # The words of the kubelet itself, not a hint where to look for them; and the node is named once. On a slow machine
+    # the guard reads them before the role does.
+    assert any(who in verdict for who in ("The kubelet logged last: ", "the kubelet refused the configuration: ")), run
+    assert "quantities must match the regular expression" in verdict, verdict
     assert "journalctl" not in verdict and verdict.count("n1") == 1 and ".;" not in verdict, verdict
     role.bench.wait(role.bench.healthy, 30, "healthz")
     role.bench.wait(lambda: role.bench.configz()["maxPods"] != 77, 20, "the previous configuration")
