@@ -124,7 +124,7 @@ def test_the_failed_node_is_reverted_the_others_of_its_batch_stay(
         "Node n3" in verdict
         and "was reverted to its previous configuration" in verdict
         and "Untouched hosts: n2" in verdict
-        and "The kubelet logged last: listen tcp 0.0.0.0:22: bind: address already in use. Remove the cause" in verdict
+        and "listen tcp 0.0.0.0:22: bind: address already in use" in verdict
         and verdict.count("n3") == 1
     ), verdict
     assert run.recap("n3")["failed"] == 1 and run.recap("n1")["failed"] == 0
