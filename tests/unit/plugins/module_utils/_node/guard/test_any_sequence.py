@@ -99,7 +99,7 @@ class AnySequence(RuleBasedStateMachine):
     def disk(self, number: int) -> None:
         self.node.fill(number)
 
-    @rule(version=st.integers(1, 1))
+    @rule(version=st.integers(1, 2))
     def install(self, version: int) -> None:
         if version != self.node.version:
             self._touched(1)
