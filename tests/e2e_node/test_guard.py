@@ -364,7 +364,9 @@ def test_a_graduated_configuration_is_not_changed(bench: Bench) -> None:
 
 
 def test_a_kubelet_that_was_broken_before_is_not_changed(bench: Bench) -> None:
-    source = bench.assign(BAD, deadline=25, extra={"was_healthy": False})
+    # A kubelet that a signal ends does not state a cause.
+    harm(bench, "kill -9 $pid")
+    source = bench.assign(GOOD, deadline=25, extra={"was_healthy": False})
     bench.wait(lambda: "as before" in bench.status().get("reason", ""), 20, "annotation")
     assert bench.active() != LOCAL
     returned(bench, source, "was not confirmed", 60)
