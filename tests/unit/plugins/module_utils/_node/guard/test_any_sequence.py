@@ -44,10 +44,11 @@ class AnySequence(RuleBasedStateMachine):
         self.allowed = 0
         self.good = ""
 
-    @initialize(seed=st.integers(0, 2**32))
-    def begin(self, seed: int) -> None:
+    @initialize(seed=st.integers(0, 2**32), behavior=BEHAVIORS)
+    def begin(self, seed: int, behavior: str) -> None:
         self.node = WholeNode(self.folder, seed)
         self.patches = self.node.standing_in()
+        self.roll_out(behavior, None)
 
     @rule(behavior=BEHAVIORS, cut=CUTS, power=st.booleans())
     def assign(self, behavior: str, cut: int | None, power: bool) -> None:
@@ -70,52 +71,44 @@ class AnySequence(RuleBasedStateMachine):
     def confirm(self, cut: int | None) -> None:
         self._confirm(cut)
 
-    @precondition(lambda self: self.node.dropin)
-    @rule(cut=CUTS, connected=st.booleans())
-    def roll_back(self, cut: int | None, connected: bool) -> None:
+    @rule(reset=st.booleans(), cut=CUTS, connected=st.booleans())
+    def undo(self, reset: bool, cut: int | None, connected: bool) -> None:
+        """A controller rolls back or resets, and may be lost before it restarts the kubelet."""
         self._touched(1)
-        if self.node.call("rolled_back", cut=cut) and connected:
+        if self.node.call("reset" if reset else "rolled_back", cut=cut) and connected:
             self.node.start()
-
-    @precondition(lambda self: self.node.dropin)
-    @rule(cut=CUTS)
-    def reset(self, cut: int | None) -> None:
-        self._touched(1)
-        if self.node.call("reset", cut=cut):
-            self.node.start()
-            self.node.advance(15)
-            if self.node.healthy():
-                self.node.call("confirmed", cut=cut)
+            if reset:
+                self.node.advance(15)
+                if self.node.healthy():
+                    self.node.call("confirmed")
 
     @rule(seconds=st.sampled_from([1.0, 15.0, 90.0, 400.0]))
     def wait(self, seconds: float) -> None:
         self.node.advance(seconds)
 
-    @rule(power_cut=st.booleans())
-    def reboot(self, power_cut: bool) -> None:
-        self.node.reboot(power_cut)
+    @rule(what=st.sampled_from(["kill", "reboot", "power cut", "binary 1", "binary 2", "binary 2, reboot"]))
+    def disturb(self, what: str) -> None:
+        if what.startswith("binary"):
+            self._install(int(what[7]))
+        if what == "kill":
+            self.node.kill_kubelet()
+        elif "reboot" in what or what == "power cut":
+            self.node.reboot(power_cut=what == "power cut")
 
-    @rule(number=st.sampled_from([0, 0, errno.ENOSPC, errno.EROFS]))
-    def disk(self, number: int) -> None:
-        self.node.fill(number)
+    @rule(fault=st.sampled_from([errno.ENOSPC, errno.EROFS, "runtime", "api", "none"]))
+    def fault(self, fault: int | str) -> None:
+        """Begin a fault, or end all."""
+        if isinstance(fault, int):
+            self.node.fill(fault)
+        elif fault == "none":
+            self.node.fill(0)
+        self.node.runtime = fault != "runtime" and (fault == "none" or self.node.runtime)
+        self.node.api = fault != "api" and (fault == "none" or self.node.api)
 
-    @rule(version=st.integers(1, 2))
-    def install(self, version: int) -> None:
+    def _install(self, version: int) -> None:
         if version != self.node.version:
             self._touched(1)
         self.node.install(version)
-
-    @rule(there=st.booleans())
-    def runtime(self, there: bool) -> None:
-        self.node.runtime = there
-
-    @rule(there=st.booleans())
-    def api(self, there: bool) -> None:
-        self.node.api = there
-
-    @rule()
-    def kill(self) -> None:
-        self.node.kill_kubelet()
 
     def _new(self, behavior: str) -> tuple[dict[str, str], str]:
         """Return a new source and its configuration."""
