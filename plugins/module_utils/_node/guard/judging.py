@@ -47,7 +47,7 @@ class Judging(Base):
             # A revert on a full disk could not be recorded: the kubelet runs with the former configuration.
             action = Action(decide.REVERT, "reverted on a full disk, the reason could not be recorded")
         if action.what in (decide.ASK, decide.GRADUATE) and or_none(self.store.assigned) != trial.to:
-            action = Action(decide.KEEP, "another configuration is assigned, its switch was interrupted: run again")
+            action = Action(decide.KEEP, "an interrupted run assigned another configuration: run again")
         if action.what == decide.REVERT:
             return self._judge_failed(trial, progress, facts, action.reason, starting)
         if action.what == decide.ASK:

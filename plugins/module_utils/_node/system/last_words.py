@@ -60,39 +60,80 @@ _LENIENT = "lenient decoding as strict decoding failed"
 _KINDS = (
     (
         GATE,
-        r"unrecognized feature gate|cannot set feature gate|feature is locked to|failed to set feature gates|"
-        r"but depends on features that are disabled|failed to merge global and in-flight KubeletConfiguration|"
-        r"feature gate must be enabled|invalid value of \w+: .*ParseBool",
+        (
+            r"unrecognized feature gate",
+            r"cannot set feature gate",
+            r"feature is locked to",
+            r"failed to set feature gates",
+            r"but depends on features that are disabled",
+            r"failed to merge global and in-flight KubeletConfiguration",
+            r"feature gate must be enabled",
+            r"invalid value of \w+: .*ParseBool",
+        ),
     ),
     (
         FLAG,
-        r"unknown (?:shorthand )?flag|unknown command|flag needs an argument|failed to parse kubelet flag|"
-        r'invalid argument ".*" for ".*" flag|failed to validate kubelet flags|bad flag syntax',
+        (
+            r"unknown (?:shorthand )?flag",
+            r"unknown command",
+            r"flag needs an argument",
+            r"failed to parse kubelet flag",
+            r'invalid argument ".*" for ".*" flag',
+            r"failed to validate kubelet flags",
+            r"bad flag syntax",
+        ),
     ),
     (
         VALIDATION,
-        r"invalid configuration|failed to validate kubelet configuration|quantities must match the regular expression|"
-        r"running with swap on is not supported|is different from docker cgroup driver|configured to not run on a host "
-        r"using cgroup v1|is not equal to the value .* determined by Node Allocatable|unsupported log format|"
-        r"can't use reservedSystemCPUs|unable to parse reservedSystemCPUs|--show-hidden-metrics-for-version must be|"
-        r"initialize logging|failed to initialize (?:cpu|memory|topology) manager|"
-        r"invalid eviction|unknown configmap and secret manager mode",
+        (
+            r"invalid configuration",
+            r"failed to validate kubelet configuration",
+            r"quantities must match the regular expression",
+            r"running with swap on is not supported",
+            r"is different from docker cgroup driver",
+            r"configured to not run on a host using cgroup v1",
+            r"is not equal to the value .* determined by Node Allocatable",
+            r"unsupported log format",
+            r"can't use reservedSystemCPUs",
+            r"unable to parse reservedSystemCPUs",
+            r"--show-hidden-metrics-for-version must be",
+            r"initialize logging",
+            r"failed to initialize (?:cpu|memory|topology) manager",
+            r"invalid eviction",
+            r"unknown configmap and secret manager mode",
+        ),
     ),
     (
         FILE,
-        r"failed to (?:load|read|decode) kubelet config file|failed to merge kubelet configs|failed to load kubelet "
-        r"config|unable to load client CA file|could not restore state from checkpoint|failed to load TLS|"
-        r"error loading TLS|unable to load certificate|open (?!\S+kubeconfig)\S+\.(?:crt|key|pem): ",
+        (
+            r"failed to (?:load|read|decode) kubelet config file",
+            r"failed to merge kubelet configs",
+            r"failed to load kubelet config",
+            r"unable to load client CA file",
+            r"could not restore state from checkpoint",
+            r"failed to load TLS",
+            r"error loading TLS",
+            r"unable to load certificate",
+            r"open (?!\S+kubeconfig)\S+\.(?:crt|key|pem): ",
+        ),
     ),
     (
         RUNTIME,
-        r"validate service connection|CRI v1 (?:runtime|image) API|runtime API version|remote runtime|runtime service|"
-        r"failed to get docker version|Cannot connect to the Docker daemon|container runtime (?:is down|status check)|"
-        r"(?:containerd|crio|cri-dockerd|dockershim|docker)\.sock\b.{0,20}(?:refused|no such file|reset by peer)|"
-        r"unknown service runtime\.",
+        (
+            r"validate service connection",
+            r"CRI v1 (?:runtime|image) API",
+            r"runtime API version",
+            r"remote runtime",
+            r"runtime service",
+            r"failed to get docker version",
+            r"Cannot connect to the Docker daemon",
+            r"container runtime (?:is down|status check)",
+            r"(?:containerd|crio|cri-dockerd|dockershim|docker)\.sock\b.{0,20}(?:refused|no such file|reset by peer)",
+            r"unknown service runtime\.",
+        ),
     ),
 )
-_PATTERNS = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _KINDS)
+_PATTERNS = tuple((name, re.compile("|".join(patterns), re.IGNORECASE)) for name, patterns in _KINDS)
 # How the messages begin with which a kubelet ends while it starts. Other errors may quote the same words, and only by
 # coincidence are they the last ones of a kubelet that was killed.
 _STARTING = re.compile(
