@@ -100,16 +100,15 @@ def test_a_kubelet_that_ends_because_its_runtime_is_stopped(bench: Bench, confir
 @pytest.mark.long
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_containerd_stopped_for_ten_minutes(bench: Bench, confirmed: bool) -> None:
-    """The kubelet's process runs on; its healthz fails after five minutes."""
+    """The kubelet's process runs on, whether its healthz fails meanwhile or not (1.20.2: not within seven minutes)."""
     source = on_trial(bench, confirmed, deadline=1200)
     invocation = bench.node.invocation_id()
     bench.node.run(STOP)
-    bench.wait(lambda: not bench.healthy(), 420, "failure of healthz", every=5)
-    bench.wait(lambda: f"is away: {SOCKET} " in bench.status().get("reason", ""), 60, "annotation")
-    time.sleep(240)
+    time.sleep(600)
     bench.node.run(START)
     bench.wait(bench.healthy, 60, "healthz")
     assert bench.node.invocation_id() == invocation and source["uid"] in bench.active()
+    assert "error" not in bench.status()
 
 
 @pytest.mark.parametrize(("seconds", "confirmed"), SHORT_AND_LONG)

@@ -5,7 +5,7 @@
 
 A kubelet that refuses its configuration logs the reason last (last_words.py). A kubelet also ends while its container
 runtime does not answer (pkg/kubelet/kuberuntime/kuberuntime_manager.go, NewKubeGenericRuntimeManager), and its healthz
-fails after five minutes of that (pkg/kubelet/kubelet.go, syncLoopHealthCheck). Neither is evidence.
+may fail during a longer outage (pkg/kubelet/kubelet.go, syncLoopHealthCheck). Neither is evidence.
 """
 
 from __future__ import annotations
