@@ -91,6 +91,8 @@ class WholeNode:
         self.state, self.killed = ("inactive", "dead"), False
         self.logs: dict[str, str] = {}
         self.errors: list[str] = []
+        # Whether the end of the guard is that of the whole node.
+        self.power_cut = False
         self.next_start: float | None = None
         self.watching, self.next_look = False, 0.0
         self.guard_restarts = self.refused_starts = 0
@@ -132,6 +134,12 @@ class WholeNode:
         """End the kubelet's process, as the kernel does when memory is short."""
         if self.kubelet:
             self._ended("", killed=True)
+
+    def crash(self, after: int, power_cut: bool, seconds: float) -> None:
+        """Let time pass; the guard, with `power_cut` the node, ends after so many changes of the disk."""
+        self.disk.cut_after, self.power_cut = len(self.disk.calls) + after, power_cut
+        self.advance(seconds)
+        self.disk.cut_after = None
 
     def reboot(self, power_cut: bool) -> None:
         """Boot the node again, after a shutdown or a power cut."""
@@ -230,6 +238,9 @@ class WholeNode:
                     self._wake()
             except (StoreError, LockError, OSError):
                 pass
+            except PowerCut:
+                # The unit ignores how its prestart step ends.
+                self._killed()
         content = self._read()
         self.state = ("active", "running")
         self.kubelet = Kubelet(content, self.seconds) if content else None
@@ -328,6 +339,10 @@ class WholeNode:
         except (StoreError, LockError, OSError) as error:
             self.errors.append(f"{self.seconds:.0f} {error}")
             wait = 10.0
+        except PowerCut:
+            self._killed()
+            # systemd starts the service again.
+            wait = 1.0
         report = guard.records.report()
         if report is not None:
             if self.api and guard.reportable():
@@ -339,6 +354,12 @@ class WholeNode:
                 wait = min(5.0 if wait is None else wait, guard_module.LONGEST_SECONDS)
         self.watching = wait is not None
         self.next_look = self.seconds + max(wait or 0.0, 0.001)
+
+    def _killed(self) -> None:
+        """Continue after the guard was killed; pass on the end of the whole node."""
+        self.disk.cut_after = None
+        if self.power_cut:
+            raise PowerCut
 
     def _wake(self) -> None:
         if not self.watching:

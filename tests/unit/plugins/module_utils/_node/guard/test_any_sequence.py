@@ -86,6 +86,11 @@ class AnySequence(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.node.advance(seconds)
 
+    @rule(after=st.integers(0, 40), power_cut=st.booleans(), seconds=st.sampled_from([15.0, 400.0]))
+    def crash(self, after: int, power_cut: bool, seconds: float) -> None:
+        """The guard or the node ends in the middle of what the guard does."""
+        self.node.crash(after, power_cut, seconds)
+
     @rule(what=st.sampled_from(["kill", "reboot", "power cut", "binary 1", "binary 2", "binary 2, reboot"]))
     def disturb(self, what: str) -> None:
         if what.startswith("binary"):
