@@ -114,7 +114,7 @@ def test_a_refused_last_known_good_makes_room_for_the_own_file_as_it_is_now(benc
     status = bench.status()
     assert status["reason"] == "reverted to the local configuration"
     assert "kubelet v1.21.0 refuses this configuration: invalid configuration: maxPods is unknown" in status["error"]
-    bench.wait(lambda: bench.events(), 30, "Event")
+    bench.wait(bench.events, 30, "Event")
     assert "maxPods is unknown" in bench.events()[-1]["message"] and bench.events()[-1]["type"] == "Warning"
     assert bench.configz()["maxPods"] == 77 and bench.node.run(f"cat {OWN}") == own
 

@@ -138,7 +138,8 @@ def run(home: Path, hosts: list[str], forks: int, failing: t.Sequence[str] = (),
         name, state, host, begin, end, confirm_seconds = json.loads(line)
         spans.setdefault((name, state), {})[host] = Span(begin, end)
         if (name, state) == ARM:
-            deadlines.add(confirm_seconds)
+            # Before ansible-core 2.19 a template's result is a text; the real module converts it.
+            deadlines.add(int(confirm_seconds))
     return Seen(spans, deadlines, done.stdout + done.stderr)
 
 

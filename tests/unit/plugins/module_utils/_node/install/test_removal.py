@@ -18,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install im
     removal,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 
 DROPIN = "[Service]\nEnvironment=x\n"
 
@@ -73,7 +73,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def removed(unit: FakeUnit, place: Path, check: bool = False, **more: t.Any) -> dict[str, t.Any]:
-    return removal.removed(str(place), t.cast("Unit", unit), 1, check, **more)
+    return removal.removed(str(place), t.cast(t.Any, unit), 1, check, **more)
 
 
 def test_the_drop_in_goes_with_one_restart(runs: list[str], tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_only_an_installed_guard_is_brought_up_to_date(
     asked = []
     monkeypatch.setattr(guard_install, "changes", lambda *_arguments: [1])
     monkeypatch.setattr(guard_install, "present", lambda *_arguments: asked.append(1) or [1])
-    unit = t.cast("Unit", FakeUnit(DROPIN if installed else None))
+    unit = t.cast(t.Any, FakeUnit(DROPIN if installed else None))
     assert removal.updated(str(tmp_path), unit, check=True)["changed"] is installed and not asked
     done = removal.updated(str(tmp_path), unit, check=False)
     assert (done["changed"], done["invocation_id"], done["healthy"], len(asked)) == (installed, "i0", True, installed)
@@ -144,5 +144,5 @@ def test_a_guard_that_cannot_be_replaced_does_not_prevent_a_reset(
         raise StoreError("others may write to it")
 
     monkeypatch.setattr(guard_install, "changes", refused)
-    done = removal.updated(str(tmp_path), t.cast("Unit", FakeUnit()), check=False)
+    done = removal.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), check=False)
     assert not done["changed"] and "others may write to it" in done["warnings"][0]

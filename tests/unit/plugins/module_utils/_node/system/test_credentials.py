@@ -76,7 +76,8 @@ class Server:
         self.signer, self.accepted, self.seen = signer, t.cast("set[str] | None", None), t.cast("list[str]", [])
         (folder / "server.pem").write_text("".join(signer.pair(SERVER, host=SERVER)))
         (folder / "ca.crt").write_text(signer.pem)
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(folder / "ca.crt"))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_verify_locations(str(folder / "ca.crt"))
         context.load_cert_chain(folder / "server.pem")
         context.verify_mode = ssl.CERT_OPTIONAL
         names: list[str | None] = []
