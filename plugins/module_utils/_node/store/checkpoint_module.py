@@ -151,7 +151,9 @@ class _Run:
                 self.waiting = True
                 return
             active = quietly(store.active_source)
-            if active is not None:
+            if active is not None and _broken(lambda: store.verify(active)):
+                self.warnings.append(f"{describe(active)} is damaged, so a failed reset cannot be reverted")
+            elif active is not None:
                 self._refresh_local(active)
                 self._switch(None, good=active)
                 self._collect()

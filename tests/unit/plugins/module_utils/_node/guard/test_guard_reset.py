@@ -256,3 +256,11 @@ def test_without_a_guard_it_is_not_on_trial(node: Node, monkeypatch: pytest.Monk
     monkeypatch.setattr(checkpoint_module, "GUARD", "/no/such/unit")
     done = apply(node, "reset")
     assert done["restart_needed"] and done["trial"] is None and done["lastKnownGood"] is None
+
+
+def test_a_damaged_checkpoint_can_be_reset(node: Node) -> None:
+    """Nothing could be reverted to what ran before, and a reset is what helps."""
+    (Path(node.store.config_dir) / NEW / "kubelet").write_text("edited")
+    done = apply(node, "reset")
+    assert (done["restart_needed"], done["assigned"], done["active"], done["trial"]) == (True, None, None, None)
+    assert node.store.running() == LOCAL and "damaged" in done["warnings"][0]
