@@ -152,7 +152,7 @@ class _Run:
                 return
             active = quietly(store.active_source)
             if active is not None and _broken(lambda: store.verify(active)):
-                self.warnings.append(f"{describe(active)} is damaged, so a failed reset cannot be reverted")
+                self.warnings.append(f"{describe(active)} is damaged: the guard cannot revert a failed reset")
             elif active is not None:
                 self._refresh_local(active)
                 self._switch(None, good=active)
