@@ -89,7 +89,7 @@ def test_a_trial_makes_room_for_what_it_accepts(bench: Bench, refused: bool, die
     print(f"\nrecovery: {took:.1f} s")
     if not dies:
         assert restarts(bench) == 0
-    error = "the kubelet ended" if dies else "kubelet v1.21.0 refuses this configuration"
+    error = "the kubelet refused the configuration" if dies else "kubelet v1.21.0 refuses this configuration"
     bench.wait(lambda: error in bench.status().get("error", ""), 30, "annotation")
     status = bench.status()
     assert status["assigned"]["configMap"] == bad
