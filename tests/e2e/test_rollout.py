@@ -230,7 +230,7 @@ def test_a_shadowed_field_fails_and_names_the_flag_every_time(
     for _run in range(runs):
         run = ansible.playbook("rollout", *GROUP_B)
         assert run.code != 0
-        for text in ("Node n2", "maxPods is 61, not 50", "--max-pods", "/etc/default/kubelet"):
+        for text in ("Node n2", "maxPods is 61, not 50", "--max-pods", "systemctl cat kubelet"):
             assert text in run.output, run.output
         # The node runs its previous configuration again.
         now = look(lab, "n2")
