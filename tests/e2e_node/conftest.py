@@ -14,6 +14,7 @@ from tests.e2e.conftest import ansible  # noqa: F401  # pylint: disable=unused-i
 from tests.lab.lab import Lab
 from tests.support import settled
 from tests.support.borrowed_lab import borrowed
+from tests.support.node_bench import Bench
 from tests.support.preflight_node import DROPINS, PLACE, UNIT, Node, archive
 from tests.support.role_bench import Role
 
@@ -42,6 +43,20 @@ def role(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
     finally:
         role.play(None, "", tasks_from="reset")
         role.bench.wait(role.bench.healthy, 60, "healthz")
+
+
+@pytest.fixture
+def bench(static_lab: Lab) -> t.Iterator[Bench]:
+    """Yield node n1 with the guard; check that n2 does not change. Files that cause faults extend it."""
+    bystander = static_lab.node("n2")
+    before = bystander.invocation_id()
+    bench = Bench(static_lab, "n1")
+    bench.open()
+    try:
+        yield bench
+        assert bystander.invocation_id() == before
+    finally:
+        bench.close()
 
 
 @pytest.fixture

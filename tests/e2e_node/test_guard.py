@@ -14,7 +14,6 @@ import typing as t
 
 import pytest
 
-from tests.lab.lab import Lab
 from tests.support.node_bench import STORE, Bench
 
 LOCAL = "store/local/config"
@@ -24,18 +23,12 @@ DROPIN = "/etc/systemd/system/kubelet.service.d/95-test.conf"
 
 
 @pytest.fixture
-def bench(static_lab: Lab) -> t.Iterator[Bench]:
-    """Yield node n1 with the guard; check that n2 does not change."""
-    bystander = static_lab.node("n2")
-    before = bystander.invocation_id()
-    bench = Bench(static_lab, "n1")
-    bench.open()
+def bench(bench: Bench) -> t.Iterator[Bench]:
+    """Yield node n1 with the guard; end what harms it afterwards."""
     try:
         yield bench
-        assert bystander.invocation_id() == before
     finally:
         bench.node.run(f"systemctl stop harm.service; rm -f {DROPIN}; systemctl daemon-reload", check=False)
-        bench.close()
 
 
 def returned(

@@ -12,7 +12,6 @@ import typing as t
 
 import pytest
 
-from tests.lab.lab import Lab
 from tests.support.node_bench import STORE, Bench
 
 LOCAL = "store/local/config"
@@ -30,20 +29,14 @@ SHORT_AND_LONG = [
 
 
 @pytest.fixture
-def bench(static_lab: Lab) -> t.Iterator[Bench]:
+def bench(bench: Bench) -> t.Iterator[Bench]:
     """Yield node n1 with the guard; start its container runtime again afterwards."""
-    bystander = static_lab.node("n2")
-    before = bystander.invocation_id()
-    bench = Bench(static_lab, "n1")
-    bench.open()
     try:
         yield bench
-        assert bystander.invocation_id() == before
     finally:
         if not bench.node.running:
             bench.node.start()
         bench.node.run(f"rm -f {DROPIN}; {START}")
-        bench.close()
 
 
 def on_trial(bench: Bench, confirmed: bool, deadline: float = 8, **terms: t.Any) -> dict[str, str]:

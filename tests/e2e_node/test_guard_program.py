@@ -9,7 +9,6 @@ import typing as t
 
 import pytest
 
-from tests.lab.lab import Lab
 from tests.support.node_bench import STORE, Bench
 
 GUARD = "livenodes-kubelet-guard.service"
@@ -45,15 +44,12 @@ http.server.HTTPServer(("127.0.0.1", 10348), Kubelet).serve_forever()
 
 
 @pytest.fixture
-def bench(static_lab: Lab) -> t.Iterator[Bench]:
-    """Yield node n1 with the guard."""
-    bench = Bench(static_lab, "n1")
-    bench.open()
+def bench(bench: Bench) -> t.Iterator[Bench]:
+    """Yield node n1 with the guard; end the other listener afterwards."""
     try:
         yield bench
     finally:
         bench.node.run("systemctl stop listener.service", check=False)
-        bench.close()
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import typing as t
 
 import pytest
 
-from tests.lab.lab import Lab
 from tests.support.node_bench import STORE, Bench
 
 OWN = "/var/lib/kubelet/config.yaml"
@@ -34,10 +33,8 @@ exec -a /usr/bin/kubelet {REAL} "$@"
 
 
 @pytest.fixture
-def bench(static_lab: Lab) -> t.Iterator[Bench]:
+def bench(bench: Bench) -> t.Iterator[Bench]:
     """Yield node n1 with the guard; restore its kubelet and its own config file afterwards."""
-    bench = Bench(static_lab, "n1")
-    bench.open()
     bench.node.run(f"cp -p {OWN} {OWN}.saved")
     try:
         yield bench
@@ -47,7 +44,6 @@ def bench(static_lab: Lab) -> t.Iterator[Bench]:
             f"mv {OWN}.saved {OWN}",
             check=False,
         )
-        bench.close()
         assert bench.node.run("/usr/bin/kubelet --version") == "Kubernetes v1.20.2\n"
 
 

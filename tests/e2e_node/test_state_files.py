@@ -10,7 +10,6 @@ import typing as t
 
 import pytest
 
-from tests.lab.lab import Lab
 from tests.support.node_bench import STORE, Bench
 
 STATE = "/var/lib/kubelet/cpu_manager_state"
@@ -18,16 +17,13 @@ ADDED = "/var/lib/kubelet/later_state"
 
 
 @pytest.fixture
-def bench(static_lab: Lab) -> t.Iterator[Bench]:
+def bench(bench: Bench) -> t.Iterator[Bench]:
     """Yield node n1 with the guard; restore its state file afterwards."""
-    bench = Bench(static_lab, "n1")
-    bench.open()
     bench.node.run(f"cp -p {STATE} {STATE}.saved")
     try:
         yield bench
     finally:
         bench.node.run(f"systemctl stop kubelet; mv {STATE}.saved {STATE}; rm -f {ADDED}", check=False)
-        bench.close()
 
 
 def test_a_reverted_kubelet_that_cannot_read_a_state_file_gets_the_former_one(bench: Bench) -> None:

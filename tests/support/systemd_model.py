@@ -10,20 +10,12 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import commandline, unit, unitfile
+from tests.lab.files import KUBEADM_DROP_IN
 
 SERVICE = "/usr/lib/systemd/system/kubelet.service"
 FOLDER = "/etc/systemd/system/kubelet.service.d"
 KUBEADM = f"{FOLDER}/10-kubeadm.conf"
-KUBEADM_TEXT = """# Note: This dropin only works with kubeadm and kubelet v1.11+
-[Service]
-Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf \
---kubeconfig=/etc/kubernetes/kubelet.conf"
-Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
-EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
-EnvironmentFile=-/etc/default/kubelet
-ExecStart=
-ExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
-"""
+KUBEADM_TEXT = f"# Note: This dropin only works with kubeadm and kubelet v1.11+\n{KUBEADM_DROP_IN}"
 
 
 class Systemd:

@@ -35,8 +35,8 @@ class Change(NamedTuple):
 
 def program() -> dict[str, bytes]:
     """Return the files of the guard's program by their path below its folder."""
-    # The guard loads these on demand, so its program must contain them. The module loads them here only, because a
-    # restart of the kubelet waits for it.
+    # The guard loads these on demand, so its program must contain them, and Ansible copies to the node what it sees
+    # imported. The module loads them here only, because a restart of the kubelet waits for it.
     from ..report import status_reporter  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
     from ..system import binary, kubeconfig  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
 

@@ -54,12 +54,14 @@ def test_a_node_that_never_holds_still(clock: Clock) -> None:
     assert (api.count("PATCH", f"{NODES}/n1"), api.evictions) == (cordon.TRIES, [])
 
 
-def test_a_cordon_that_is_not_stored(clock: Clock) -> None:
+def test_a_cordon_that_is_not_stored(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     asking = api.request
-    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        node("n1") if method == "PATCH" else asking(method, path, *given, **named)
-    )
+
+    def stored(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
+        return node("n1") if method == "PATCH" else asking(method, path, *given, **named)
+
+    monkeypatch.setattr(api, "request", stored)
     assert "did not store the cordon, and no pod was evicted: does an admission webhook" in fail(api).failures["n1"]
     assert api.evictions == []
 
@@ -96,12 +98,14 @@ def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: t
     assert cordoned(api) == after
 
 
-def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
+def test_an_uncordon_that_is_not_stored(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     api = PodCluster(node("n1", cordoned=OURS, unschedulable=True))
     asking = api.request
-    api.request = lambda method, path, *given, **named: (  # type: ignore[method-assign]
-        api.nodes["n1"] if method == "PATCH" else asking(method, path, *given, **named)
-    )
+
+    def stored(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
+        return api.nodes["n1"] if method == "PATCH" else asking(method, path, *given, **named)
+
+    monkeypatch.setattr(api, "request", stored)
     failed = fail(api, state="restored")
     assert (
         "did not store that it was uncordoned: does an admission webhook" in failed.failures["n1"]

@@ -96,7 +96,8 @@ def test_a_refused_last_known_good_makes_room_for_the_own_file_as_it_is_now(node
     assert node.ran[-1] == LOCAL and "maxPods: 7" in config(node)
     assert (node.store.assigned(), node.store.last_known_good(), node.store.graduated_with()) == (SOURCE, None, "")
     assert node.error() == f"kubelet {NEW_VERSION} refuses this configuration: {WORDS}"
-    assert node.guard().records.report().message.startswith("Kubelet restarting to use local config")  # type: ignore[union-attr]
+    report = node.guard().records.report()
+    assert report and report.message.startswith("Kubelet restarting to use local config")
     node.start(1)
     node.start(2)
     assert node.ran[-1] == LOCAL and node.own.stat() == before
@@ -192,7 +193,8 @@ def test_a_copy_of_the_own_file_is_renewed_after_a_downgrade(node: Node, kubelet
     node.own.write_text("kind: Corrected\n")
     kubelet.replace(OLD_VERSION, "Configuration")
     node.start()
-    assert config(node) == "kind: Corrected\n" and str(node.own) in node.guard().records.report().status["reason"]  # type: ignore[union-attr]
+    report = node.guard().records.report()
+    assert config(node) == "kind: Corrected\n" and report and str(node.own) in report.status["reason"]
 
 
 def test_a_full_disk_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet) -> None:
