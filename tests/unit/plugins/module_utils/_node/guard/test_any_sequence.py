@@ -43,6 +43,7 @@ class AnySequence(RuleBasedStateMachine):
         self.assigned: dict[str, dict[str, str]] = {}
         self.allowed = 0
         self.good = ""
+        self.full = self.replaced = False
 
     @initialize(seed=st.integers(0, 2**32), behavior=BEHAVIORS)
     def begin(self, seed: int, behavior: str) -> None:
@@ -103,15 +104,15 @@ class AnySequence(RuleBasedStateMachine):
     @rule(fault=st.sampled_from([errno.ENOSPC, errno.EROFS, "runtime", "api", "none"]))
     def fault(self, fault: int | str) -> None:
         """Begin a fault, or end all."""
-        if isinstance(fault, int):
-            self.node.fill(fault)
-        elif fault == "none":
-            self.node.fill(0)
+        if isinstance(fault, int) or fault == "none":
+            self.full = fault == errno.ENOSPC
+            self.node.fill(fault if isinstance(fault, int) else 0)
         self.node.runtime = fault != "runtime" and (fault == "none" or self.node.runtime)
         self.node.api = fault != "api" and (fault == "none" or self.node.api)
 
     def _install(self, version: int) -> None:
         if version != self.node.version:
+            self.replaced = True
             self._touched(1)
         self.node.install(version)
 
@@ -165,8 +166,12 @@ class AnySequence(RuleBasedStateMachine):
     def settle(self) -> None:
         """End every fault but what is assigned and installed, wait, and look at the node."""
         node = self.node
-        node.fill(0)
         node.runtime = node.api = True
+        if self.full and not self.replaced:
+            # A revert needs no free block. Only a new binary may lead to what no trial has prepared.
+            node.advance(LONG)
+            assert node.healthy(), "no healthy kubelet on a full disk"
+        node.fill(0)
         node.advance(LONG)
         assert node.kubelet, "no kubelet runs"
         content = node.kubelet.content
