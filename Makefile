@@ -5,6 +5,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 NODES ?= 3
+KUBERNETES ?=
 GATES ?=
 RUN := .venv/bin/python -m tools.gates
 .DEFAULT_GOAL := help
@@ -13,7 +14,7 @@ RUN := .venv/bin/python -m tools.gates
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: .venv/nox ## run every gate that can run here, or GATES="unit e2e"; LAB=require insists on the lab, LAB=skip leaves it out
+test: .venv/nox ## run every gate that can run here, or GATES="unit e2e"; LAB=require insists on the lab, LAB=skip leaves it out, LAB_KUBERNETES=require insists on other versions
 	@$(RUN) $(GATES)
 
 test-long: .venv/nox ## run the products: all points of the lab gates, or GATES="e2e_node"; show when each last passed
@@ -37,8 +38,8 @@ site: .venv/nox ## build the documentation site into build/site
 build: .venv/nox ## build the collection artifact into build/ and let Galaxy's importer check it
 	@$(RUN) galaxy && ls build/*.tar.gz
 
-lab-up: ## start the lab, or add nodes to it: NODES=3
-	@$(PYTHON) -m tests.lab up --nodes $(NODES)
+lab-up: ## start the lab, or add nodes to it: NODES=3 KUBERNETES="v1.36.2 n2=v1.28.7"
+	@$(PYTHON) -m tests.lab up --nodes $(NODES) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
 lab-down: ## remove the lab without a trace
 	@$(PYTHON) -m tests.lab down

@@ -6,8 +6,8 @@
 `make test` runs the short tier, `make test-long` the long one, `.venv/bin/nox -s NAME` one gate; `.venv/bin/nox -l`
 lists all of them.
 
-The lane of a gate states what it needs: `quick` and `slow` nothing, the others a lab of their own, which tools/gates
-brings up. By hand, a gate uses the lab that LIVENODES_LAB_* names (see tests/lab/README.md).
+The lane of a gate states what it needs: `quick`, `beside` and `slow` nothing, the others a lab of their own, which
+tools/gates brings up. By hand, a gate uses the lab that LIVENODES_LAB_* names (see tests/lab/README.md).
 
 A gate of both tiers runs fewer points of its products in the short tier: it leaves out the tests and parameters that
 are marked `long`. TIER=long includes them, also by hand: `TIER=long .venv/bin/nox -s e2e`.
@@ -53,11 +53,31 @@ LONG = os.environ.get("TIER") == "long"
 # What is not for users runs with one Python and one ansible-core only.
 FOR_USERS = ["tests/unit", "--ignore", "tests/unit/tools", "--ignore", "tests/unit/lab"]
 # Their code knows neither Ansible nor the package kubernetes.
+# Each of these plays whole rollouts, with one ansible-core only.
+PLAYED = [
+    word
+    for name in (
+        "drained_rollout",
+        "endings",
+        "no_longer_declared",
+        "node_calls",
+        "one_node_of_a_batch",
+        "rollback_to_a_variant",
+        "runs_at_once",
+        "secrets",
+    )
+    for word in ("--ignore", f"tests/unit/roles/test_{name}.py")
+]
 PURE = [word for room in ("_config", "_node") for word in ("--ignore", f"tests/unit/plugins/module_utils/{room}")]
 # By file: what a file's tests share is made once.
 ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
-# These files of e2e run on another lab: the lanes take equally long.
+# These files of e2e and of e2e_node run on labs of their own: the lanes take equally long.
 ROLLOUT = ["tests/e2e/test_rollout.py", "tests/e2e/test_simulated.py"]
+GUARD = [
+    *map(str, sorted((ROOT / "tests/e2e_node").glob("test_guard*.py"))),
+    "tests/e2e_node/test_new_binary.py",
+    "tests/e2e_node/test_random_changes.py",
+]
 SHORT_TIER = [] if LONG else ["-m", "not long"]
 
 # Seconds that the whole short tier should take on two cores, the building of the labs included.
@@ -65,7 +85,12 @@ BUDGET = 2700
 # Seconds after which a tier is ended, and fails.
 MOST = {"short": 87 * 60, "long": 6 * 3600}
 # Seconds that one gate may take, by the first word of its lane and by tier; the first run fills the environments.
-LIMITS = {"quick": {"short": 600}, "slow": {"short": 3000}, "lab": {"short": 3600, "long": 9000}}
+LIMITS = {
+    "quick": {"short": 600},
+    "slow": {"short": 3000, "long": 18000},
+    "beside": {"short": 3000, "long": 9000},
+    "lab": {"short": 3600, "long": 9000},
+}
 GATES: list[Gate] = []
 Function = t.Callable[[nox.Session], None]
 
@@ -118,7 +143,21 @@ def style(session: nox.Session) -> None:
 @gate("quick")
 def unit(session: nox.Session) -> None:
     """Unit and property tests with the newest kubernetes and the newest ansible-core for this Python."""
-    newest(session).pytest("tests/unit", *ON_ALL_CORES)
+    newest(session).pytest("tests/unit", "--ignore", "tests/unit/roles", *ON_ALL_CORES, *SHORT_TIER)
+
+
+@gate("beside", "short", "long")
+def roles(session: nox.Session) -> None:
+    """The roles, with real runs of ansible-playbook against an API server in Python. Long: every point at which a host
+    or a Node is lost, and a batch of 200 hosts in real time.
+    """
+    newest(session).pytest("tests/unit/roles", *SHORT_TIER)
+
+
+@gate("slow", "long")
+def unit_long(session: nox.Session) -> None:
+    """The product among the unit tests: 20,000 random sequences on a model of a node."""
+    newest(session).pytest("tests/unit/plugins/module_utils/_node/guard/test_any_sequence.py")
 
 
 def skip_without_lowest(session: nox.Session) -> None:
@@ -133,7 +172,7 @@ def unit_lowest(session: nox.Session) -> None:
     those of code that uses neither.
     """
     skip_without_lowest(session)
-    Tools(session, "lowest", LOWEST).pytest(*FOR_USERS, *PURE, *ON_ALL_CORES)
+    Tools(session, "lowest", LOWEST).pytest(*FOR_USERS, *PLAYED, *PURE, *ON_ALL_CORES, *SHORT_TIER)
 
 
 @gate("quick")
@@ -142,7 +181,9 @@ def unit_newer_python(session: nox.Session) -> None:
     python = newer_python()
     if python is None:
         session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
-    Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python).pytest(*FOR_USERS, *ON_ALL_CORES)
+    Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python).pytest(
+        *FOR_USERS, *PLAYED, *ON_ALL_CORES, *SHORT_TIER
+    )
 
 
 @gate("quick")
@@ -347,8 +388,16 @@ def e2e_newer_python(session: nox.Session) -> None:
 
 @gate("lab_static", "short", "long")
 def e2e_node(session: nox.Session) -> None:
-    """The node side (store, preflight, guard, role checkpoint) on kubelets without dynamic configuration."""
-    newest(session).pytest("tests/e2e_node", *SHORT_TIER)
+    """The node side (store, preflight, role checkpoint) on kubelets without dynamic configuration, but for the files
+    of e2e_guard.
+    """
+    newest(session).pytest("tests/e2e_node", *(f"--ignore={path}" for path in GUARD), *SHORT_TIER)
+
+
+@gate("lab_guard", "short", "long")
+def e2e_guard(session: nox.Session) -> None:
+    """The guard on real kubelets: what it reverts, what it leaves, a new binary, random changes and kills."""
+    newest(session).pytest(*GUARD, *SHORT_TIER)
 
 
 @gate("lab_static")
@@ -366,6 +415,12 @@ def e2e_fleet(session: nox.Session) -> None:
     the documentation, on seven nodes.
     """
     newest(session).pytest("tests/e2e_fleet", *SHORT_TIER)
+
+
+@gate("lab_modern", "short", "long")
+def e2e_modern(session: nox.Session) -> None:
+    """Kubelets of 1.28 and 1.36 where their binaries are (tests/lab/README.md): rollout, drift, reset, an upgrade."""
+    newest(session).pytest("tests/e2e_modern", *SHORT_TIER)
 
 
 @gate("lab", "short", "long", alone=True)

@@ -13,6 +13,7 @@ Usage: python tools/generate_surveys.py [--check]
 from __future__ import annotations
 
 import json
+import runpy
 import sys
 import typing as t
 from pathlib import Path
@@ -23,6 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SURVEYS = ROOT / "playbooks/awx/surveys"
 NUMBER_LIMIT = 86400
 TEXT_LIMIT = 1024
+# The least number of a variable, if it is not 0.
+MINIMUM = runpy.run_path(str(ROOT / "plugins/plugin_utils/_inputs/limits.py"))["MINIMUM"]
 
 # Variable: question, and the role and entry point of its argument spec.
 QUESTIONS = {
@@ -62,7 +65,13 @@ _BATCHES = [
 FILES = {
     "plan": _PLAN,
     "rollout": [*_PLAN, *_BATCHES],
-    "rollback": ["kubelet_config_hosts", "kubelet_config_variant", *_BATCHES],
+    "rollback": [
+        "kubelet_config_hosts",
+        "kubelet_config_variant",
+        "kubelet_config_allow_effect",
+        "kubelet_config_allow_invalid",
+        *_BATCHES,
+    ],
     "drift": ["kubelet_config_hosts", "kubelet_config_drift", "kubelet_config_drift_hosts"],
     "verify": ["kubelet_config_hosts", "kubelet_config_drift_hosts"],
 }
@@ -85,7 +94,7 @@ def question(variable: str) -> dict[str, t.Any]:
         "choices": choices,
         "default": str(default).lower() if spec["type"] == "bool" else default if number else str(default),
         "required": default != "",
-        "min": 0,
+        "min": MINIMUM.get(variable, 0) if number else 0,
         "max": NUMBER_LIMIT if number else TEXT_LIMIT,
     }
 

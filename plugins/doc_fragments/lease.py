@@ -14,6 +14,7 @@ options:
   lease:
     description:
       - The Lease of the rollout, from RV(livenodes.kubelet.kubelet_rollout_lease#module:lease).
-      - The module renews it while it runs, and fails when the rollout has lost it. No Lease is renewed by default.
+      - The module renews it before it writes and while it waits. If the rollout has lost it, the module writes nothing
+        more and fails. No Lease is renewed by default.
     type: dict
 """

@@ -78,14 +78,29 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
     return table
 
 
+def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
+    """Return by node name the C(kubelet_config) of hosts that a task does not change, an empty mapping if it is unset.
+
+    Unlike in the node_table, several hosts may name one node, as in an inventory of several clusters. If their
+    overrides differ, the node has none, because it is unknown which host is the node.
+    """
+    found: dict[str, t.Any] = {}
+    for host in hosts:
+        variables = hostvars[host]
+        name, given = variables.get("kubelet_config_node_name", host), variables.get("kubelet_config") or {}
+        found[name] = given if found.get(name, given) == given else {}
+    return found
+
+
 def plan_sources(
     plan: t.Mapping[str, t.Any], purpose: str, table: t.Mapping[str, t.Mapping[str, t.Any]] | None = None
 ) -> dict[str, t.Any]:
     """Return by node name the config sources that a plan assigns, or that must be verified after it.
 
     V(verify) also includes nodes whose live configuration differs without an assignment. Each source contains its
-    C(delivery), which comes from C(table) and is V(auto) by default. With C(table) (the node_table of some hosts), only
-    its nodes are returned, and for V(verify) not those that have already failed.
+    C(delivery), which comes from C(table) and is V(auto) by default, and the C(node_uid) of the plan, if known. For
+    V(assign) it also contains C(own), the plan's record of the node's own values. With C(table) (the node_table of some
+    hosts), only its nodes are returned, and for V(verify) not those that have already failed.
 
     Raises AnsibleFilterError for an unknown C(purpose).
     """
@@ -93,7 +108,13 @@ def plan_sources(
         raise AnsibleFilterError(f"plan_sources: the purpose is assign or verify, not {purpose!r}")
     deliveries, failures = (table["deliveries"], table["failures"]) if table else ({}, {})
     return {
-        name: {**row["source"], "delivery": deliveries.get(name, "auto")}
+        name: {
+            **row["source"],
+            "delivery": deliveries.get(name, "auto"),
+            # Written with the source.
+            **({"own": row["own"]} if purpose == "assign" and row.get("own") else {}),
+            **{key: row[key] for key in ("node_uid",) if key in row},
+        }
         for name, row in plan["nodes"].items()
         if table is None or name in table["hosts"]
         if row["action"] == "assign" or (purpose == "verify" and row["changes"])
@@ -126,4 +147,9 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """Return the filters by name."""
-        return {"node_table": node_table_of_hosts, "plan_sources": plan_sources, "moving_sources": moving_sources}
+        return {
+            "node_table": node_table_of_hosts,
+            "other_configs": other_configs,
+            "plan_sources": plan_sources,
+            "moving_sources": moving_sources,
+        }

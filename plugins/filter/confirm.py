@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters that compute how long the guards of a batch must wait for the controller's confirmation.
+"""Filters that compute how long the guards of a batch must wait for the controller's confirmation, and other rollouts
+for its Lease.
 
 A guard begins to count when its own trial is armed. The controller confirms a node only after it has restarted and
 verified the whole batch, and with fewer forks than hosts each step on the nodes takes several waves.
@@ -21,6 +22,10 @@ and confirmation, and a task costs the controller 0.02 to 0.1 s for each host.
 """
 MARGIN_SECONDS = 30
 """Seconds for the tasks that run once, and for what the calls on the controller need after their timeouts."""
+LEASE_SECONDS = 300
+"""Seconds of a Lease that each call renews in time."""
+NATIVE = "native"
+"""The delivery without steps on the node."""
 
 
 def needed_seconds(
@@ -71,6 +76,30 @@ def confirm_problem(batches: t.Iterable[t.Sized], forks: t.Any, own: t.Any = Non
     )
 
 
+def lease_seconds(
+    batches: t.Iterable[t.Sized],
+    rows: t.Mapping[str, t.Mapping[str, t.Any]],
+    forks: t.Any,
+    own: t.Any = None,
+    node_seconds: t.Any = NODE_SECONDS,
+) -> int:
+    """Return the seconds after which a rollout that does not renew its Lease counts as dead: C(own) if set.
+
+    Each call on the controller renews the Lease, but the steps on the nodes of a batch cannot: they have no access to
+    it. So the duration covers all steps on the nodes of the largest of the C(batches), and the third of it that may
+    have passed since the last renewal before them. C(rows) are the status of the group by node: without a delivery that
+    has steps on the node, LEASE_SECONDS are enough. With a shorter choice of the operator, another rollout may begin
+    during these steps; then the next call on the controller stops this one.
+    """
+    if own not in (None, ""):
+        return int(own)
+    size = max(map(len, batches), default=0)
+    if not size or all(row.get("delivery") == NATIVE for row in rows.values()):
+        return LEASE_SECONDS
+    on_nodes = needed_seconds(size, int(forks), 0, 0, 0, float(node_seconds))
+    return max(LEASE_SECONDS, -(-on_nodes * 3 // 2))
+
+
 def _numbers(parts: t.Mapping[str, t.Any]) -> dict[str, float]:
     """Return the parts as numbers: AWX passes some variables as text."""
     return {name: float(value) for name, value in parts.items()}
@@ -81,4 +110,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """Return the filters by name."""
-        return {"confirm_seconds": confirm_seconds, "confirm_problem": confirm_problem}
+        return {"confirm_seconds": confirm_seconds, "confirm_problem": confirm_problem, "lease_seconds": lease_seconds}

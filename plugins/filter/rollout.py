@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters that order the nodes of a rollout, collect the failures of a batch and plan a rollback."""
+"""Filters that order the nodes of a rollout, collect the failures of a batch, and plan what is no rollout."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.livenodes.kubelet.plugins.filter.batch import moving_sources
 from ansible_collections.livenodes.kubelet.plugins.filter.message import node_message
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause
 
@@ -19,6 +20,7 @@ Rows = t.Mapping[str, t.Mapping[str, t.Any]]
 LAST = "last"
 FIRST = "first"
 NATIVE = "native"
+CHECKPOINT = "checkpoint"
 FAILURES = ("assign_failure", "verify_failure")
 """Host variables: why the role assign could not switch the host, and why the role verify could not confirm it."""
 LOST = (
@@ -36,39 +38,42 @@ def rollout_order(
     control_plane: str = LAST,
     unready_first: bool = False,
 ) -> dict[str, t.Any]:
-    """Return the hosts that the plan changes, in rollout order, as two stages: workers and control plane.
+    """Return the hosts that the plan changes, in rollout order, as four stages.
+
+    Workers and control plane that are assigned a source, then workers and control plane that the plan returns to their
+    local configuration (its C(local)). With C(control_plane=first), the control plane is first of each pair.
 
     C(rows) are those of node_config_info. C(serial) is Ansible's; a percentage counts the hosts of the play. Without
     C(serial), the first batch is a single canary and each further one has C(max_unavailable) nodes. Control-plane nodes
     are always changed one at a time.
 
-    Keys of the result: C(stages), each with its C(hosts) and the C(serial) of its play; C(hosts), those of both stages;
-    C(resets), in the same form, the hosts that a rollback returns to their local configuration; C(batches), for all of
-    these, the node names of each batch by host; C(rest), the hosts that need no change.
+    Keys of the result: C(stages), each with its C(hosts) and the C(serial) of its play; C(hosts), those of all stages;
+    C(batches), the node names of each batch by host; C(rest), the hosts that need no change.
 
     Raises AnsibleFilterError for an unknown C(control_plane) or C(serial).
     """
     if control_plane not in (LAST, FIRST):
         raise AnsibleFilterError(f"kubelet_config_control_plane is {control_plane!r}: use {LAST} or {FIRST}")
     sizes = _sizes([1, max_unavailable] if serial in (None, "") else serial, len(table["hosts"]))
-    stages = _stages(table, rows, _changed_names(plan, table, rows, unready_first), sizes)
-    if control_plane == FIRST:
-        stages.reverse()
-    resets = _resets(plan, table, rows, sizes)
+    kinds = (_changed_names(plan, table), [name for name in plan.get("local", ()) if name in table["hosts"]])
+    stages = []
+    for names in kinds:
+        pair = _stages(
+            table, rows, sorted(names, key=lambda name: rows[name]["ready"]) if unready_first else names, sizes
+        )
+        stages += reversed(pair) if control_plane == FIRST else pair
     hosts = [host for stage in stages for host in stage["hosts"]]
     return {
         "stages": stages,
         "hosts": hosts,
-        "resets": resets,
-        "batches": _named_batches(table, [*stages, resets]),
-        "rest": _without(table["hosts"].values(), {*hosts, *resets["hosts"]}),
+        "batches": _named_batches(table, stages),
+        "rest": _without(table["hosts"].values(), set(hosts)),
     }
 
 
-def _changed_names(plan: t.Mapping[str, t.Any], table: Table, rows: Rows, unready_first: bool) -> list[str]:
-    """Return the nodes of the table that the plan changes, in the order of the table."""
-    names = [name for name in table["hosts"] if name in plan["nodes"] and _changes(plan["nodes"][name])]
-    return sorted(names, key=lambda name: rows[name]["ready"]) if unready_first else names
+def _changed_names(plan: t.Mapping[str, t.Any], table: Table) -> list[str]:
+    """Return the nodes of the table that the plan assigns a source to, in the order of the table."""
+    return [name for name in table["hosts"] if name in plan["nodes"] and _changes(plan["nodes"][name])]
 
 
 def _changes(row: t.Mapping[str, t.Any]) -> bool:
@@ -80,12 +85,6 @@ def _stages(table: Table, rows: Rows, names: t.Sequence[str], sizes: list[int]) 
     workers = [name for name in names if not rows[name]["control_plane"]]
     masters = [name for name in names if rows[name]["control_plane"]]
     return [_stage(table, workers, sizes), _stage(table, masters, [1])]
-
-
-def _resets(plan: t.Mapping[str, t.Any], table: Table, rows: Rows, sizes: list[int]) -> dict[str, t.Any]:
-    """Return the stage of the nodes that return to their local configuration."""
-    names = [name for name in plan.get("local", ()) if name in table["hosts"]]
-    return _stage(table, names, [1] if any(rows[name]["control_plane"] for name in names) else sizes)
 
 
 def _named_batches(table: Table, stages: t.Iterable[t.Mapping[str, t.Any]]) -> list[dict[str, str]]:
@@ -139,7 +138,7 @@ def rollout_batch(order: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
 
     Raises AnsibleFilterError when the host is in no batch.
     """
-    hosts = [*order["hosts"], *order["resets"]["hosts"]]
+    hosts = order["hosts"]
     nodes = next((batch for batch in order["batches"] if host in batch), None)
     if nodes is None:
         raise AnsibleFilterError(f"rollout_batch: host {host} is in no batch")
@@ -157,7 +156,7 @@ def rollout_failures(
     """Return by node name why nodes of a batch failed, from the results of the controller's modules and of the hosts.
 
     C(batch): the node names by host at the start of the batch. A host of the batch that is missing in C(hosts) was lost
-    during the batch.
+    during the batch. Of several results, the first that failed has the cause; what follows from it is left out.
     """
     rows: dict[str, list[t.Mapping[str, t.Any]]] = {}
     for result in results:
@@ -167,7 +166,7 @@ def rollout_failures(
     for host, name in batch.items():
         found = rows.get(name, [])
         reasons[name] = [LOST] if host not in hosts else []
-        reasons[name] += [row["message"] for row in found if not row.get("ok", True)]
+        reasons[name] += [row["message"] for row in found if not row.get("ok", True)][:1]
         # With native delivery no task runs on the host. Reading the variables of a host is slow, so it is skipped.
         if not any(row.get("delivery") == NATIVE for row in found):
             reasons[name] += _overrides(found, hostvars[host])
@@ -178,20 +177,20 @@ def rollout_failures(
 
 def _overrides(rows: t.Iterable[t.Mapping[str, t.Any]], host: t.Mapping[str, t.Any]) -> list[str]:
     """Return what overrides values that are not live, from what the preflight found on the host."""
-    kubelet = (host.get("checkpoint_preflight") or {}).get("kubelet")
+    kubelet = ((host.get("checkpoint_assigned") or {}).get("preflight") or {}).get("kubelet")
     paths = [item["path"] for row in rows if row.get("state") == "differs" for item in row.get("differences") or ()]
     return drift_cause.of_override(paths, kubelet) if kubelet and paths else []
 
 
-def rollback_plan(rows: Rows, source: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
-    """Return a plan that assigns to each node its previous source, or C(source) to all, from node_config_info's rows.
+def rollback_plan(rows: Rows) -> dict[str, t.Any]:
+    """Return a plan that assigns to each node its previous source, from node_config_info's rows.
 
     C(local): nodes that ran their local configuration before. C(unknown): nodes whose previous configuration is unknown
     because no rollout has changed them. C(text): the plan for people, line by line.
     """
     plan: dict[str, t.Any] = {"nodes": {}, "variants": {}, "local": [], "unknown": [], "text": []}
     for name, row in rows.items():
-        goal = source or row["previous"]
+        goal = row["previous"]
         if goal is None:
             plan["unknown"].append(name)
         elif not goal:
@@ -203,6 +202,34 @@ def rollback_plan(rows: Rows, source: t.Mapping[str, str] | None = None) -> dict
     plan["text"] += [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in plan["local"]]
     plan["text"] += [f"{name}: not changed, its previous configuration is unknown" for name in plan["unknown"]]
     return plan
+
+
+def reset_plan(rows: Rows) -> dict[str, t.Any]:
+    """Return a plan that returns to their local configuration all nodes that do not run it, from the same rows.
+
+    Includes nodes that only an annotation of this collection remains on. Keys as in the result of rollback_plan.
+    """
+    local = [name for name, row in rows.items() if _delivered(row)]
+    text = [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local]
+    return {"nodes": {}, "variants": {}, "local": local, "unknown": [], "text": text}
+
+
+def _delivered(row: t.Mapping[str, t.Any]) -> bool:
+    left = row["source"] or row["config_source"] or row["malformed"]
+    return bool(left) or row["previous"] is not None or row["delivery"] == CHECKPOINT
+
+
+def migration_plan(rows: Rows, delivery: str) -> dict[str, t.Any]:
+    """Return a plan for the nodes to migrate to a delivery, from the same rows. It assigns the source that they run.
+
+    Raises AnsibleFilterError for an unknown C(delivery).
+    """
+    sources = moving_sources(rows, delivery)
+    nodes = {
+        name: {"action": "assign", "source": source, "changes": [], "effect": None} for name, source in sources.items()
+    }
+    text = [f"{name}: {_name(source)} by delivery {delivery}" for name, source in sources.items()]
+    return {"nodes": nodes, "variants": {}, "local": [], "unknown": [], "text": text}
 
 
 def _name(reference: t.Mapping[str, str] | None) -> str:
@@ -227,4 +254,6 @@ class FilterModule:
             "rollout_batch": rollout_batch,
             "rollout_failures": rollout_failures,
             "rollback_plan": rollback_plan,
+            "reset_plan": reset_plan,
+            "migration_plan": migration_plan,
         }

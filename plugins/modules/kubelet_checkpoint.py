@@ -15,8 +15,9 @@ description:
   - Returns the assigned, the active and the last-known-good source and the error in the format of
     M(livenodes.kubelet.node_config_info).
   - Every change is atomic and durable. After a power failure at any time the kubelet finds a complete configuration.
-  - The module writes only the store. The role P(livenodes.kubelet.checkpoint#role) restarts the kubelet when
-    RV(restart_needed) is set, and verifies that it runs the configuration.
+  - Without O(preflight), the module writes only the store. It never restarts the kubelet, except for O(state=removed).
+    The role P(livenodes.kubelet.checkpoint#role) restarts the kubelet when RV(restart_needed) is set, and verifies that
+    it runs the configuration.
   - Needs root, and only Python's standard library on the node.
 extends_documentation_fragment:
   - livenodes.kubelet.attributes
@@ -39,9 +40,53 @@ options:
       - V(rolled_back) reverts the assigned configuration to the last-known-good, else to the local one, as a failed
         trial does. If nothing restarts the kubelet within 60 seconds, the guard does.
       - V(reset) makes the kubelet start with the local configuration as it was before the first V(assigned).
+      - V(removed) ends a reset. It confirms the local configuration if that is on trial, removes the guard and the
+        drop-in with a verified restart of the kubelet, and then removes O(config_dir).
     type: str
-    choices: [staged, assigned, confirmed, rolled_back, reset]
+    choices: [staged, assigned, confirmed, rolled_back, reset, removed]
     default: assigned
+  preflight:
+    description:
+      - For O(state=assigned), makes the whole switch one call. The module inspects the node as
+        M(livenodes.kubelet.kubelet_preflight_info) does, installs the guard as M(livenodes.kubelet.kubelet_guard) does,
+        and then arms the trial and switches.
+      - For O(state=reset), the module inspects the node, brings an installed guard up to date, and then puts the local
+        configuration on trial.
+      - If RV(reasons) is not empty, nothing was changed.
+      - What the inspection finds replaces O(local_config), O(invocation), O(kubelet_version), O(was_healthy),
+        O(node_proof) and O(state_files).
+      - The other states ignore it.
+    type: dict
+    suboptions:
+      state_files:
+        description:
+          - What to do with the state file of a CPU or memory manager whose policy changes.
+          - V(keep) makes such a change one of the RV(reasons). V(switch) moves the file away.
+        type: str
+        choices: [keep, switch]
+        default: keep
+      allow_pending_edits:
+        description: Whether edits of unit or environment files may wait for a restart of the kubelet.
+        type: bool
+        default: false
+      allow_unchecked:
+        description: Whether a configuration may be assigned that the node's kubelet binary could not check.
+        type: bool
+        default: false
+      allow_offline_guard:
+        description: Whether a configuration may be assigned if the guard cannot ask the API server for its Node.
+        type: bool
+        default: false
+  unit:
+    description:
+      - The kubelet's systemd unit, for O(preflight) and O(state=removed).
+    type: str
+    default: kubelet.service
+  seconds:
+    description:
+      - For O(state=removed), seconds until the kubelet's healthz must answer after the restart.
+    type: int
+    default: 60
   source:
     description:
       - The ConfigMap that holds the configuration. A row of RV(livenodes.kubelet.kubelet_configmap#module:configmaps)
@@ -122,6 +167,7 @@ options:
   state_files:
     description:
       - State files of the CPU and memory managers that were moved away for the switch.
+      - With O(state=removed), those to remove while the kubelet is stopped, see RV(state_files).
     type: list
     elements: path
   reason:
@@ -175,6 +221,19 @@ EXAMPLES = r"""
     local_config: /var/lib/kubelet/config.yaml
   notify: Restart kubelet
 
+- name: Inspect the node, install the guard and assign the configuration in one call
+  livenodes.kubelet.kubelet_checkpoint:
+    source:
+      name: livenodes-kubelet-5m7f2b6t4c
+      uid: 147d55bf-dddc-42d0-be77-614fc2a1d38c
+      resourceVersion: "274"
+    data:
+      kubelet: "{{ configuration | to_nice_json }}"
+    preflight:
+      allow_unchecked: true
+  register: switched
+  failed_when: switched is failed or switched.reasons | length > 0
+
 - name: Confirm a verified configuration
   livenodes.kubelet.kubelet_checkpoint:
     state: confirmed
@@ -189,7 +248,7 @@ EXAMPLES = r"""
 RETURN = r"""
 assigned:
   description: The source that the kubelet must use; V(null) for its local configuration.
-  returned: success
+  returned: success, unless there are RV(reasons)
   type: dict
   sample: &source
     namespace: kube-system
@@ -199,20 +258,20 @@ assigned:
     kubeletConfigKey: kubelet
 active:
   description: The source with which the kubelet starts; V(null) for its local configuration.
-  returned: success
+  returned: success, unless there are RV(reasons)
   type: dict
   sample: *source
 lastKnownGood:
   description: The source to which the guard reverts the kubelet; V(null) for its local configuration.
-  returned: success
+  returned: success, unless there are RV(reasons)
   type: dict
 error:
   description: Why the active source is not the assigned one; empty when it is.
-  returned: success
+  returned: success, unless there are RV(reasons)
   type: str
 trial:
   description: The trial that is armed or has failed; V(null) if there is none.
-  returned: success
+  returned: success, unless there are RV(reasons)
   type: dict
   contains:
     to:
@@ -239,24 +298,46 @@ restart_needed:
   type: bool
 config:
   description: The path that the kubelet's C(--config) must name.
-  returned: success
+  returned: success, unless there are RV(reasons)
   type: str
   sample: /var/lib/kubelet-config/active/kubelet
 checkpoint:
   description: Folder of the checkpoint of O(source).
-  returned: success
+  returned: success, unless there are RV(reasons)
   type: str
   sample: /var/lib/kubelet-config/store/checkpoints/147d55bf-dddc-42d0-be77-614fc2a1d38c/274
+reasons:
+  description: Why nothing was changed. Each names cause and remedy. Empty if the switch or reset has begun.
+  returned: with O(preflight)
+  type: list
+  elements: str
+preflight:
+  description:
+    - What the inspection found.
+    - The keys are those of M(livenodes.kubelet.kubelet_preflight_info), such as C(kubelet), C(host) and C(check).
+  returned: with O(preflight)
+  type: dict
+state_files:
+  description: The state files that a call with O(state=removed) must remove, as its option O(state_files).
+  returned: with O(preflight) and O(state=reset), if RV(reasons) is empty
+  type: list
+  elements: str
+step:
+  description: The step that failed. The message begins with it; the steps before it were done.
+  returned: when a call of several steps fails
+  type: str
+  sample: installing the guard
 removed:
   description: Folders of the checkpoints that were removed.
-  returned: success
+  returned: success, unless there are RV(reasons)
   type: list
   elements: str
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import checkpoint_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.steps import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 
 
@@ -266,9 +347,20 @@ def main() -> None:
         {
             "state": {
                 "type": "str",
-                "choices": ["staged", "assigned", "confirmed", "rolled_back", "reset"],
+                "choices": ["staged", "assigned", "confirmed", "rolled_back", "reset", "removed"],
                 "default": "assigned",
             },
+            "preflight": {
+                "type": "dict",
+                "options": {
+                    "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
+                    "allow_pending_edits": {"type": "bool", "default": False},
+                    "allow_unchecked": {"type": "bool", "default": False},
+                    "allow_offline_guard": {"type": "bool", "default": False},
+                },
+            },
+            "unit": {"type": "str", "default": "kubelet.service"},
+            "seconds": {"type": "int", "default": 60},
             "source": {
                 "type": "dict",
                 "options": {
@@ -311,7 +403,9 @@ def main() -> None:
     module.no_log_values.clear()
     module.params["data"] = sorted(options["data"] or {})
     try:
-        result = checkpoint_module.apply(options, module.check_mode)
+        result = one_call.apply(options, module.check_mode)
+    except StepError as error:
+        module.fail_json(msg=str(error), step=error.step)
     except StoreError as error:
         module.fail_json(msg=str(error))
     for text in result.pop("warnings"):

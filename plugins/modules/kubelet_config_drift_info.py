@@ -14,7 +14,7 @@ description:
     node reports as assigned, the file on its disk, and the live configuration of its kubelet. Each difference is
     reported once, with its cause and a remedy.
   - A field is declared when O(node_configs) names it. Every other field is compared between the other stages only.
-  - Changes nothing and does not fail on drift. Needs one LIST of nodes, one read of C(/configz) for each node that is
+  - Changes nothing and does not fail on drift. Reads the nodes, and needs one read of C(/configz) for each node that is
     not in O(current), and one read of each distinct ConfigMap.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
@@ -121,7 +121,8 @@ nodes:
         cause:
           description: >-
             V(flag), V(drop-in), V(edited file), V(not restarted), V(other kubelet version), V(not rolled out),
-            V(configmap changed), V(configmap gone), V(fell back), V(foreign source), V(kubeadm) or V(unknown).
+            V(configmap changed), V(configmap gone), V(fell back), V(foreign source), V(no longer declared), V(kubeadm)
+            or V(unknown).
           type: str
         message:
           description: How the cause appears on this node, with the flag, the file or the ConfigMap.

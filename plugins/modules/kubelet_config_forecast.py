@@ -15,7 +15,7 @@ description:
     the requests and the usage of the pods and from the statistics of each node.
   - Only effects of the change are reported, not pods that the running configuration would also evict or reject.
   - Sends requests only when a change affects which pods run, such as C(maxPods), C(evictionHard) or C(kubeReserved).
-    Then it needs one LIST of nodes, and for each affected node one LIST of pods and one read of C(/stats/summary).
+    Then it reads these nodes, and for each affected node one LIST of pods and one read of C(/stats/summary).
   - The forecast is an estimate, because usage changes from minute to minute. At the first restart, the Node object
     often still shows the old allocatable resources. The kubelet admits pods by these, so it may reject pods only at a
     later restart.

@@ -13,11 +13,14 @@ description:
   - Merges overrides into the live configuration of each node. The plan shows field by field what would change, the
     effect of each change, problems, and the resulting distinct configurations (variants). Sends no requests and changes
     nothing.
-  - Unset fields keep their value, because the desired configuration of a node is its live one with the overrides. Nodes
-    that differ get several variants.
+  - A field that an earlier source replaced, and that no override sets now, reverts to the node's own value, which the
+    dump contains. The plan marks this change as C(no_longer_declared). If that value is not known, the plan contains a
+    warning. Without both O(config) and O(node_configs), and with O(target), nothing reverts.
+  - Other unset fields keep their value, because the desired configuration of a node is its live one with the overrides.
+    Nodes that differ get several variants.
   - An override merges maps and replaces lists, and V(null) removes a field. It replaces C(evictionHard),
     C(evictionSoft), C(evictionSoftGracePeriod) and C(evictionMinimumReclaim) as a whole, as the kubelet does. The plan
-    names the lost keys.
+    names the lost keys. A removed live value is a change with the effect of its field on every Kubernetes version.
   - Fails when the plan contains a refusal. The result still contains the plan.
 extends_documentation_fragment:
   - livenodes.kubelet.configmap
@@ -53,6 +56,13 @@ options:
       - Arguments of the kubelet's command line by node name, where known. The plan shows which changed fields they
         override.
     type: dict
+  target:
+    description:
+      - One complete configuration, as a mapping or as YAML text. It takes the place of the live configuration of every
+        node, before the overrides. With it, a plan rolls nodes back to a ConfigMap.
+      - Fields that belong to one machine, such as C(providerID), C(address), C(reservedMemory) and C(tlsCertFile), keep
+        the live value of each node. The plan warns where O(target) has another one.
+    type: raw
   allow_effect:
     description:
       - The strongest effect that a change may have. The plan refuses stronger changes.
@@ -103,7 +113,7 @@ plan:
     nodes:
       description: >-
         One row for each node, with its C(variant), C(source) (the ConfigMap that will hold it), C(action) (V(assign) or
-        V(none)), C(effect), C(changes) and C(problems).
+        V(none)), C(effect), C(changes), C(problems) and C(own), the record of the node's own values to assign with it.
       type: dict
     refused:
       description: Whether any problem is a refusal.
@@ -126,6 +136,7 @@ MODULE = Definition(
         "config": {"type": "raw"},
         "node_configs": {"type": "dict"},
         "flags": {"type": "dict"},
+        "target": {"type": "raw"},
         "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
         "allow_invalid": {"type": "bool", "default": False},
         "name": {"type": "str", "default": "livenodes-kubelet"},

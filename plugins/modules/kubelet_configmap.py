@@ -33,11 +33,16 @@ options:
     description:
       - V(present) pushes O(variants) and O(src).
       - V(pruned) removes ConfigMaps that this collection created under O(name) and that no node of the cluster has in
-        its spec, or reports as assigned, active or last-known-good. Other ConfigMaps are never removed.
+        its spec, or reports as assigned, active or last-known-good. Other ConfigMaps are never removed. While a
+        rollout is under way, nothing is removed, because it may have pushed ConfigMaps that it has not assigned yet.
+        Therefore the module fails, or warns in check mode. It holds a Lease on all nodes meanwhile, so that no rollout
+        begins. The Leases must be in O(namespace), as those of the roles are.
       - V(kubeadm) merges the overrides that all O(node_configs) have in common into the configuration in
         C(kube-system/kubelet-config). Up to Kubernetes 1.22 it is C(kubelet-config-1.X), and in 1.23 either or both.
         C(kube-system/kubeadm-config) contains the version. The rest of the ConfigMap is not changed. O(name),
         O(namespace) and O(key) are ignored.
+      - The cluster has one such ConfigMap for all its nodes. Therefore V(kubeadm) refuses values that not all nodes of
+        the cluster share, and writes nothing. In check mode, this is a warning.
     type: str
     choices: [present, pruned, kubeadm]
     default: present
@@ -64,6 +69,12 @@ options:
         V(null)), and omit exceptions of single nodes.
       - Maps are compared key by key, except those that a kubelet replaces as a whole. Machine-specific fields, such as
         C(resolvConf), are not changed.
+    type: dict
+  other_configs:
+    description:
+      - With O(state=kubeadm), overrides of the nodes that O(node_configs) omits, in the same form. They are not
+        written. They show whether these nodes share the values to write. A node of the cluster in neither of the two
+        options counts as a node without overrides. Names that are not nodes of the cluster are ignored.
     type: dict
 seealso:
   - module: livenodes.kubelet.node_config_source
@@ -106,7 +117,7 @@ configmaps:
     - One row for each of O(variants), by its hash, and each of O(src), by its path, with the five fields of a config
       source reference.
     - With O(state=kubeadm), one row for each of kubeadm's ConfigMaps, by its name. It also contains C(changes), the
-      list of changed paths.
+      list of changed paths, and C(refused), why only check mode accepts them, usually empty.
   returned: always
   type: dict
   sample:
@@ -150,6 +161,7 @@ MODULE = controller_module.define(
         "key": {"type": "str", "default": "kubelet", "no_log": False},
         "immutable": {"type": "bool", "default": True},
         "node_configs": {"type": "dict"},
+        "other_configs": {"type": "dict"},
     },
     push.push,
     patient=True,

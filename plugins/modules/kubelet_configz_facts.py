@@ -27,6 +27,25 @@ options:
         and copies the facts of a host for each of its tasks. With many nodes, V(false) and C(register) are faster.
     type: bool
     default: true
+  configmap:
+    description:
+      - A ConfigMap whose configuration is returned too, for the option
+        O(livenodes.kubelet.kubelet_config_plan#module:target).
+    type: dict
+    suboptions:
+      namespace:
+        description: Namespace of the ConfigMap.
+        type: str
+        default: kube-system
+      name:
+        description: Name of the ConfigMap.
+        type: str
+        required: true
+      kubelet_config_key:
+        description: Key of the configuration in the ConfigMap.
+        type: str
+        default: kubelet
+        aliases: [kubeletConfigKey]
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """
@@ -61,7 +80,8 @@ ansible_facts:
           description: >-
             One row for each node with its RV(ansible_facts.kubelet_configz.nodes.variant), C(kubelet_version), the
             C(machine_specific) paths, the C(restored) fields, and its C(delivery), C(source) and C(status) in the
-            format of M(livenodes.kubelet.node_config_info).
+            format of M(livenodes.kubelet.node_config_info). It contains C(own), the record of the values that sources
+            replaced, and C(malformed), if it has any.
           type: dict
           contains:
             variant:
@@ -82,13 +102,25 @@ kubelet_configz:
   description: The same table as RV(ansible_facts.kubelet_configz).
   returned: success, with O(facts=false)
   type: dict
+configmap:
+  description: The complete KubeletConfiguration in O(configmap).
+  returned: success, with O(configmap)
+  type: dict
+  sample: {kind: KubeletConfiguration, apiVersion: kubelet.config.k8s.io/v1beta1, maxPods: 110}
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import config_sources, nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump
 
-MODULE = controller_module.define({**nodes.SELECTION, "facts": {"type": "bool", "default": True}}, dump.dump)
+MODULE = controller_module.define(
+    {
+        **nodes.SELECTION,
+        "facts": {"type": "bool", "default": True},
+        "configmap": config_sources.SELECTION["source"],
+    },
+    dump.dump,
+)
 
 
 def main() -> None:

@@ -41,7 +41,7 @@ options:
   group_nodes:
     description:
       - Names of all nodes of the group to which the budget applies, including those that the rollout does not change.
-        All of them must exist.
+        Nodes that do not exist are not counted.
       - The default is O(nodes).
     type: list
     elements: str
@@ -113,6 +113,14 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+nodes:
+  description: >-
+    One row for each node of the batch, by name, with the keys of RV(livenodes.kubelet.node_config_source#module:nodes).
+    C(state) is V(begins), or V(gone) if there is no such Node. The others do not wait for it.
+  returned: always
+  type: dict
+  sample:
+    n3: {ok: true, state: begins, message: may begin, changed: false, delivery: none, source: null, error: ""}
 budget:
   description: The state of the budget; empty if the module did not evaluate it.
   returned: on success, and when the batch must not begin

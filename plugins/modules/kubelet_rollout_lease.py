@@ -14,9 +14,9 @@ description:
     rollout. Rollouts with a common node exclude each other, whatever their groups are called.
   - Fails when a live rollout holds one of the nodes. The message names its holder, its group, its start, its last
     renewal, the common nodes and the remedy.
-  - A holder that no longer renews its Lease counts as dead after the duration of the Lease, plus 5 seconds for clock
-    differences. The module deletes its Lease and returns it in RV(taken_over). To resume a rollout that was killed,
-    run it again; it waits until then.
+  - A holder that no longer renews its Lease counts as dead after the duration of the Lease, plus 5 seconds. The
+    module deletes its Lease and returns it in RV(taken_over). To resume a rollout that was killed, run it again; it
+    waits until then.
   - Modules with an option C(lease), such as M(livenodes.kubelet.kubelet_rollout_gate), renew the Lease.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
@@ -73,7 +73,7 @@ options:
       - The RV(lease) of O(state=held). Required with O(state=released).
     type: dict
 notes:
-  - The clocks of the controller and the API server may differ by at most a quarter of O(duration).
+  - All times are those of the API server's clock. The clock of the controller does not matter.
 seealso:
   - module: livenodes.kubelet.kubelet_rollout_gate
 """

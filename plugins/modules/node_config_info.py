@@ -81,8 +81,15 @@ nodes:
         With delivery V(checkpoint), the last report of the guard, such as V(on trial) or V(passed its trial); else
         empty.
       type: str
+    malformed:
+      description: >-
+        What is malformed and how to repair it, by annotation or field of the Node. The values of those are absent from
+        the row. Empty if nothing is malformed.
+      type: dict
     settled:
-      description: Whether the kubelet runs its assigned source without an error.
+      description: >-
+        Whether the kubelet runs its assigned source without an error. Also V(false) if its source or status is
+        malformed.
       type: bool
     ready:
       description: Whether the Node's condition Ready is true.

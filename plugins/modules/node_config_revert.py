@@ -16,12 +16,13 @@ description:
   - A node to which another user or controller has assigned a different source is not changed, but reported.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
+  - livenodes.kubelet.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
     support: full
-    details: Uses a dry run of the API server, and does not wait.
+    details: Uses a dry run of the API server, does not wait, and does not renew O(lease).
   diff_mode:
     support: none
   idempotent:
@@ -85,7 +86,8 @@ nodes:
       type: bool
     state:
       description: >-
-        V(reverted), V(not_reverted), or V(reassigned) if another user or controller has changed the source of the node.
+        V(reverted), V(not_reverted), or V(reassigned) if another user or controller has changed the source of the node;
+        V(gone) or V(replaced) if the Node was deleted since.
       type: str
     message:
       description: The state in words, with cause and remedy.
@@ -117,6 +119,7 @@ MODULE = controller_module.define(
         "current": {"type": "dict"},
         "wait_timeout": {"type": "int", "default": 180},
         "wait_sleep": {"type": "int", "default": 2},
+        "lease": {"type": "dict"},
     },
     revert.revert,
     patient=True,

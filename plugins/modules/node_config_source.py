@@ -13,19 +13,20 @@ description:
   - Assigns to nodes the ConfigMaps that their kubelets must run, all nodes in one call, and reads back what the API
     server stored. The source is written to Node.spec.configSource, or to an annotation if the kubelet does not follow
     that field.
-  - Refuses to write anything if a node does not exist, if its kubelet could not follow, or if the ConfigMap is not
-    usable.
+  - Refuses to write anything if the kubelet of a node could not follow, or if a ConfigMap is not usable. A node that
+    does not exist, or that the API server does not let the module write, fails alone. The others are assigned.
   - Waits until the kubelets run their source, and reports for each other node what prevents it. Each poll is one LIST
     for all nodes, or one GET for each node if they are a small part of the cluster.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.source
+  - livenodes.kubelet.lease
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.actiongroup_cluster
 attributes:
   check_mode:
     support: full
-    details: Uses a dry run of the API server, and does not wait.
+    details: Uses a dry run of the API server, does not wait, and does not renew O(lease).
   diff_mode:
     support: full
   idempotent:
@@ -43,8 +44,12 @@ options:
     default: present
   sources:
     description:
-      - A config source by node name, each with C(namespace), C(name) and C(kubeletConfigKey). Further keys are ignored,
-        so a row of RV(livenodes.kubelet.kubelet_configmap#module:configmaps) fits.
+      - A config source by node name, each with C(namespace), C(name) and C(kubeletConfigKey). With C(node_uid), a Node
+        that was deleted and created again since then is not written and fails with V(replaced). Further keys are
+        ignored, so a row of RV(livenodes.kubelet.kubelet_configmap#module:configmaps) fits.
+      - C(own), from RV(livenodes.kubelet.kubelet_config_plan#module:plan), is the record of the node's own values, for
+        the annotation C(kubelet-config.livenodes.io/own). Without C(own), the annotation is not changed.
+        O(state=absent) with O(delivery=auto) removes it.
     type: dict
   delivery:
     description:
@@ -97,12 +102,6 @@ options:
       - Seconds in which O(pods) that were Ready must be Ready again, counted from the verification of the nodes.
     type: int
     default: 120
-  lease:
-    description:
-      - The Lease of the rollout, from RV(livenodes.kubelet.kubelet_rollout_lease#module:lease).
-      - The module renews it while it waits for O(pods), and fails when the rollout has lost it. No Lease is renewed by
-        default.
-    type: dict
 seealso:
   - module: livenodes.kubelet.kubelet_configmap
   - module: livenodes.kubelet.node_config_info
@@ -139,32 +138,46 @@ RETURN = r"""
 nodes:
   description:
     - One row for each node, by name, on failure as well.
-    - After an assignment it contains C(changed), C(delivery), C(source) (what the node should run now) and C(previous)
-      (what it ran before).
-    - After a wait it also contains C(ok), C(state), C(message), C(differences) and the parts of the status that
+    - Every module of the stages returns C(ok), C(state), C(message), C(changed), C(delivery), C(source) and C(error).
+    - After an assignment it also contains C(previous) (what the node ran before) and C(uid) of the Node.
+    - After a wait it also contains C(differences) and the parts of the status that
       M(livenodes.kubelet.node_config_info) returns.
   returned: always
   type: dict
   contains:
     state:
       description: >-
-        Without a wait, V(assigned), V(reset), V(unchanged) or V(unknown). After a wait, V(active), V(local),
-        V(pending), V(fell_back), V(sync_error), V(reassigned), V(not_listening), V(not_ready), V(differs), V(silent) or
-        V(not_restarting); with O(pods) also V(pods_lost) and V(pods_unready).
+        Without a wait, V(assigned), V(reset), V(unchanged), V(unknown), V(gone) or V(replaced). After a wait,
+        V(active), V(local), V(pending), V(fell_back), V(sync_error), V(reassigned), V(not_listening), V(malformed),
+        V(not_ready), V(differs), V(silent), V(not_restarting), V(gone) or V(replaced); with O(pods) also V(pods_lost)
+        and V(pods_unready).
       type: str
     message:
       description: The state in words, with cause and remedy.
       type: str
     ok:
-      description: Whether the node runs what it should.
+      description: Whether the node was assigned, or after a wait runs, what it should.
       type: bool
+    changed:
+      description: Whether the module has changed the node.
+      type: bool
+    delivery:
+      description: V(native), V(checkpoint) or V(none).
+      type: str
+    source:
+      description: What the node should run now; V(null) for its local configuration.
+      type: dict
+    error:
+      description: The error that the API server, the kubelet or its guard reports; empty without one.
+      type: str
     differences:
       description: Fields whose live value differs from the source, with the flags that can override them.
       type: list
       elements: dict
     pods:
       description: >-
-        With O(pods), the C(lost), C(restarted) and C(unready) pods, each with C(namespace), C(name) and C(reason).
+        With O(pods), the C(lost), C(restarted), C(unready) and C(reported) pods, each with C(namespace), C(name) and
+        C(reason).
       type: dict
   sample:
     n1:
@@ -173,6 +186,12 @@ nodes:
       ok: true
       previous: null
       source: {namespace: kube-system, name: livenodes-kubelet-5m7f2b6t4c, kubeletConfigKey: kubelet}
+stop:
+  description: >-
+    Whether nothing was written, since a node or ConfigMap is unfit. If it is V(false), a failure concerns only the
+    nodes whose C(ok) is V(false).
+  returned: with O(state=present) and O(state=absent)
+  type: bool
 configmaps:
   description: The data of the ConfigMaps for nodes with delivery V(checkpoint), by C(namespace/name).
   returned: with O(state=present)

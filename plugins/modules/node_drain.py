@@ -44,7 +44,7 @@ options:
     default: drained
   nodes:
     description:
-      - Names of the nodes. All of them must exist.
+      - Names of the nodes. A node that does not exist fails alone; the others are drained.
     type: list
     elements: str
     required: true
@@ -95,6 +95,14 @@ nodes:
   returned: always
   type: dict
   contains:
+    ok:
+      description: Whether the node was drained or restored.
+      type: bool
+    state:
+      description: >-
+        V(drained), V(not_drained) or, if the module refused to begin, V(unchanged). V(restored) or V(cordoned) with
+        O(state=restored). V(gone) if there is no such Node.
+      type: str
     changed:
       description: Whether the module cordoned or uncordoned the node, or evicted a pod from it.
       type: bool
@@ -122,10 +130,15 @@ nodes:
           name: kube-proxy-kx7lm
           reason: "of DaemonSet/kube-proxy, which would make it again here"
       message: 1 pods evicted
+stop:
+  description: >-
+    Whether a node failed that still exists. If it is V(false), a failure concerns only nodes that were deleted.
+  returned: always
+  type: bool
 pods:
   description: >-
     The pods of the nodes after the drain, by node and uid, in the form that M(livenodes.kubelet.node_soak) accepts.
-  returned: with O(state=drained), on success
+  returned: with O(state=drained), unless RV(stop) is true
   type: dict
 summary:
   description: Counts over all nodes.

@@ -15,9 +15,12 @@ description:
   - A node passes when its kubelet's process has not changed during the soak, its healthz answers three times in a row,
     and the live configuration is the one assigned to the node. The Node must also be Ready with a heartbeat since the
     start of the soak.
-  - Compares the pods of the nodes with a snapshot from before the change. A pod that is gone or failed, or of which a
-    container restarted, fails its node. Finished pods and pods of Jobs do not count as lost. A static pod is the same
-    pod as long as its containers are the same. Restarts of a pod that was not Ready before the change are ignored.
+  - Compares the pods of the nodes with a snapshot from before the change. A pod that its kubelet failed, or of which a
+    container restarted, fails its node. Finished pods do not count as lost. A static pod is the same pod as long as its
+    containers are the same. Restarts of a pod that was not Ready before the change are ignored.
+  - A restart of a kubelet deletes no pod. A deleted pod counts as lost only if its kubelet had failed it before, or if
+    its Node was not Ready for longer than the pod tolerates. Pods that controllers, users or a descheduler deleted are
+    reported. If pods were deleted, the module watches pods for one second to read their last state.
   - Ends when every pod that was Ready before is Ready again, or after O(pods_timeout). It does not wait for failed
     nodes.
   - A temporary outage of the API server fails no node.
@@ -94,8 +97,9 @@ nodes:
       type: bool
     state:
       description: >-
-        V(active) or V(local) if it passed; V(restarted), V(pods_lost), V(pods_unready), V(pending) if the API server
-        stayed unreachable, or the states of M(livenodes.kubelet.node_config_source).
+        V(active) or V(local) if it passed; V(gone) or V(replaced) if the Node was deleted since; V(restarted),
+        V(pods_lost), V(pods_unready), V(pending) if the API server stayed unreachable, or the states of
+        M(livenodes.kubelet.node_config_source).
       type: str
     message:
       description: The state in words, with cause and remedy.
@@ -105,14 +109,17 @@ nodes:
       type: list
       elements: dict
     pods:
-      description: The C(lost), C(restarted) and C(unready) pods, each with C(namespace), C(name) and C(reason).
+      description: >-
+        The C(lost), C(restarted) and C(unready) pods, and those that are only C(reported), each with C(namespace),
+        C(name) and C(reason). Reported pods were deleted through the API, ended for a reason of their own, or became
+        Ready with the same containers.
       type: dict
   sample:
     n1:
       ok: false
       state: pods_lost
       message: "pods were lost or restarted during the batch: default/web: Evicted. ..."
-      pods: {lost: [{namespace: default, name: web, reason: Evicted}], restarted: [], unready: []}
+      pods: {lost: [{namespace: default, name: web, reason: Evicted}], restarted: [], unready: [], reported: []}
 summary:
   description: Counts over all nodes.
   returned: always

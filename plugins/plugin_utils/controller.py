@@ -36,7 +36,7 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
         if self._is_here(variables) and not any(name.startswith(AT_START) for name in environment):
             try:
                 with in_process.surroundings(environment, self._loader.get_basedir()):
-                    return in_process.run(
+                    result = in_process.run(
                         self.module,
                         self._task.action,
                         self._task.args,
@@ -45,6 +45,10 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
                         verbosity=self._display.verbosity,
                         invocation=_wants_invocation(variables),
                     )
+                if not (self._task.until or self._task.retries):
+                    # This process ends with the task, and its arguments return to the main process with the result.
+                    self._task.args = in_process.brief(self._task.args)
+                return result
             except MissingLibrary:
                 # The interpreter that Ansible finds for modules may be another one that has the library.
                 pass

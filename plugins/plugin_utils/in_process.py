@@ -22,6 +22,8 @@ from ..module_utils._cluster.api.controller_module import Definition
 from ..module_utils._cluster.api.errors import MissingLibrary
 
 Result = t.Dict[str, t.Any]
+# A mapping with more values than this is not part of what Ansible keeps of a task's arguments.
+LARGE = 500
 
 
 @contextlib.contextmanager
@@ -81,10 +83,34 @@ def run(
     if deprecations:
         result["deprecations"] = deprecations
     if invocation:
-        result["invocation"] = {"module_args": options}
+        result["invocation"] = {"module_args": brief(options)}
     # A secret may have the same text as a value of the result; true, false and null contain no secret.
     kept = {key: value for key, value in result.items() if value is None or isinstance(value, bool)}
     return {**remove_values(result, secrets), **kept}
+
+
+def brief(arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return arguments with a note in place of each large mapping, such as a plan or the dump of a group.
+
+    Ansible sends the arguments back twice with each result and copies both for every callback.
+    """
+    return {
+        name: f"({len(value)} entries, not repeated in the result)" if _is_large(value) else value
+        for name, value in arguments.items()
+    }
+
+
+def _is_large(value: t.Any) -> bool:
+    if not isinstance(value, t.Mapping):
+        return False
+    count = 0
+    found: list[t.Any] = [value]
+    while found and count <= LARGE:
+        inner = found.pop()
+        values = list(inner.values() if isinstance(inner, t.Mapping) else inner)
+        count += len(values)
+        found += [item for item in values if isinstance(item, (dict, list))]
+    return count > LARGE
 
 
 def _attempt(

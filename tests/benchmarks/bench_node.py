@@ -26,6 +26,7 @@ from tests.support.ansible import Ansible
 from tests.support.node_bench import STORE, Bench
 
 GUARD = "livenodes-kubelet-guard.service"
+BEGIN = "Inspect the node, stage the checkpoint, install the guard and switch"
 TICKS = 100
 # The value in kubeadm's unit, which replaces the lab's shorter one during the measurement.
 SLOW_RESTARTS = "/run/systemd/system/kubelet.service.d/99-bench.conf"
@@ -93,7 +94,7 @@ def preflight(bench: Bench, turns: int = 3) -> list[float]:
 
 
 def switches(bench: Bench, turns: int = 3) -> list[float]:
-    """Return the seconds of role `checkpoint` per turn, from the start of its stage task to its confirmation.
+    """Return the seconds of role `checkpoint` per turn, from its first task to its confirmation.
 
     Every turn uses another configuration. Ansible's log has the start time of each task; an additional task marks the
     end of each turn. Ansible's pipelining is on and saves a quarter of a second per task. The first turn also creates
@@ -122,7 +123,7 @@ def switches(bench: Bench, turns: int = 3) -> list[float]:
 
 
 def timed(log: str) -> list[float]:
-    """Return the seconds from each `Stage the checkpoint` to the task after the `Confirm` that follows it."""
+    """Return the seconds from each `BEGIN` to the task after the `Confirm` that follows it."""
     found = re.findall(
         r"^(\d+-\d+-\d+ \d+:\d+:\d+),(\d+) .*\| (?:TASK|RUNNING HANDLER|PLAY RECAP) ?(?:\[(?:[\w.]+ : )?(.*?)\])?",
         log,
@@ -133,7 +134,7 @@ def timed(log: str) -> list[float]:
         now = time.mktime(time.strptime(when, "%Y-%m-%d %H:%M:%S")) + int(milliseconds) / 1000
         if confirming:
             result.append(now - began)
-        began = now if name == "Stage the checkpoint" else began
+        began = now if name == BEGIN else began
         confirming = name == "Confirm"
     return result
 
@@ -194,7 +195,7 @@ def measure(bench: Bench) -> list[Row]:
     middle = statistics.median
     return [
         Row("bare restart to healthz", middle(restarts), float("inf"), "s", restarts),
-        Row("switch, stage to confirmed", middle(turns), middle(restarts) + LIMIT_SWITCH, "s", turns),
+        Row("switch, preflight to confirmed", middle(turns), middle(restarts) + LIMIT_SWITCH, "s", turns),
         Row("preflight's own time", middle(checks), LIMIT_PREFLIGHT, "s", checks),
         Row("revert, RestartSec=10", middle(reverts), LIMIT_RECOVERY, "s", reverts),
         Row("guard that waits: memory", memory, LIMIT_MEMORY, "MB", ()),

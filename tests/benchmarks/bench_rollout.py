@@ -12,17 +12,23 @@ time from the start of ansible-playbook to its end.
 
 The limit applies to a machine on which Ansible takes BARE for a task that does nothing. On a slower machine, measured
 in the same run, the limit is proportionally higher, but never more than MOST times as high.
+
+The memory is the peak of ansible-playbook's main process above that of the bare play, which has the same inventory.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import itertools
 import json
+import os
 import re
+import signal
 import sys
 import tempfile
+import threading
 import time
 import typing as t
 from pathlib import Path
@@ -42,6 +48,9 @@ VARIABLES = {
 
 LIMIT = 0.15
 """Total seconds of the controller per node."""
+LIMIT_MEMORY = 60.0
+"""KB of the controller per node. It includes the code that Ansible loads, so it applies from MANY nodes on."""
+MANY = 1000
 BARE = 0.03
 """Seconds of a task that does nothing, up to which the limit is not raised: two idle cores, Debian's Python 3.11."""
 MOST = 1.5
@@ -59,6 +68,8 @@ class Measured:
     tasks: int
     rival: float
     unchanged: float
+    memory: float
+    """MB of the rollout above those of the bare play."""
 
     @property
     def own(self) -> float:
@@ -93,8 +104,19 @@ class Measured:
             ("again, nothing to do", self.unchanged, ""),
         ]
         head = f"{nodes} nodes in {len(self.batches)} batches"
+        kept = self.memory / nodes * 1024
+        note = (
+            "" if nodes < MANY else f"below {LIMIT_MEMORY:.0f}" if kept < LIMIT_MEMORY else f"OVER {LIMIT_MEMORY:.0f}"
+        )
         lines = [f"{what:28} {value:8.2f} {value / nodes:9.3f}  {note}".rstrip() for what, value, note in rows]
-        return "\n".join([f"{head:28} {'s':>8} {'s a node':>9}", *lines])
+        memory = f"{'memory':28} {self.memory:8.0f} {kept:9.1f}  MB and KB a node above the bare play; {note}".rstrip(
+            "; "
+        )
+        return "\n".join([f"{head:28} {'s':>8} {'s a node':>9}", *lines, memory])
+
+    def within(self, nodes: int) -> bool:
+        """Return whether the rollout is within both limits."""
+        return self.own < self.limit(nodes) and (nodes < MANY or self.memory / nodes * 1024 < LIMIT_MEMORY)
 
 
 def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -> list[float]:
@@ -111,14 +133,31 @@ def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -
     return [end - begin for begin, end in spans]
 
 
-def timed(ansible: Ansible, playbook: str) -> tuple[float, Run]:
-    """Return the seconds of a playbook, including the start of Ansible, and its finished run."""
+def timed(ansible: Ansible, playbook: str) -> tuple[float, Run, float]:
+    """Return the seconds of a playbook, including the start of Ansible, its finished run, and its peak memory in MB."""
     begun = time.monotonic()
-    run = ansible.playbook(playbook, "-e", json.dumps(VARIABLES))
+    with ansible.start(playbook, "-e", json.dumps(VARIABLES)) as process:
+        peaks = [0.0]
+        watch = threading.Thread(target=_watch_memory, args=(process.pid, peaks), daemon=True)
+        watch.start()
+        try:
+            output, _nothing = process.communicate()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     took = time.monotonic() - begun
-    if run.code:
-        raise AssertionError(run.output)
-    return took, run
+    watch.join()
+    if process.returncode:
+        raise AssertionError(output)
+    return took, Run(process.returncode, output), peaks[-1]
+
+
+def _watch_memory(pid: int, peaks: list[float]) -> None:
+    """Append the peak memory (VmHWM) of a process in MB until it has ended."""
+    with contextlib.suppress(OSError):
+        while found := re.search(r"^VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE):
+            peaks.append(int(found[1]) / 1024)
+            time.sleep(0.2)
 
 
 def tasks_a_batch(run: Run, name: str) -> int:
@@ -150,10 +189,11 @@ def measure(ansible: Ansible, fleet: Simulated, value: int) -> Measured:
     """Roll out a value that the nodes do not have yet; measure the rollout and the play to compare it with."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": value}})
     fleet.changes.clear()
-    wall, run = timed(ansible, "rollout")
+    wall, run, memory = timed(ansible, "rollout")
     batches = node_times(fleet.changes, fleet.names, max(1, len(fleet.names) * SHARE // 100))
     tasks = tasks_a_batch(run, fleet.names[0])
-    return Measured(wall, batches, tasks, timed(ansible, bare(ansible.home, tasks))[0], timed(ansible, "rollout")[0])
+    rival, _run, least = timed(ansible, bare(ansible.home, tasks))
+    return Measured(wall, batches, tasks, rival, timed(ansible, "rollout")[0], memory - least)
 
 
 def main() -> int:
@@ -171,7 +211,7 @@ def main() -> int:
         for value in range(first, first + ATTEMPTS):
             measured = measure(ansible, fleet, value)
             print(measured.table(count))
-            if measured.own < measured.limit(count):
+            if measured.within(count):
                 return 0
     return 1
 

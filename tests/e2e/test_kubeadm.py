@@ -31,7 +31,12 @@ HOSTS = ("-e", "kubelet_config_hosts=n1:n2", "-e", "kubelet_config_serial=2")
 COMMON = {"eventBurst": 31, "eventRecordQPS": 7, "kubeReserved": {"memory": "64Mi"}}
 # Specific to one machine, even if a group sets it.
 OWN = {"staticPodPath": "/etc/kubernetes/more-manifests"}
-OPTIONS = {"state": "kubeadm", "node_configs": {"n1": {"eventBurst": 31}, "n2": {"eventBurst": 31, "maxPods": 50}}}
+OPTIONS = {
+    "state": "kubeadm",
+    "node_configs": {"n1": {"eventBurst": 31}, "n2": {"eventBurst": 31, "maxPods": 50}},
+    # All other nodes that a lab may have.
+    "other_configs": {f"n{number}": {"eventBurst": 31} for number in range(3, 10)},
+}
 
 
 def mode(word: str) -> tuple[str, str]:
@@ -168,6 +173,26 @@ def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
     assert read(lab) == maps
 
 
+def test_values_of_one_group_are_refused(
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]
+) -> None:
+    """The nodes of the group keep their new configuration; the ConfigMap of all groups keeps its own."""
+    ansible.variables(workers_a={"kubelet_config": {"eventBurst": 31}})
+    group = ("-e", "kubelet_config_hosts=workers_a")
+    planned = ansible.playbook("plan", *group, *mode("update"))
+    assert planned.code == 0, planned.output
+    assert squeezed("an update would be refused: eventBurst would get the values of one group") in squeezed(
+        planned.output
+    )
+    run = ansible.playbook("rollout", *group, *mode("update"))
+    assert run.code != 0
+    assert squeezed(f"ConfigMap kube-system/{NAME}: eventBurst would get the values of one group") in squeezed(
+        run.output
+    ), run.output
+    assert read(lab) == maps
+    assert look(lab, "n1").configz["eventBurst"] == 31
+
+
 def test_a_concurrent_write_of_another_user_is_not_lost(lab: Lab, proxy: Proxy, maps: dict[str, t.Any]) -> None:
     """A change between read and write is kept; without one the module sends the minimum of requests."""
     before = config(lab)
@@ -181,7 +206,7 @@ def test_a_concurrent_write_of_another_user_is_not_lost(lab: Lab, proxy: Proxy, 
     proxy.fault = interfere
     through = Session({"host": proxy.url})
     result = push.push(through, OPTIONS, False)
-    assert (len(done), proxy.count("PATCH"), proxy.count()) == (1, 2, 5)
+    assert (len(done), proxy.count("PATCH"), proxy.count()) == (1, 2, 6)
     assert result["configmaps"][NAME]["changes"] == ["eventBurst"]
     assert config(lab) == {**before, "maxPods": 77, "eventBurst": 31}
     proxy.forget()

@@ -48,12 +48,13 @@ CALLED: tuple[tuple[Rule, str, dict[str, t.Any]], ...] = (
     ((*READER, "pods", "list"), "kubelet_rollout_gate", {"nodes": ["n1"], "pods": True}),
 )
 # The first is needed only when another user changes the Node at the same moment, the second only to describe a failure
-# in more detail, the third when the answer to a create was lost. The last is granted twice when
-# kubelet_config_namespace is kube-system.
+# in more detail, the third when the answer to a create was lost, the fourth when a pod was deleted. The last
+# is granted twice when kubelet_config_namespace is kube-system.
 OPTIONAL: tuple[Rule, ...] = (
     (*READER, "nodes", "get"),
     (*ROLLOUT, "subjectaccessreviews", "create"),
     (*MAPS, "leases", "get"),
+    (*READER, "pods", "watch"),
     (*KUBEADM, "configmaps", "get"),
     # Needed for a drain, see test_drain.
     (*ROLLOUT, "pods/eviction", "create"),

@@ -103,9 +103,9 @@ def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, control
     ("stop", "at"),
     [
         pytest.param(signal.SIGTERM, "Plan the configurations", id="canceled while planning", marks=pytest.mark.long),
-        pytest.param(signal.SIGTERM, "Verify the restart of the kubelet", id="canceled in the switch"),
+        pytest.param(signal.SIGTERM, "checkpoint : Confirm", id="canceled in the switch"),
         pytest.param(signal.SIGTERM, "Soak the verified nodes", id="canceled in the soak", marks=pytest.mark.long),
-        pytest.param(signal.SIGKILL, "Verify the restart of the kubelet", id="its pod died"),
+        pytest.param(signal.SIGKILL, "checkpoint : Confirm", id="its pod died"),
     ],
 )
 def test_stopped_and_launched_again(

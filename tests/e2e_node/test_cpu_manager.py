@@ -62,6 +62,25 @@ def test_a_revert_restores_the_old_state_file(role: Role) -> None:
     assert state(role) == before
 
 
+def test_a_reboot_before_the_confirmation_restores_the_old_state_file(role: Role) -> None:
+    """The trial ends after the reboot. The kubelet must not find the state file of the policy `static` then."""
+    before, refused = state(role), refusals(role)
+    source = switched(role, kubelet_config_confirm=False, kubelet_config_confirm_seconds=60)
+    role.lab.node("n1").reboot()
+    took = role.bench.wait(
+        lambda: role.bench.active() == "store/local/config" and role.bench.healthy(), 150, "revert", every=1
+    )
+    print(f"\nback {took:.1f} s after the reboot")
+    role.bench.wait(lambda: policy(role) == ("none", "none"), 30, "old policy")
+    assert state(role) == before and "static" not in state(role)
+    assert refusals(role) == refused, "no start of the kubelet found the state file of another policy"
+    role.bench.wait(lambda: role.bench.status().get("error"), 60, "annotation", every=1)
+    assert role.bench.status()["assigned"]["configMap"] == source
+    # The guard looks at the kubelet every second. The node may reboot before that.
+    words = ("was not confirmed", "was rebooted before the kubelet was healthy")
+    assert any(text in role.bench.status()["error"] for text in words), role.bench.status()
+
+
 def test_a_kubelet_that_dies_after_the_switch_gets_its_old_state_file(role: Role) -> None:
     before, died = state(role), refusals(role)
     run = role.play(role.bench.source(), {**role.local, **STATIC, **BAD}, kubelet_config_state_files="switch")

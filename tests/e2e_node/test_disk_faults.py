@@ -69,8 +69,8 @@ def message(output: str, name: str) -> str:
     return next((line for line in reversed(output.splitlines()) if line.startswith(f"fatal: [{name}]: FAILED!")), "")
 
 
-# Before the checkpoint is staged, before the trial is armed, after the switch.
-@boundaries.some_or_each(4, 6, 9)
+# Before the call that stages and switches, before the restart, before the confirmation.
+@boundaries.some_or_each(1, 3, 4)
 def test_from_a_step_on(place: Place, numbers: t.Iterable[int]) -> None:
     role, seen = place.role, list[str]()
     failed = dict.fromkeys(place.benches, 0)

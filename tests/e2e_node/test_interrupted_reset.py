@@ -16,7 +16,7 @@ REBOOTED = "n2"
 
 
 # Before the local configuration becomes active, before the kubelet restarts with it, before the drop-in is removed.
-@boundaries.some_or_each(4, 5, 7)
+@boundaries.some_or_each(1, 3, 4)
 def test_killed_before_a_step_and_one_node_rebooted(both: Role, numbers: t.Iterable[int]) -> None:
     role, seen = both, list[str]()
     layouts = {name: role.layout(name) for name in role.benches}

@@ -39,8 +39,8 @@ def killed_at(role: Role, configs: Wanted, boundary: int, **variables: t.Any) ->
     return at[0] if at else ""
 
 
-# Before the checkpoint is staged, before the trial is armed, after the switch.
-@boundaries.some_or_each(4, 6, 9)
+# Before the call that stages and switches, before the restart, before the confirmation.
+@boundaries.some_or_each(1, 3, 4)
 def test_killed_before_a_step_and_one_node_rebooted(both: Role, numbers: t.Iterable[int]) -> None:
     role, seen = both, list[str]()
     back = []

@@ -14,11 +14,7 @@ from tests.support.role_bench import Role
 
 SECRET = "planted-secret-4711"
 DEFAULTS = "/etc/default/kubelet"
-OPTION = {
-    "kubelet_preflight_info": "disk=False",
-    "kubelet_checkpoint": "trial_seconds=",
-    "kubelet_guard": "unit=kubelet.service",
-}
+OPTION = {"kubelet_checkpoint": "trial_seconds=", "kubelet_guard": "reverted="}
 """An option that only this module has."""
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`python3 -m tests.lab up|down|status|build`."""
+"""`python3 -m tests.lab up|down|status|build|upgrade`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ def main() -> int:
     up = commands.add_parser("up", help="start the lab, or add nodes to it")
     up.add_argument("--nodes", type=int, default=3, help="how many nodes at least (default 3)")
     up.add_argument("--no-dynamic", action="store_true", help="start kubelets without --dynamic-config-dir")
+    up.add_argument(
+        "--kubernetes",
+        nargs="+",
+        default=(),
+        metavar="VERSION",
+        help="v1.36.2 for all, n2=v1.28.7 for one node; v1.36 is its newest patch release (default v1.20.2)",
+    )
+    upgrade = commands.add_parser("upgrade", help="replace the kubelet of a node by another version, and restart it")
+    upgrade.add_argument("node")
+    upgrade.add_argument("version")
     commands.add_parser("build", help="install and build the missing parts of a lab, and start nothing")
     commands.add_parser("down", help="remove the lab and everything it created")
     commands.add_parser("status", help="show nodes and paths; exit 3 unless all is up")
@@ -29,7 +39,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if chosen.command == "up":
-            print(Lab.up(chosen.nodes, dynamic=not chosen.no_dynamic).table())
+            print(Lab.up(chosen.nodes, dynamic=not chosen.no_dynamic, kubernetes=chosen.kubernetes).table())
+        elif chosen.command == "upgrade":
+            Lab.attach().upgrade(chosen.node, chosen.version)
         elif chosen.command == "build":
             Lab.build()
         elif chosen.command == "down":

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from . import images
 from .console import LabError, progress, run, run_long
+from .releases import DEFAULT as KUBE_VERSION
 
 CACHE = Path(os.environ.get("LIVENODES_LAB_CACHE", "/var/cache/livenodes-kubelet-lab"))
-KUBE_VERSION = "v1.20.2"
 COMMANDS = ("kubelet", "kube-apiserver", "kubeadm")
 HOST_PACKAGES = (
     "debootstrap",

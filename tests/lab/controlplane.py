@@ -9,13 +9,13 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from . import processes
+from . import kubeadm, processes
 from .api import Api
-from .build import Cache
 from .console import LabError
-from .files import SERVICE_RANGE, Traits, config_yaml
+from .kubeadm import SERVICE_RANGE, Traits
 from .pki import Authority, kubeconfig, write_private
 from .processes import wait_for
+from .releases import Release
 from .settings import Settings, State
 
 PORT = 6443
@@ -25,9 +25,9 @@ HOST = "kubernetes"
 class ControlPlane:
     """The lab's etcd and API server."""
 
-    def __init__(self, settings: Settings, state: State, cache: Cache) -> None:
+    def __init__(self, settings: Settings, state: State, release: Release) -> None:
         self.settings = settings
-        self.cache = cache
+        self.release = release
         self.state = state
         self.url = f"https://{settings.gateway}:{PORT}"
         self.ca = Authority(settings.folder / "pki", "livenodes-kubelet-lab")
@@ -129,7 +129,7 @@ class ControlPlane:
     def _apiserver_command(self) -> list[object]:
         pki, etcd = self.ca.folder, self.etcd_ca.folder
         return [
-            self.cache.binaries / "kube-apiserver",
+            self.release.folder / "kube-apiserver",
             f"--bind-address={self.settings.gateway}",
             f"--advertise-address={self.settings.gateway}",
             f"--secure-port={PORT}",
@@ -156,47 +156,17 @@ class ControlPlane:
         ]
 
     def populate(self) -> None:
-        """Create what `kubeadm init` leaves in a 1.20 cluster for its nodes."""
+        """Create what `kubeadm init` leaves in a cluster of this version for its nodes."""
         api = self.api()
+        minor = self.release.minor
         namespace = "/api/v1/namespaces/kube-system/configmaps"
         wait_for("namespace kube-system", lambda: api.request("GET", "/api/v1/namespaces/kube-system")[0] == 200, 20)
-        cluster = (
-            "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nclusterName: kubernetes\n"
-            f"kubernetesVersion: v1.20.2\ncontrolPlaneEndpoint: {self.settings.gateway}:{PORT}\n"
-            f"networking:\n  dnsDomain: cluster.local\n  serviceSubnet: {SERVICE_RANGE}\n"
-        )
-        status = (
-            "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterStatus\napiEndpoints:\n  control-plane:\n"
-            f"    advertiseAddress: {self.settings.gateway}\n    bindPort: {PORT}\n"
-        )
-        api.ensure(namespace, _configmap("kubeadm-config", {"ClusterConfiguration": cluster, "ClusterStatus": status}))
-        api.ensure(namespace, _configmap("kubelet-config-1.20", {"kubelet": config_yaml(Traits())}))
-        for name, resource in (
-            ("kubeadm:nodes-kubeadm-config", "kubeadm-config"),
-            ("kubeadm:kubelet-config-1.20", "kubelet-config-1.20"),
-        ):
-            prefix = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
-            api.ensure(
-                f"{prefix}/roles",
-                {
-                    "apiVersion": "rbac.authorization.k8s.io/v1",
-                    "kind": "Role",
-                    "metadata": {"name": name},
-                    "rules": [
-                        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [resource], "verbs": ["get"]}
-                    ],
-                },
-            )
-            api.ensure(
-                f"{prefix}/rolebindings",
-                {
-                    "apiVersion": "rbac.authorization.k8s.io/v1",
-                    "kind": "RoleBinding",
-                    "metadata": {"name": name},
-                    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-                    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}],
-                },
-            )
+        cluster = kubeadm.cluster_data(self.release.version, minor, self.settings.gateway, PORT)
+        api.ensure(namespace, _configmap("kubeadm-config", cluster))
+        kubelet = {"kubelet": kubeadm.config_yaml(Traits(), minor, kubeadm.has_cgroup_v1())}
+        api.ensure(namespace, _configmap(kubeadm.kubelet_configmap(minor), kubelet))
+        for kind, item in kubeadm.role_objects(minor):
+            api.ensure(f"/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/{kind}", item)
 
 
 def _configmap(name: str, data: dict[str, str]) -> dict[str, Any]:

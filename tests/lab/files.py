@@ -1,105 +1,45 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files of a node: those of a kubeadm 1.20 node, and separately those that only a node of this lab needs."""
+"""The files of a node: its units, and separately what only a node of this lab needs; kubeadm.py has kubeadm's files."""
 
 from __future__ import annotations
 
-import dataclasses
-
+from . import kubeadm
 from .images import IMAGE
+from .kubeadm import OTHER_RESOLV_CONF, Traits
 
 DYNAMIC_CONFIG_DIR = "/var/lib/kubelet/dynamic-config"
-MANIFESTS = "/etc/kubernetes/manifests"
-OTHER_RESOLV_CONF = "/etc/kubernetes/resolv.conf"
-CLUSTER_DNS = "10.96.0.10"
-SERVICE_RANGE = "10.96.0.0/12"
+# The last minor with Dynamic Kubelet Configuration.
+LAST_DYNAMIC = 23
 
 
-@dataclasses.dataclass(frozen=True)
-class Traits:
-    """How a node differs from the others; a real fleet is never uniform."""
+def default_kubelet(own: Traits, dynamic: bool, minor: int = kubeadm.DEFAULT_MINOR, address: str = "") -> str:
+    """Return `/etc/default/kubelet`, which kubeadm reserves for the administrator's additional flags.
 
-    flags: tuple[str, ...] = ()
-    resolv_conf: str | None = None
-    qos_cgroups: bool = True
-
-
-# n2: a flag that shadows a field, and an explicit empty list; n3: another resolvConf. All others are equal.
-TRAITS = {"n2": Traits(flags=("--max-pods=61",), qos_cgroups=False), "n3": Traits(resolv_conf=OTHER_RESOLV_CONF)}
-
-
-def traits(name: str) -> Traits:
-    """Return the traits of a node."""
-    return TRAITS.get(name, Traits())
-
-
-def config_yaml(own: Traits) -> str:
-    """Return `/var/lib/kubelet/config.yaml` as `kubeadm join` writes it, plus what a kubelet inside a container needs.
-
-    Zero durations are included; the kubelet replaces them by its defaults.
+    Kubelets of later minors need a default route or the node's address.
     """
-    text = f"""apiVersion: kubelet.config.k8s.io/v1beta1
-authentication:
-  anonymous:
-    enabled: false
-  webhook:
-    cacheTTL: 0s
-    enabled: true
-  x509:
-    clientCAFile: /etc/kubernetes/pki/ca.crt
-authorization:
-  mode: Webhook
-  webhook:
-    cacheAuthorizedTTL: 0s
-    cacheUnauthorizedTTL: 0s
-cgroupDriver: cgroupfs
-clusterDNS:
-- {CLUSTER_DNS}
-clusterDomain: cluster.local
-cpuManagerReconcilePeriod: 0s
-evictionPressureTransitionPeriod: 0s
-failSwapOn: false
-fileCheckFrequency: 0s
-healthzBindAddress: 127.0.0.1
-healthzPort: 10248
-httpCheckFrequency: 0s
-imageMinimumGCAge: 0s
-kind: KubeletConfiguration
-logging: {{}}
-nodeStatusReportFrequency: 0s
-nodeStatusUpdateFrequency: 0s
-rotateCertificates: true
-runtimeRequestTimeout: 0s
-shutdownGracePeriod: 0s
-shutdownGracePeriodCriticalPods: 0s
-staticPodPath: {MANIFESTS}
-streamingConnectionIdleTimeout: 0s
-syncFrequency: 0s
-volumeStatsAggPeriod: 0s
-"""
-    if own.resolv_conf:
-        text += f"resolvConf: {own.resolv_conf}\n"
-    if not own.qos_cgroups:
-        text += "cgroupsPerQOS: false\nenforceNodeAllocatable: []\n"
-    return text
+    modern = minor > LAST_DYNAMIC
+    flags = [f"--dynamic-config-dir={DYNAMIC_CONFIG_DIR}"] if dynamic and not modern else []
+    flags += [f"--node-ip={address}"] if modern else []
+    return f"KUBELET_EXTRA_ARGS={' '.join([*flags, *own.flags])}\n"
 
 
-def default_kubelet(own: Traits, dynamic: bool) -> str:
-    """Return `/etc/default/kubelet`, which kubeadm reserves for the administrator's additional flags."""
-    flags = ([f"--dynamic-config-dir={DYNAMIC_CONFIG_DIR}"] if dynamic else []) + list(own.flags)
-    return f"KUBELET_EXTRA_ARGS={' '.join(flags)}\n"
-
-
-def node_files(name: str, address: str, api: tuple[str, str], own: Traits, dynamic: bool) -> dict[str, str]:
+def node_files(
+    name: str,
+    address: str,
+    api: tuple[str, str],
+    own: Traits,
+    dynamic: bool,
+    minor: int = kubeadm.DEFAULT_MINOR,
+    cgroup_v1: bool = False,
+) -> dict[str, str]:
     """Return path -> content of a node's text files, without credentials. `api`: the API server's (name, address)."""
     return {
-        "/var/lib/kubelet/config.yaml": config_yaml(own),
-        "/var/lib/kubelet/kubeadm-flags.env": 'KUBELET_KUBEADM_ARGS="--container-runtime=remote '
-        '--container-runtime-endpoint=unix:///run/containerd/containerd.sock"\n',
-        "/etc/default/kubelet": default_kubelet(own, dynamic),
+        **kubeadm.kubelet_files(own, minor, cgroup_v1),
+        "/etc/default/kubelet": default_kubelet(own, dynamic, minor, address),
         "/usr/lib/systemd/system/kubelet.service": KUBELET_SERVICE,
-        "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf": KUBEADM_DROP_IN,
+        f"{kubeadm.drop_in_folder(minor)}/10-kubeadm.conf": KUBEADM_DROP_IN,
         "/etc/systemd/system/kubelet.service.d/90-lab.conf": LAB_DROP_IN,
         "/etc/systemd/system/lab-tunables.service": TUNABLES_SERVICE,
         "/etc/systemd/system/lab-no-docker.socket": NO_DOCKER_SOCKET,

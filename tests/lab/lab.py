@@ -9,14 +9,16 @@ import contextlib
 import os
 import shutil
 import time
+import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from . import build, cgroups, machine, network, objects, processes
+from . import build, cgroups, kubeadm, machine, network, objects, processes, releases
 from .api import Api
 from .console import LabError, progress, run
 from .controlplane import ControlPlane
+from .files import LAST_DYNAMIC
 from .node import LabNode
 from .pki import kubeconfig, write_private
 from .settings import Settings, State, claim, is_lab, locked
@@ -32,7 +34,7 @@ class Lab:
         self.state = state
         self.folder = settings.folder
         self.cache = cache
-        self.apiserver = ControlPlane(settings, state, cache)
+        self.apiserver = ControlPlane(settings, state, self._release())
         self.kubeconfig = self.apiserver.kubeconfig
         self.inventory = self.folder / "inventory.yml"
         self.ssh_key = self.folder / "ssh_key"
@@ -46,21 +48,23 @@ class Lab:
             return build.ensure()
 
     @classmethod
-    def up(cls, nodes: int = 3, dynamic: bool = True) -> Lab:
+    def up(cls, nodes: int = 3, dynamic: bool = True, kubernetes: t.Sequence[str] = ()) -> Lab:
         """Start a lab of at least `nodes` nodes and wait until all are Ready; parts that run already are not changed.
 
         `dynamic`: whether kubelets run with `--dynamic-config-dir`. If a running lab has the other choice, its kubelets
-        are restarted. Raises LabError when this machine cannot run a lab.
+        are restarted. `kubernetes`: versions, such as `v1.36.2` for all and `n2=v1.28.7` for one node; a lab that
+        exists keeps its own. Raises LabError when this machine cannot run such a lab.
         """
         _check_machine(nodes)
         started = time.monotonic()
         cache = cls.build()
         with locked(Settings.load().folder):
             settings = Settings.load()
-            claim(settings.folder)
             state = State(settings.folder)
             count = max(nodes, state.data.get("nodes", 0))
-            state.record(nodes=count, dynamic=dynamic, cache=str(cache.root))
+            versions = releases.choose(kubernetes, count, state.data.get("kubernetes", {}))
+            claim(settings.folder)
+            state.record(nodes=count, dynamic=dynamic, cache=str(cache.root), kubernetes=versions)
             machine.enter(settings.folder, count)
             lab = cls(settings, state, cache)
             lab._make_ssh_key()
@@ -110,9 +114,13 @@ class Lab:
         """Return all nodes, n1 first."""
         groups = self.state.data.get("groups", {})
         return [
-            LabNode(self.settings, self.apiserver, self.cache, index, groups.get(f"n{index}"))
-            for index in range(1, self.state.data.get("nodes", 0) + 1)
+            LabNode(self.settings, self.apiserver, self.cache, index, self._release(name), groups.get(name))
+            for index, name in enumerate((f"n{number + 1}" for number in range(self.state.data.get("nodes", 0))), 1)
         ]
+
+    def _release(self, name: str = releases.CLUSTER) -> releases.Release:
+        versions = self.state.data.get("kubernetes", {})
+        return releases.release(versions.get(name, releases.DEFAULT), self.cache.binaries)
 
     def node(self, name: str) -> LabNode:
         """Return the node of this name. Raises LabError when there is none."""
@@ -142,10 +150,12 @@ class Lab:
         """Wait until every node is Ready; raises LabError naming those that are not."""
         api = self.apiserver.api()
         expected = {node.name for node in self.nodes}
-        incomplete = {node.name: f"10.244.{node.index}.0/24" for node in self.nodes}
+        incomplete = {
+            node.name: (f"10.244.{node.index}.0/24", kubeadm.annotations(node.release.minor)) for node in self.nodes
+        }
         deadline = time.monotonic() + seconds
         while True:
-            incomplete = {name: pods for name, pods in incomplete.items() if not objects.complete(api, name, pods)}
+            incomplete = {name: parts for name, parts in incomplete.items() if not objects.complete(api, name, *parts)}
             late = sorted(expected - self._ready(api))
             if not late:
                 return
@@ -160,6 +170,8 @@ class Lab:
         """Wait until every kubelet has reported that it follows Node.spec.configSource, about 10 s after its start."""
         api = self.apiserver.api()
         for node in self.nodes:
+            if node.release.minor > LAST_DYNAMIC:
+                continue
             processes.wait_for(
                 f"status.config of {node.name}",
                 lambda node=node: "config" in api.call("GET", f"/api/v1/nodes/{node.name}")["status"],
@@ -236,6 +248,19 @@ class Lab:
         self.state.record(groups={**groups, name: group} if group else groups)
         self._write_inventory()
 
+    def upgrade(self, name: str, version: str, restart: bool = True) -> None:
+        """Replace the kubelet of a running node by another version, as a package and `kubeadm upgrade node` do.
+
+        `restart`: also restart it. Raises LabError.
+        """
+        release = releases.release(releases.find(version), self.cache.binaries)
+        release.check()
+        node = self.node(name)
+        node.replace_binaries(release)
+        self.state.record(kubernetes={**self.state.data.get("kubernetes", {}), name: release.version})
+        if restart:
+            node.run("systemctl restart kubelet")
+
     def add_node_objects(self, count: int, prefix: str = "scale-") -> list[str]:
         """Create Node objects without kubelets, each as large as a real one; return their names."""
         return objects.add_nodes(self.apiserver.api(), count, prefix)
@@ -264,14 +289,16 @@ class Lab:
     def table(self) -> str:
         """Return the lab's state as a table to print."""
         ready = self.ready_nodes()
-        rows = [("NODE", "READY", "KUBELET PID", "ADDRESS", "GROUP")]
+        rows = [("NODE", "READY", "KUBELET PID", "ADDRESS", "GROUP", "KUBERNETES")]
         for node in self.nodes:
             kubelet = str(node.kubelet_pid() or "-") if node.running else "down"
-            rows.append((node.name, "yes" if node.name in ready else "no", kubelet, node.address, node.group))
-        widths = [max(len(row[column]) for row in rows) for column in range(5)]
+            shown = "yes" if node.name in ready else "no"
+            rows.append((node.name, shown, kubelet, node.address, node.group, node.release.version))
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         table = "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+        running = "running" if self.apiserver.is_running() else "stopped"
         return (
-            f"{table}\nAPI server  {self.apiserver.url} ({'running' if self.apiserver.is_running() else 'stopped'})\n"
+            f"{table}\nAPI server  {self.apiserver.url} ({self.apiserver.release.version}, {running})\n"
             f"kubeconfig  {self.kubeconfig}\n"
             f"inventory   {self.inventory}"
         )

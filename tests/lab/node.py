@@ -14,11 +14,12 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from . import cgroups, files, images, network, processes
+from . import cgroups, files, images, kubeadm, network, processes
 from .build import Cache
 from .console import LabError, run
 from .controlplane import HOST, ControlPlane
 from .processes import wait_for
+from .releases import Release
 from .settings import Settings
 
 RUNNER = Path(__file__).with_name("node.sh")
@@ -29,16 +30,23 @@ class LabNode:
     """One node of the lab. Its disk survives `stop` and `start`, but not the removal of the lab."""
 
     def __init__(
-        self, settings: Settings, control: ControlPlane, cache: Cache, index: int, group: str | None = None
+        self,
+        settings: Settings,
+        control: ControlPlane,
+        cache: Cache,
+        index: int,
+        release: Release,
+        group: str | None = None,
     ) -> None:
         self.settings = settings
         self.control = control
         self.cache = cache
+        self.release = release
         self.index = index
         self.name = f"n{index}"
         self.address = settings.address(index)
         self.group = group or ("workers_a" if index % 2 else "workers_b")
-        self.traits = files.traits(self.name)
+        self.traits = kubeadm.traits(self.name)
         self.folder = settings.folder / "nodes" / self.name
         self.role = f"node-{self.name}"
 
@@ -55,15 +63,20 @@ class LabNode:
         for part in ("upper", "work", "root", "containerd"):
             (self.folder / part).mkdir(parents=True)
         upper = self.folder / "upper"
+        api, cgroup_v1 = (HOST, self.settings.gateway), kubeadm.has_cgroup_v1()
         for path, text in files.node_files(
-            self.name, self.address, (HOST, self.settings.gateway), self.traits, dynamic
+            self.name, self.address, api, self.traits, dynamic, self.release.minor, cgroup_v1
         ).items():
             self._write(path, text)
+        if not self.release.packaged:
+            (upper / "usr/bin").mkdir()
+            for name in self.release.programs():
+                shutil.copy2(self.release.folder / name, upper / "usr/bin" / name)
         for path, target in files.NODE_LINKS.items():
             link = upper / path[1:]
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(target)
-        for folder in (files.MANIFESTS[1:], "var/log/journal"):
+        for folder in (kubeadm.MANIFESTS[1:], "var/log/journal"):
             (upper / folder).mkdir(parents=True)
         self._write("/root/.ssh/authorized_keys", public_key, 0o600)
         (upper / "root").chmod(0o700)
@@ -114,11 +127,29 @@ users:
 
     def set_dynamic(self, dynamic: bool) -> bool:
         """Set or remove `--dynamic-config-dir` on a running node; return whether that restarted the kubelet."""
-        wanted = files.default_kubelet(self.traits, dynamic)
+        wanted = files.default_kubelet(self.traits, dynamic, self.release.minor, self.address)
         if self.run("cat /etc/default/kubelet") == wanted:
             return False
         self.run(f"printf %s {shlex.quote(wanted)} > /etc/default/kubelet && systemctl restart kubelet")
         return True
+
+    def replace_binaries(self, release: Release) -> None:
+        """Replace kubelet and kubeadm on the running node as a package does, and renew the files of kubeadm.
+
+        The kubelet that runs keeps running. Raises LabError when the node is down.
+        """
+        leader = self.leader()
+        if leader is None:
+            raise LabError(f"node {self.name} is down; start it with `python3 -m tests.lab up`")
+        for name in release.programs():
+            # Through the node's own mounts: a change below a mounted overlay would have no defined effect.
+            shutil.copy2(release.folder / name, f"/proc/{leader}/root/usr/bin/.{name}.new")
+            self.run(f"umount --lazy --quiet /usr/bin/{name}; mv /usr/bin/.{name}.new /usr/bin/{name}")
+        self.release = release
+        written = kubeadm.kubelet_files(self.traits, release.minor, kubeadm.has_cgroup_v1())
+        written["/etc/default/kubelet"] = files.default_kubelet(self.traits, False, release.minor, self.address)
+        for path, text in written.items():
+            self.run(f"cat > {path}", stdin=text)
 
     @property
     def host_key(self) -> str:
@@ -158,7 +189,7 @@ users:
                     os.getpid(),
                     self.folder,
                     self.cache.tree,
-                    self.cache.binaries,
+                    self.release.folder,
                     *own_cgroups,
                 ],
                 self._log,

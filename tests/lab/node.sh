@@ -28,12 +28,17 @@ mount -t overlay "$name" -o "lowerdir=$tree,upperdir=$folder/upper,workdir=$fold
 status=133
 while [ "$status" = 133 ]; do
     status=0
+    # A node with another version than Debian's has its own kubelet on its disk, also after an upgrade.
+    if [ ! -s "$folder/upper/usr/bin/kubelet" ]; then
+        set -- --bind-ro="$binaries/kubelet:/usr/bin/kubelet" --bind-ro="$binaries/kubeadm:/usr/bin/kubeadm"
+    else
+        set --
+    fi
     SYSTEMD_NSPAWN_API_VFS_WRITABLE=network systemd-nspawn --quiet --boot \
         --directory="$folder/root" --machine="$veth" --hostname="$name" \
         --settings=no --register=no --keep-unit --console=pipe --link-journal=no --resolv-conf=off --timezone=off \
         --capability=all --system-call-filter="@keyring bpf @privileged" --bind=/dev/kmsg \
         --setenv="LIVENODES_LAB_PROCESS=$LIVENODES_LAB_PROCESS" --network-namespace-path=/proc/self/ns/net \
-        --bind-ro="$binaries/kubelet:/usr/bin/kubelet" \
-        --bind-ro="$binaries/kubeadm:/usr/bin/kubeadm" --bind="$folder/containerd:/var/lib/containerd" || status=$?
+        --bind="$folder/containerd:/var/lib/containerd" "$@" || status=$?
 done
 exit "$status"

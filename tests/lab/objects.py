@@ -36,7 +36,7 @@ def is_kubelet_alive(api: Api, name: str) -> bool:
     return api.request("GET", f"/api/v1/nodes/{name}/proxy/healthz")[0] == 200
 
 
-def complete(api: Api, name: str, pod_network: str) -> bool:
+def complete(api: Api, name: str, pod_network: str, annotations: dict[str, str]) -> bool:
     """Set on a Node what `kubeadm join` and the controller manager set; return whether that is done.
 
     `kubeadm upgrade node` finds the container runtime by the annotation. A kubelet that first sees its pod network
@@ -55,7 +55,7 @@ def complete(api: Api, name: str, pod_network: str) -> bool:
         "PATCH",
         f"/api/v1/nodes/{name}",
         {
-            "metadata": {"annotations": {"kubeadm.alpha.kubernetes.io/cri-socket": "/run/containerd/containerd.sock"}},
+            "metadata": {"annotations": annotations},
             "spec": {"podCIDR": pod_network, "podCIDRs": [pod_network]},
         },
         "application/merge-patch+json",

@@ -32,7 +32,7 @@ def options(**given: t.Any) -> dict[str, t.Any]:
 def listed(*found: dict[str, t.Any]) -> Call:
     """Return the LIST of these nodes."""
     one = (("fieldSelector", f"metadata.name={found[0]['metadata']['name']}"),) if len(found) == 1 else ()
-    return Call("GET", NODES, items(*found), (*one, *PAGE))
+    return Call("GET", NODES, items(*found), (*one, *(PAGE if one else [("limit", 4 * len(found))])))
 
 
 def previous(ran: dict[str, str] | None) -> dict[str, str]:

@@ -16,15 +16,18 @@ from tests.lab.lab import Lab
 
 
 @contextlib.contextmanager
-def borrowed(nodes: int, dynamic: bool) -> t.Iterator[Lab]:
-    """Yield a lab of at least `nodes` nodes, with or without dynamic configuration; skip the tests if impossible."""
+def borrowed(nodes: int, dynamic: bool, kubernetes: t.Sequence[str] = ()) -> t.Iterator[Lab]:
+    """Yield a lab of at least `nodes` nodes, with or without dynamic configuration; skip the tests if impossible.
+
+    `kubernetes`: versions as for `Lab.up`.
+    """
     try:
         before: bool | None = Lab.attach().state.data.get("dynamic")
     except LabError:
         before = None
     try:
         try:
-            found = Lab.up(nodes=nodes, dynamic=dynamic)
+            found = Lab.up(nodes=nodes, dynamic=dynamic, kubernetes=kubernetes)
         except LabError as error:
             if os.environ.get("LAB") == "require":
                 raise

@@ -36,9 +36,10 @@ class Calls:
 
     host = "https://api.example:6443"
     concurrency = 1
+    nodes_listed = 0
 
-    def __init__(self, *expected: Call) -> None:
-        self._expected = list(expected)
+    def __init__(self, *expected: Call | t.Sequence[Call]) -> None:
+        self._expected = [call for item in expected for call in ([item] if isinstance(item, Call) else item)]
         self.budgets: list[float | None] = []
 
     def __enter__(self) -> Calls:
@@ -47,6 +48,10 @@ class Calls:
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         if kind is None:
             assert not self._expected, f"never asked for: {self._expected}"
+
+    def server_time(self) -> float:
+        """Return the time of the API server's clock, as the session does."""
+        return 1_800_000_000.0
 
     def request(
         self,

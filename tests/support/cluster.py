@@ -55,6 +55,7 @@ class Cluster:
 
     host = "https://api.example:6443"
     concurrency = 2
+    nodes_listed = 0
 
     def __init__(
         self,
@@ -75,6 +76,10 @@ class Cluster:
     def count(self, method: str, path: str) -> int:
         """Return the number of requests of a method to exactly this path."""
         return self.requests.count((method, path))
+
+    def server_time(self) -> float:
+        """Return the time of the API server's clock, as the session does."""
+        return EPOCH
 
     def request(
         self,
@@ -98,7 +103,9 @@ class Cluster:
         name = path.split("/")[-1]
         if (method, path) == ("GET", NODES):
             only = query.get("fieldSelector", "").partition("=")[2]
-            return {"items": [node for node in self.nodes.values() if only in ("", node["metadata"]["name"])]}
+            return _page([node for node in self.nodes.values() if only in ("", node["metadata"]["name"])], query)
+        if method == "GET" and path == f"{NODES}/{name}":
+            return self.nodes.get(name, ApiError(404, f'nodes "{name}" not found', "NotFound"))
         if method == "GET" and path.endswith("/pods"):
             return {"items": [pod for pod in self.pods if _selected(pod, path, query)]}
         if method == "PATCH" and "/leases/" in path:
@@ -126,6 +133,17 @@ class Cluster:
         if (method, path) == ("POST", REVIEWS):
             return self.review
         raise AssertionError(f"{method} {path} is not served by this cluster")
+
+
+def _page(items: list[dict[str, t.Any]], query: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return one page of a LIST; the token of the next is its first index."""
+    begin = int(query.get("continue", 0))
+    end = begin + int(query.get("limit", len(items)))
+    rest = len(items) - end
+    return {
+        "items": items[begin:end],
+        "metadata": {"continue": str(end), "remainingItemCount": rest} if rest > 0 else {},
+    }
 
 
 def _merged(old: dict[str, t.Any], new: dict[str, t.Any]) -> dict[str, t.Any]:

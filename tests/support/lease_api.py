@@ -55,6 +55,10 @@ class LeaseApi:
         finally:
             self.look()
 
+    def server_time(self) -> float:
+        """Return the time of the API server's clock."""
+        return self.now
+
     def _found(self, name: str) -> Item:
         if name not in self.items:
             raise ApiError(404, f'leases.coordination.k8s.io "{name}" not found', "NotFound")
@@ -92,7 +96,9 @@ class LeaseApi:
             place: t.Any = item
             for parent in parents:
                 place = place[parent]
-            if last not in place or (operation["op"] == "test" and place[last] != operation["value"]):
+            if operation["op"] != "add" and last not in place:
+                raise ApiError(422, "the server rejected our request due to an error in our request", "Invalid")
+            if operation["op"] == "test" and place[last] != operation["value"]:
                 raise ApiError(422, "the server rejected our request due to an error in our request", "Invalid")
             place[last] = operation["value"]
         item["metadata"]["resourceVersion"] = self._next()
@@ -167,6 +173,10 @@ class Client:
         """Do a request like the session, when it is this client's turn."""
         self._wait_for_turn()
         return self._api.request(*arguments, **named)
+
+    def server_time(self) -> float:
+        """Return the time of the API server's clock, as the session does."""
+        return self._api.now
 
     def sleep(self, seconds: float) -> None:
         """Sleep; time passes for all clients."""

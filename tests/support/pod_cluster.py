@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
@@ -13,12 +14,20 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from tests.support.calls import NODES
 from tests.support.cluster import Cluster
 
+# The resourceVersion of every LIST of pods.
+REVISION = "5"
+
+
+def absent(name: str) -> ApiError:
+    """Return the answer to a request for a Node that does not exist."""
+    return ApiError(404, f'nodes "{name}" not found', "NotFound")
+
 
 class PodCluster(Cluster):
     """`pods` are Pod objects by name, `births` the kubelets' start times, `sick` the answers of healthz instead of ok.
 
     `budgets` are the answers to evictions by pod name: an ApiError, or None to evict. The deletion of `lingering` pods
-    does not end. An ApiError in place of any value is raised.
+    does not end. `watch_error` is the answer to a watch of pods. An ApiError in place of any value is raised.
     """
 
     def __init__(self, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = (), **more: t.Any) -> None:
@@ -27,17 +36,27 @@ class PodCluster(Cluster):
         self.births: dict[str, float | ApiError] = dict.fromkeys(self.nodes, 1000.0)
         self.sick: dict[str, str | ApiError] = {}
         self.budgets: dict[str, ApiError | None] = {}
+        self.deleted: list[dict[str, t.Any]] = []
+        self.watch_error: ApiError | None = None
         self.lingering: set[str] = set()
         self.evictions: list[dict[str, t.Any]] = []
         self.eviction_version = "v1beta1"
         self.meddle: t.Callable[[str], None] = lambda _path: None
 
-    def text(self, path: str, budget: float | None = None) -> str:
-        """Return what a kubelet serves as text."""
-        self.requests.append(("GET", path))
+    def delete(self, name: str) -> None:
+        """Remove a pod from the API server, which keeps its last state for a watch."""
+        self.deleted.append(self.pods.pop(name))
+
+    def text(self, path: str, budget: float | None = None, query: t.Sequence[tuple[str, t.Any]] = ()) -> str:
+        """Return what a kubelet serves as text, or the events of a watch."""
+        self.requests.append(("WATCH" if ("watch", "true") in query else "GET", path))
         if self.outage is not None:
             raise self.outage  # pylint: disable=raising-bad-type  # not None here
+        if path == PODS:
+            return self._watch(dict(query))
         name, endpoint = path.split("/")[4], path.split("/")[-1]
+        if name not in self.nodes:
+            raise absent(name)
         found = self.births[name] if endpoint == "metrics" else self.sick.get(name, "ok")
         if isinstance(found, ApiError):
             raise found
@@ -47,11 +66,30 @@ class PodCluster(Cluster):
             else found
         )
 
+    def _watch(self, query: dict[str, t.Any]) -> str:
+        assert query.pop("watch") == "true" and query == {
+            "fieldSelector": query["fieldSelector"],
+            "resourceVersion": REVISION,
+            "timeoutSeconds": 1,
+        }
+        if self.watch_error is not None:
+            raise self.watch_error  # pylint: disable=raising-bad-type  # not None here
+        node = query["fieldSelector"].partition("=")[2]
+        return "".join(
+            json.dumps({"type": kind, "object": pod}) + "\n"
+            for kind, those in (("ADDED", self.pods.values()), ("DELETED", self.deleted))
+            for pod in those
+            if pod["spec"]["nodeName"] == node
+        )
+
     def _answer(self, method: str, path: str, query: dict[str, t.Any], body: t.Any) -> t.Any:
         name = path.split("/")[-1]
         if (method, path) == ("GET", PODS):
             node = query["fieldSelector"].partition(",")[0].partition("=")[2]
-            return {"items": [pod for pod in self.pods.values() if pod["spec"]["nodeName"] == node]}
+            return {
+                "metadata": {"resourceVersion": REVISION},
+                "items": [pod for pod in self.pods.values() if pod["spec"]["nodeName"] == node],
+            }
         if (method, path) == ("GET", "/api/v1"):
             return {
                 "resources": [
@@ -61,10 +99,12 @@ class PodCluster(Cluster):
             }
         if method == "POST" and name == "eviction":
             return self._evict(path.split("/")[6], body)
+        if path.startswith(f"{NODES}/") and path.split("/")[4] not in self.nodes:
+            return absent(path.split("/")[4])
         if method == "PATCH" and path.startswith(NODES):
             return self._patch(name, query, body)
         if method == "GET" and path == f"{NODES}/{name}":
-            return self.nodes[name]
+            return self.nodes.get(name, ApiError(404, f'nodes "{name}" not found', "NotFound"))
         return super()._answer(method, path, query, body)
 
     def _evict(self, name: str, body: dict[str, t.Any]) -> t.Any:
@@ -85,6 +125,8 @@ class PodCluster(Cluster):
 
     def _patch(self, name: str, query: dict[str, t.Any], body: dict[str, t.Any]) -> t.Any:
         self.meddle(name)
+        if name not in self.nodes:
+            return absent(name)
         node = self.nodes[name]
         if body["metadata"]["resourceVersion"] != node["metadata"]["resourceVersion"]:
             return ApiError(409, "the object has been modified", "Conflict")

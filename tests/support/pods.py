@@ -14,8 +14,8 @@ import typing as t
 import uuid
 
 from tests.lab.console import LabError
-from tests.lab.files import MANIFESTS
 from tests.lab.images import FOREVER, IMAGE
+from tests.lab.kubeadm import MANIFESTS
 from tests.lab.lab import Lab
 from tests.lab.processes import wait_for
 

@@ -123,7 +123,27 @@ class ServedCluster(PodCluster):
             return {}
         if (method, path) == ("POST", CONFIGMAPS):
             return self._push(body, "dryRun" in query)
+        if (method, path) == ("GET", CONFIGMAPS):
+            label, _equals, value = query["labelSelector"].partition("=")
+            return {
+                "items": [
+                    item
+                    for item in self.configmaps.values()
+                    if (item["metadata"].get("labels") or {}).get(label) == value
+                ]
+            }
+        if method == "DELETE" and path.startswith(CONFIGMAPS):
+            if "dryRun" not in body:
+                del self.configmaps[path.rpartition("/")[2]]
+            return {"kind": "Status", "status": "Success"}
         return super()._answer(method, path, query, body)
+
+    def wake(self, *names: str) -> None:
+        """Let deaf kubelets follow their source from now on."""
+        with self._lock:
+            self.deaf -= set(names)
+            for name in names:
+                self._kubelet(name)
 
     def _push(self, body: dict[str, t.Any], dry: bool) -> dict[str, t.Any]:
         name = body["metadata"]["name"]

@@ -12,9 +12,9 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
-from tests.support.cluster import Clock
+from tests.support.cluster import EPOCH, Clock
 from tests.support.objects import configmap, live, node, place, reference, status, text
-from tests.support.pod_cluster import PodCluster
+from tests.support.pod_cluster import REVISION, PodCluster
 
 A = reference("config-a")
 LIVE = live(maxPods=50)
@@ -54,7 +54,9 @@ def snapshot(api: PodCluster) -> dict[str, t.Any]:
     """Return the current pods of each node."""
     return {
         name: {
-            item["metadata"]["uid"]: pods.row(item) for item in api.pods.values() if item["spec"]["nodeName"] == name
+            item["metadata"]["uid"]: pods.row(item, REVISION, EPOCH)
+            for item in api.pods.values()
+            if item["spec"]["nodeName"] == name
         }
         for name in api.nodes
     }

@@ -29,9 +29,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import new_binary, observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
@@ -106,6 +106,9 @@ class WholeNode:
         stack = contextlib.ExitStack()
         stack.enter_context(mock.patch.object(binary, "check", self.check))
         stack.enter_context(mock.patch.object(Moment, "now", self._now))
+        # A guard is installed, and starts; `call` wakes it.
+        stack.enter_context(mock.patch.object(checkpoint_module, "GUARD", str(self.program.parent)))
+        stack.enter_context(mock.patch.object(checkpoint_module, "_start_guard", lambda: ""))
         for module in (new_binary, observe):
             stack.enter_context(mock.patch.object(module, "open", self._open, create=True))
         return stack

@@ -7,20 +7,26 @@ Usage: python -m tools.gates [--long] [GATE ...]      without names: all gates o
 
 A failing gate does not stop the others. The quick gates run one after the other, while the parts of the labs are built
 beside them. The gates that need a lab of tests/lab follow, in lanes side by side: they mostly wait for kubelets. The
-gates that run alone start when all lanes are empty. The slow gates have a lane of their own, at the lowest priority.
+gates that run alone start when all lanes are empty. The gates `beside` the labs have a lane of their own, and so have
+the slow gates, at the lowest priority.
 
 lab         the lab that LIVENODES_LAB_* names, three nodes whose kubelets have dynamic configuration
 lab_static  the lab that LIVENODES_LAB2_DIR, LIVENODES_LAB2_BRIDGE and LIVENODES_LAB2_SUBNET name: two nodes whose
             kubelets read a file only
 lab_fleet   the lab that LIVENODES_LAB3_DIR, LIVENODES_LAB3_BRIDGE and LIVENODES_LAB3_SUBNET name: seven nodes
 lab_second  the lab that LIVENODES_LAB4_DIR, LIVENODES_LAB4_BRIDGE and LIVENODES_LAB4_SUBNET name: three nodes as in
-            `lab`, brought up after lab_static
+            `lab`, brought up after lab_guard
+lab_guard   the lab that LIVENODES_LAB5_DIR, LIVENODES_LAB5_BRIDGE and LIVENODES_LAB5_SUBNET name: two nodes as in
+            lab_static
+lab_modern  the lab that LIVENODES_LAB6_DIR, LIVENODES_LAB6_BRIDGE and LIVENODES_LAB6_SUBNET name: two nodes with later
+            versions of Kubernetes, where their binaries are; see `Other versions` in tests/lab/README.md
 
 A lab is brought up before its first gate. It is taken down after its last gate if this run brought it up. Each gate has
 a time limit; processes that it leaves running are ended with it.
 
 LAB=require  leaving the lab gates out is a failure
 LAB=skip     leave them out
+LAB_KUBERNETES=require  leaving out the gate of lab_modern for lack of binaries is a failure; LAB=require is not enough
 (otherwise)  leave them out where no lab can run, and report why
 
 Variables of the caller's shell that would change what a gate does are removed (tools/clean_environment.py).

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.lab import releases
 from tools.gates import process
 from tools.gates.outcome import Outcome
 
@@ -34,13 +35,25 @@ def no_lab_here() -> str:
 class Lab:
     """A lab around the gates that need it: its name here, the options of `up`, and its names in the environment."""
 
-    def __init__(self, name: str, options: list[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self, name: str, options: list[str], environment: dict[str, str], kubernetes: tuple[str, ...] = ()
+    ) -> None:
         self.name = name
-        self.options = options
+        self.kubernetes = kubernetes
+        self.options = [*options, *(("--kubernetes", *kubernetes) if kubernetes else ())]
         self.environment = environment
         self.ours = False
         # Why no gate can run on it: None before its first gate, empty when all is well.
         self.trouble: str | None = None
+
+    def obstacle(self) -> str:
+        """Return why this lab cannot run here, or an empty string."""
+        return no_lab_here() or releases.missing(self.kubernetes)
+
+    def is_required(self) -> bool:
+        """Return whether it is a failure to leave out the gates of this lab."""
+        variable = "LAB_KUBERNETES" if releases.missing(self.kubernetes) else "LAB"
+        return os.environ.get(variable) == "require"
 
     def up(self, limit: float) -> Outcome:
         """Bring the lab up, unless it is up. Raises Interrupted."""
@@ -84,7 +97,9 @@ def labs() -> dict[str, Lab]:
         "lab": Lab("lab", ["--nodes", "3"], {}),
         "lab_static": Lab("static lab", ["--nodes", "2", "--no-dynamic"], _names(2)),
         "lab_second": Lab("second lab", ["--nodes", "3"], _names(4)),
+        "lab_guard": Lab("guard lab", ["--nodes", "2", "--no-dynamic"], _names(5)),
         "lab_fleet": Lab("fleet lab", ["--nodes", "7", "--no-dynamic"], _names(3)),
+        "lab_modern": Lab("modern lab", ["--nodes", "2", "--no-dynamic"], _names(6), releases.UPGRADED),
     }
 
 

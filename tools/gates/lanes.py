@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,7 +15,7 @@ from tools.gates.outcome import Outcome, run_gate
 LAB_PARTS = 1500
 LAB_UP = 300
 # Side by side; the labs of one row one after the other.
-ROWS = (("lab",), ("lab_static", "lab_second"), ("lab_fleet",))
+ROWS = (("lab",), ("lab_static", "lab_modern"), ("lab_guard", "lab_second"), ("lab_fleet",))
 
 
 class Run:
@@ -41,7 +40,7 @@ class Run:
     def all(self) -> None:
         """Run the gates. Raises Interrupted."""
         quick = self.names("quick")
-        with ThreadPoolExecutor(len(ROWS) + 2) as pool:
+        with ThreadPoolExecutor(len(ROWS) + 3) as pool:
             parts = pool.submit(self.build)
             # The first one fills the environment that most gates share, at full speed: an idle one would delay all.
             for name in quick[:1]:
@@ -50,7 +49,8 @@ class Run:
             for name in quick[1:]:
                 self.run(name)
             parts.result()
-            for lane in [*(pool.submit(self.row, names) for names in ROWS), slow]:
+            beside = pool.submit(self.beside)
+            for lane in [*(pool.submit(self.row, names) for names in ROWS), beside, slow]:
                 lane.result()
         for name in self.labs:
             self.lane(name, True)
@@ -68,6 +68,11 @@ class Run:
         """Run the gates that take long and block no other gate. Raises Interrupted."""
         for name in self.names("slow"):
             self.run(name, idle=True)
+
+    def beside(self) -> None:
+        """Run the gates that need no lab and take longer than a quick one. Raises Interrupted."""
+        for name in self.names("beside"):
+            self.run(name)
 
     def build(self) -> None:
         """Build the parts of the labs, which takes minutes the first time. Raises Interrupted."""
@@ -93,13 +98,13 @@ class Run:
         """Run the gates of a lab one after the other; take the lab down after its last gate. Raises Interrupted."""
         lab, names = self.labs[lane], self.names(lane, alone)
         if names and lab.trouble is None:
-            lab.trouble = labs.no_lab_here()
+            lab.trouble = lab.obstacle()
             if not lab.trouble and self.note(lab.up(self.left(LAB_UP))).verdict == "failed":
                 lab.trouble = f"the {lab.name} did not come up"
         for name in names:
             if not lab.trouble:
                 self.run(name, lab.environment)
-            elif os.environ.get("LAB") == "require":
+            elif lab.is_required():
                 self.note(Outcome(name, "failed", 0, lab.trouble, failed=1))
             else:
                 self.note(Outcome(name, "left out", 0, lab.trouble, skipped=1))

@@ -25,6 +25,8 @@ PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, REFUSED, PAUSED = 
     "paused",
 )
 
+UNREACHABLE = "unreachable"
+
 REMEDIES = {
     "fell_back": "Correct the named value, then run the rollout again. The kubelet's log has the details.",
     "differs": "Run the playbook drift: it names the flag or drop-in that overrides the field. Remove one of them.",
@@ -37,10 +39,13 @@ REMEDIES = {
     "not_listening": "Start the kubelet with --dynamic-config-dir and the gate DynamicKubeletConfig, "
     "or use checkpoint delivery.",
     "not_restarting": "The unit needs Restart=always. Without --dynamic-config-dir, use checkpoint delivery.",
+    "gone": "If the node was removed, remove its host from the inventory. Otherwise correct kubelet_config_node_name.",
+    "replaced": "Run the rollout again: it plans the new machine anew.",
+    "malformed": "Remove the annotation that the message names, as the message states, then run the rollout again.",
     "pods_lost": "Find out why the pods were evicted or restarted, or allow a loss with allow_pod_loss.",
     "pods_unready": "Find out why the pods on the node do not become Ready, then run the rollout again.",
     "restarted": "The kubelet restarted during the soak: look at `journalctl -u kubelet` on the node.",
-    "unreachable": "Make the host reachable for Ansible, then run the rollout again: it continues where it stopped.",
+    UNREACHABLE: "Make the host reachable for Ansible, then run the rollout again: it continues where it stopped.",
 }
 """By the state of a failed node. Other failures name the remedy in their message."""
 
@@ -66,14 +71,17 @@ def read(
     step, if it is not the module's usual one (such as reverted), or `planned` if the plan is a fact. `task` is the
     task's name, for failures without a message.
     """
+    # The actions of the modules on nodes return a lost connection as a failure.
+    if trouble and result.get("state") == UNREACHABLE:
+        trouble = UNREACHABLE
     step = task_event if task_event in STEPS else ""
     planned = _rollback_plan if task_event == "planned" else None
-    reader = None if trouble == "unreachable" else _READERS.get(module, planned)
+    reader = None if trouble == UNREACHABLE else _READERS.get(module, planned)
     found = list(reader(result, node, bool(trouble), step)) if reader else []
     if trouble and not any(event.kind in (FAILED, REFUSED, PAUSED) for event in found):
         words = _message(result) or f"the task {task!r} failed; its own output has the cause"
         found.append(
-            Event(FAILED, node, words, "unreachable" if trouble == "unreachable" else "")
+            Event(FAILED, node, words, trouble if trouble == UNREACHABLE else "")
             if node
             else Event(REFUSED, message=words)
         )
@@ -130,18 +138,14 @@ def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool, _step: str) -
         yield Event(BATCH, detail=[str(name) for name in names] if isinstance(names, list) else [])
 
 
-def _source(result: t.Mapping[str, t.Any], _node: str, failed: bool, step: str) -> t.Iterator[Event]:
-    state = _argument(result, "state") or "present"
-    # The rows of an assignment have no message; the message of the failed task has one line per node.
-    reasons = dict(line.split(": ", 1) for line in _message(result).splitlines() if ": " in line) if failed else {}
+def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool, step: str) -> t.Iterator[Event]:
+    assigned = (_argument(result, "state") or "present") != "verified" and not _argument(result, "wait")
     for name, row in _rows(result):
-        if row.get("delivery"):
+        if row.get("delivery") in ("native", "checkpoint"):
             yield Event(DELIVERY, name, detail=str(row["delivery"]))
-        if "ok" in row:
+        if row.get("ok") is False or (not assigned and "ok" in row):
             yield from _verdict(name, row, step or "verified")
-        elif name in reasons:
-            yield Event(FAILED, name, reasons[name])
-        elif state in ("present", "absent") and row.get("changed") and row.get("delivery") != "checkpoint":
+        elif assigned and row.get("changed") and row.get("delivery") != "checkpoint":
             yield Event(step or "switched", name)
 
 
@@ -156,12 +160,11 @@ def _revert(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str
             yield Event("reverted" if row["ok"] else NOT_REVERTED, name, _message(row))
 
 
-def _drain(result: t.Mapping[str, t.Any], _node: str, failed: bool, step: str) -> t.Iterator[Event]:
+def _drain(result: t.Mapping[str, t.Any], _node: str, _failed: bool, step: str) -> t.Iterator[Event]:
     step = step or ("restored" if _argument(result, "state") == "restored" else "drained")
     for name, row in _rows(result):
         words = _message(row)
-        # A row has no verdict; the message of the failed task repeats those of the failed rows.
-        if failed and words and words in _message(result):
+        if row.get("ok") is False:
             yield Event(FAILED, name, words, "drain")
         elif row.get("changed"):
             yield Event(step, name)
@@ -176,10 +179,15 @@ def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool, step: st
         yield Event(step or "confirmed", node)
     elif state == "rolled_back" and result.get("changed"):
         yield Event("reverted", node, str(result.get("error") or ""))
-    elif state == "staged" or (state == "assigned" and (result.get("changed") or result.get("restart_needed"))):
+    elif state == "staged" or (state == "assigned" and _switches(result)):
         yield Event("staged", node)
         if state == "assigned":
             yield Event(step or "switched", node)
+
+
+def _switches(result: t.Mapping[str, t.Any]) -> bool:
+    """Whether the kubelet gets another configuration. A call with a preflight may have updated only the guard."""
+    return bool(result.get("restart_needed") or ("preflight" not in result and result.get("changed")))
 
 
 def _guard(result: t.Mapping[str, t.Any], node: str, failed: bool, step: str) -> t.Iterator[Event]:

@@ -16,6 +16,8 @@ import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.check import accepted
+
 ROOT = Path(__file__).resolve().parents[3]
 AWX = ROOT / "playbooks/awx"
 SURVEYS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((AWX / "surveys").glob("*.json"))}
@@ -65,12 +67,14 @@ def test_awx_accepts_the_question_and_its_default(question: dict[str, t.Any]) ->
     assert {"type", "question_name", "variable", "required"} <= set(question)
     assert isinstance(question["required"], bool)
     default = question["default"]
-    assert type(default) is TYPES[question["type"]]  # pylint: disable=unidiomatic-typecheck  # a bool is an int, too
+    # An empty text counts as no default, whatever the type.
+    kind = type(default) if default != "" else TYPES[question["type"]]
+    assert kind is TYPES[question["type"]]
     choice = question["type"] in ("multiplechoice", "multiselect")
     assert bool(question["choices"]) == choice
     if choice:
         assert default in question["choices"]
-    else:
+    elif default != "":
         assert question["min"] <= (default if question["type"] == "integer" else len(default)) <= question["max"]
     # An empty text counts as a missing answer.
     assert question["required"] == (default != "")
@@ -83,7 +87,7 @@ def test_each_variable_is_one_of_a_role_with_its_type_choices_and_default(questi
         validator = ArgumentSpecValidator(
             {"answer": {key: option[key] for key in ("type", "choices") if key in option}}
         )
-        for answer in question["choices"] or [question["default"]]:
+        for answer in question["choices"] or filter(None, [question["default"]]):
             assert validator.validate({"answer": answer}).error_messages == []
         if option["type"] == "bool":
             assert question["choices"] == ["true", "false"]
@@ -93,6 +97,16 @@ def test_each_variable_is_one_of_a_role_with_its_type_choices_and_default(questi
             assert question["type"] == ("integer" if option["type"] == "int" else "text")
         default = str(option.get("default", ""))
         assert str(question["default"]) == (default.lower() if option["type"] == "bool" else default)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_playbooks_accept_every_answer(question: dict[str, t.Any]) -> None:
+    """The choices, the default, and the least and greatest number."""
+    name, numbers = question["variable"], ["min", "max"] if question["type"] == "integer" else []
+    for answer in [*question["choices"], question["default"], *(question[key] for key in numbers)]:
+        assert all(accepted(name, option, answer) == "" for option in SPECS[name]), answer
+    for number in numbers[:1]:
+        assert all(accepted(name, option, question[number] - 1) for option in SPECS[name])
 
 
 def test_the_surveys_are_generated_from_the_argument_specs() -> None:

@@ -71,6 +71,8 @@ def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> No
             used |= OF_THE_FILTER
         if "plan_sources" in text:
             used.add("kubelet_config_delivery")
+        if "node_table(hostvars)).flags" in text:
+            used.add("kubelet_config_flags")
         if "_batch.deliveries" in text:
             used.add("kubelet_config_delivery")
         if "group_configs" in text:
@@ -82,14 +84,31 @@ def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> No
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_defaults_in_tasks_are_those_of_the_spec(role: str) -> None:
+def test_defaults_are_those_of_the_spec(role: str) -> None:
+    """A role whose variables have no default has no such file."""
+    path = ROOT / "roles" / role / "defaults/main.yml"
+    found = yaml.safe_load(path.read_text()) if path.exists() else {}
+    expected = {
+        name: option["default"]
+        for options in specs(role).values()
+        for name, option in options.items()
+        if "default" in option
+    }
+    assert found == expected
+    assert {name: type(value) for name, value in found.items()} == {
+        name: type(value) for name, value in expected.items()
+    }
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_tasks_have_no_other_defaults_than_the_spec(role: str) -> None:
     for name, options in specs(role).items():
         text = tasks(role, name)[0]
         found = {
             option: yaml.safe_load(value)
             for option, value in re.findall(r"(kubelet_config_\w+) \| default\(('[^']*'|\d+|true|false)\)", text)
         }
-        assert found == {option: spec["default"] for option, spec in options.items() if "default" in spec}, (
+        assert found.items() <= {option: spec.get("default") for option, spec in options.items()}.items(), (
             f"{role}/tasks/{name}.yml"
         )
 

@@ -22,7 +22,6 @@ def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
         "group": "g" * 5000,
         "hosts": hosts,
         "rest": ["r1", "r2"],
-        "resets": {"hosts": []},
         "failed": dict.fromkeys(hosts[:100], "why " * 1000),
     }
     play = [

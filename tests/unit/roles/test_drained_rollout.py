@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support.ansible import Ansible
 from tests.support.served_cluster import ServedCluster
 
@@ -105,3 +106,15 @@ def test_a_node_that_cannot_be_uncordoned_stops_the_rollout(ansible: Ansible, fl
         and "Untouched hosts: n2, n3" in run.output
     ), run.output
     assert (fleet.assigned, fleet.cordoned(), fleet.claims.items) == ({"n1"}, {"n1"}, {})
+
+
+def test_a_preparation_that_fails_releases_the_lease(ansible: Ansible, fleet: Keeping) -> None:
+    """A node that an interrupted run had drained cannot be uncordoned. Another run does not wait for this one."""
+    mark = {annotation.CORDONED: annotation.text({"holder": "a run", "time": "2026-01-01T00:00:00Z"})}
+    fleet.nodes["n1"]["metadata"]["annotations"] = mark
+    fleet.nodes["n1"]["spec"]["unschedulable"] = True
+    fleet.kept = {"n1"}
+    ansible.variables(all={"kubelet_config": {"maxPods": 90}})
+    run = ansible.playbook("rollout")
+    assert run.code != 0 and "nodes is forbidden" in run.output, run.output
+    assert (fleet.assigned, fleet.cordoned(), fleet.claims.items) == (set(), {"n1"}, {})

@@ -14,10 +14,12 @@ import json
 import os
 import re
 import threading
+import time
 import traceback
 import typing as t
 from types import MappingProxyType
 
+from . import timestamps
 from .errors import ApiError, ClusterError, MissingLibrary
 from .retry import TRANSIENT, persist
 
@@ -42,6 +44,9 @@ FIRST_CONTACT = 10.0
 PATIENT_CONTACT = 40.0
 # The same after the first answer: longer than the restart of an API server.
 OUTAGE = 60.0
+# Seconds in which credentials of a kubeconfig are not looked at again: the library renews them five minutes before they
+# expire, and would run a plugin for each request if its tokens are not valid for that long.
+RENEWAL = 5.0
 
 
 def check_library() -> None:
@@ -59,7 +64,8 @@ def check_library() -> None:
 class Session:
     """A connection to one API server that repeats requests after transient failures.
 
-    `sent` counts all requests, repeats included. `nodes_listed` is the number of nodes in the last LIST of nodes.
+    `sent` counts all requests, repeats included. `nodes_listed` is the number of nodes that the last LIST of
+    nodes had, or would have had if it had not ended early.
     `warnings` collects the warnings of the API server (RFC 9111 Warning headers), each once.
     """
 
@@ -75,6 +81,7 @@ class Session:
         self._lock = threading.Lock()
         self._answered = False
         self._lost = False
+        self._clock = timestamps.ServerClock()
         self.concurrency: int = options.get("concurrency") or 8
         self.host: str = self._configuration.host
         self.sent = 0
@@ -103,11 +110,27 @@ class Session:
                 f"{self.host} answered {method} {path} with text that is not JSON; is it a Kubernetes API server?",
             ) from error
 
-    def text(self, path: str, budget: float | None = None) -> str:
-        """Return plain text that a kubelet serves (one GET, gzip); `budget` as in `request`. Raises ApiError."""
-        return self._send("GET", path, (), None, {"headers": {"Accept-Encoding": "gzip"}}, budget).decode(
+    def text(self, path: str, budget: float | None = None, query: t.Sequence[tuple[str, t.Any]] = ()) -> str:
+        """Return plain text (one GET, gzip), such as a kubelet serves; `budget` as in `request`. Raises ApiError."""
+        return self._send("GET", path, query, None, {"headers": {"Accept-Encoding": "gzip"}}, budget).decode(
             "utf-8", "replace"
         )
+
+    def server_time(self) -> float:
+        """Return the seconds since 1970 by the API server's clock (one GET if it has not answered yet).
+
+        All controllers compare times by this clock, so that a wrong one of their own does no harm. Raises ApiError.
+        """
+        now = self._clock.now()
+        while now is None:
+            try:
+                self.request("GET", "/version")
+            except ApiError as error:
+                # Every HTTP answer has a date, also a refusal.
+                if not error.status:
+                    raise
+            now = self._clock.now()
+        return now
 
     def _send(
         self,
@@ -159,12 +182,19 @@ class Session:
             if not error.status:
                 raise _no_answer(self.host, error) from error
             self._answered, self._lost = True, False
+            self._note_time(path, error.headers)
             raise _refusal(self.host, error) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise _no_answer(self.host, error) from error
         self._answered, self._lost = True, False
+        self._note_time(path, answer.headers)
         self._note_warnings(answer)
         return content
+
+    def _note_time(self, path: str, headers: t.Mapping[str, str] | None) -> None:
+        # The API server passes the headers of a kubelet on, and with them the kubelet's date.
+        if "/proxy/" not in path:
+            self._clock.note((headers or {}).get("Date"))
 
     def _note_warnings(self, answer: t.Any) -> None:
         for text in re.findall(r'299 \S+ "((?:[^"\\]|\\.)*)"', answer.headers.get("Warning") or ""):
@@ -216,21 +246,35 @@ def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:
     if not given and options.get("username") and options.get("password"):
         # The library reads both settings and sends neither.
         given = urllib3.util.make_headers(basic_auth=f"{options['username']}:{options['password']}")["authorization"]
-    renew = configuration.refresh_api_key_hook
     if given:
         # Releases of the library look up one name or the other.
         configuration.api_key = {"authorization": given, "BearerToken": given}
         configuration.refresh_api_key_hook = None
-    elif renew:
+    elif configuration.refresh_api_key_hook:
+        configuration.refresh_api_key_hook = _once_for_all(configuration.refresh_api_key_hook)
 
-        def renew_token_only(live: t.Any) -> None:
-            # The library's hook reloads the whole kubeconfig before each request and would overwrite the options.
+
+def _once_for_all(renew: t.Callable[[t.Any], None]) -> t.Callable[[t.Any], None]:
+    """Return a hook that renews an expired token once for all threads; the others wait for it.
+
+    The library's hook is called before each request. It would run a plugin in every thread that finds the token
+    expired. It also reloads the whole kubeconfig and would overwrite the options.
+    """
+    lock = threading.Lock()
+    looked = time.monotonic()
+
+    def renew_token_only(live: t.Any) -> None:
+        nonlocal looked
+        with lock:
+            if time.monotonic() - looked < RENEWAL:
+                return
             fresh = copy.copy(live)
             fresh.api_key = dict(live.api_key)
             renew(fresh)
             live.api_key = fresh.api_key
+            looked = time.monotonic()
 
-        configuration.refresh_api_key_hook = renew_token_only
+    return renew_token_only
 
 
 def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._config.values import document
+from ..._config.values import document, own_values
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
@@ -39,10 +39,16 @@ SELECTION: dict[str, dict[str, t.Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What one node must have: a source (None: its local config), and its delivery (`auto`: the node decides)."""
+    """What one node must have: a source (None: its local config), and its delivery (`auto`: the node decides).
+
+    `own` is the record of its own values to write with the source, None to leave the one it has. `uid` is that of the
+    Node for which it was planned, empty if unknown.
+    """
 
     source: Source
     delivery: str = nodes.AUTO
+    own: own_values.Record | None = None
+    uid: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,12 +83,20 @@ def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
             f"sources: the value of node {name} is {source!r}; set a mapping with namespace, name and kubeletConfigKey"
         )
     key = source.get("kubeletConfigKey") or source.get("kubelet_config_key") or "kubelet"
-    own = source.get("delivery") or delivery
-    if own not in nodes.DELIVERIES:
+    chosen = source.get("delivery") or delivery
+    if chosen not in nodes.DELIVERIES:
         raise ClusterError(
-            f"sources: node {name} has the unknown delivery {own!r}; set one of {', '.join(nodes.DELIVERIES)}"
+            f"sources: node {name} has the unknown delivery {chosen!r}; set one of {', '.join(nodes.DELIVERIES)}"
         )
-    return Wanted({"namespace": source["namespace"], "name": source["name"], "kubeletConfigKey": key}, own)
+    try:
+        record = own_values.given(source.get("own"))
+    except ValueError as error:
+        raise ClusterError(
+            f"sources: node {name} has a malformed record in own: {error}. Pass the row of the plan unchanged"
+        ) from error
+    reference = {"namespace": source["namespace"], "name": source["name"], "kubeletConfigKey": key}
+    # The key `uid` is that of a ConfigMap.
+    return Wanted(reference, chosen, record, str(source.get("node_uid") or ""))
 
 
 def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, Found]:

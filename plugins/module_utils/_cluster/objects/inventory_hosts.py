@@ -36,7 +36,7 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
         "node_arch": node.arch,
         "node_delivery": node.delivery,
         "node_drift": not settled,
-        "node_error": node.error,
+        "node_error": node.error or node.fault,
         "node_kubelet_minor": f"1.{node.minor}" if node.minor else "",
         "node_kubelet_version": node.kubelet_version,
         "node_labels": node.labels,

@@ -18,14 +18,15 @@ from ..._config.values import document, identity
 from ..._config.values.version import minor_of
 from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
-from . import config_sources, configmaps
+from . import config_sources, configmaps, nodes
 
 NAMESPACE, KEY = "kube-system", "kubelet"
 CLUSTER = "kubeadm-config"
 TRIES = 5
+SHOWN = 2
 _NOT_KUBEADM = "If kubeadm does not manage the cluster, set kubelet_config_kubeadm to ignore"
 
-Overrides = t.List[t.Tuple[t.Dict[str, t.Any], ...]]
+NodeLayers = t.Dict[str, t.Tuple[t.Dict[str, t.Any], ...]]
 
 
 def names(minor: int) -> tuple[str, ...]:
@@ -41,17 +42,20 @@ def names(minor: int) -> tuple[str, ...]:
 def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Write the overrides that all nodes have in common into kubeadm's configuration, and return the module's result.
 
-    Requests: two GETs (three for 1.23), and one PATCH for each ConfigMap that must change. Raises ClusterError, which
-    names the ConfigMap.
+    Nodes of the cluster that `node_configs` omits count with `other_configs`. Values that they do not share are
+    refused, because the cluster has one such ConfigMap for the nodes of all groups.
+
+    Requests: two GETs (three for 1.23). If a ConfigMap must change, a LIST of the nodes, and one PATCH for each such
+    ConfigMap. Raises ClusterError, which names the ConfigMap.
     """
-    overrides = _overrides(options["node_configs"])
+    declared = _Declared(session, options["node_configs"], options["other_configs"] or {})
     minor, found = read(session)
     rows: dict[str, dict[str, t.Any]] = {}
     diffs: list[dict[str, str]] = []
     for configmap in found:
         name = configmap["metadata"]["name"]
         try:
-            rows[name], difference = _update(session, configmap, overrides, minor, check_mode)
+            rows[name], difference = _update(session, configmap, declared, minor, check_mode)
         except (ClusterError, document.DocumentError, overlay.OverlayError) as error:
             raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {error}", _result(rows, diffs, check_mode)) from error
         diffs += difference
@@ -76,17 +80,36 @@ def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
     return minor, found
 
 
-def _overrides(node_configs: dict[str, t.Any]) -> Overrides:
-    if not node_configs:
-        raise ClusterError(
-            "node_configs is an empty mapping: name every node that kubeadm's ConfigMap must match, "
-            "also nodes without overrides"
-        )
-    layers = Layers()
-    try:
-        return [layers.read(given, f"the configuration of node {name}") for name, given in node_configs.items()]
-    except document.DocumentError as error:
-        raise ClusterError(f"node_configs: {error}") from error
+class _Declared:
+    """The layers of nodes, from the options of the module. Equal layers are the same objects."""
+
+    def __init__(
+        self, session: Session, node_configs: t.Mapping[str, t.Any], other_configs: t.Mapping[str, t.Any]
+    ) -> None:
+        if not node_configs:
+            raise ClusterError(
+                "node_configs is an empty mapping: name every node that kubeadm's ConfigMap must match, "
+                "also nodes without overrides"
+            )
+        self._session = session
+        self._others = other_configs
+        self._layers = Layers()
+        self._outside: NodeLayers | None = None
+        self.nodes: NodeLayers = {name: self._read("node_configs", name, given) for name, given in node_configs.items()}
+
+    def outside(self) -> NodeLayers:
+        """Return the layers of the cluster's other nodes, none for a node of which the options know nothing."""
+        if self._outside is None:
+            # Read once, and only the other configurations that count: an inventory may have several clusters.
+            names = [name for name in nodes.read(self._session) if name not in self.nodes]
+            self._outside = {name: self._read("other_configs", name, self._others.get(name)) for name in names}
+        return self._outside
+
+    def _read(self, option: str, name: str, given: t.Any) -> tuple[dict[str, t.Any], ...]:
+        try:
+            return self._layers.read(given, f"the configuration of node {name}")
+        except document.DocumentError as error:
+            raise ClusterError(f"{option}: {error}") from error
 
 
 def _minor(session: Session) -> int:
@@ -113,7 +136,7 @@ def _minor(session: Session) -> int:
 
 
 def _update(
-    session: Session, configmap: dict[str, t.Any], overrides: Overrides, minor: int, dry_run: bool
+    session: Session, configmap: dict[str, t.Any], declared: _Declared, minor: int, dry_run: bool
 ) -> tuple[dict[str, t.Any], list[dict[str, str]]]:
     """Synchronise one ConfigMap; return its row and its diff.
 
@@ -130,8 +153,11 @@ def _update(
         if sent and (current.get("data") or {}).get(KEY) == sent:
             # An earlier try has written it, and its answer was lost.
             return {**row, **configmaps.reference(current, KEY)}, difference
-        before, after, changes = _decide(current, overrides, minor)
-        row = {"changed": bool(changes), "changes": changes, "variant": identity.variant(after)}
+        before, after, changes = _decide(current, declared.nodes, minor)
+        refused = _refusal(before, declared, minor) if changes else ""
+        if refused and not dry_run:
+            raise ClusterError(refused)
+        row = {"changed": bool(changes), "changes": changes, "refused": refused, "variant": identity.variant(after)}
         if not changes:
             return {**row, **configmaps.reference(current, KEY)}, []
         header = f"ConfigMap {NAMESPACE}/{current['metadata']['name']}"
@@ -152,14 +178,14 @@ def _update(
 
 
 def _decide(
-    configmap: dict[str, t.Any], overrides: Overrides, minor: int
+    configmap: dict[str, t.Any], overrides: NodeLayers, minor: int
 ) -> tuple[dict[str, t.Any], dict[str, t.Any], list[str]]:
     """Return the configuration of a ConfigMap, the one it must have, and the paths that differ. Raises ClusterError."""
     fault = config_sources.fault(configmap, KEY)
     if fault:
         raise ClusterError(fault)
     before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
-    after = shared_overrides.lay_common(before, overrides)
+    after = shared_overrides.lay_common(before, overrides.values())
     changes = shared_overrides.changed_paths(before, after, minor)
     # Problems that were there before are not reported. New warnings count as much as refusals: a kubelet that refuses
     # its first configuration has none to revert to. Only unknown fields pass, since a newer minor may have them.
@@ -182,17 +208,41 @@ def _decide(
     return before, after, changes
 
 
+def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
+    """Return why the common values must not be written, empty if all nodes of the cluster share them."""
+    not_shared = shared_overrides.not_shared(before, declared.nodes.values(), declared.outside(), minor)
+    if not not_shared:
+        return ""
+    names = {name for without in not_shared.values() for name in without}
+    return (
+        f"{_some(sorted(not_shared))} would get the values of one group. They are not declared for "
+        f"{_some(sorted(names))}, and nodes of all groups join with this ConfigMap. Nothing was written. Declare the "
+        "same for all nodes of the cluster, name all groups in kubelet_config_hosts, or set kubelet_config_kubeadm to "
+        "check"
+    )
+
+
+def _some(names: t.Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
 def _result(rows: dict[str, dict[str, t.Any]], diffs: list[dict[str, str]], check_mode: bool) -> dict[str, t.Any]:
-    updated = {name: row["changes"] for name, row in rows.items() if row["changed"]}
+    updated = {name: row for name, row in rows.items() if row["changed"]}
     return {
         "changed": bool(updated),
         "configmaps": rows,
         "summary": {"configmaps": len(rows), "updated": len(updated)},
         "diff": diffs,
         "warnings": [
-            f"ConfigMap {NAMESPACE}/{name} is not in sync with the nodes: {', '.join(changes)}. Nodes that join and "
-            "nodes that kubeadm upgrades get its values; a rollout with kubelet_config_kubeadm: update synchronises it"
-            for name, changes in updated.items()
+            f"ConfigMap {NAMESPACE}/{name} is not in sync with the nodes: {', '.join(row['changes'])}. Nodes that join "
+            f"and nodes that kubeadm upgrades get its values; {_remedy(row['refused'])}"
+            for name, row in updated.items()
             if check_mode
         ],
     }
+
+
+def _remedy(refused: str) -> str:
+    if refused:
+        return f"an update would be refused: {refused}"
+    return "a rollout with kubelet_config_kubeadm: update synchronises it"

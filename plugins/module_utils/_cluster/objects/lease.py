@@ -7,10 +7,14 @@ Two rollouts whose nodes overlap exclude each other; others run in parallel. Eac
 claims, and then holds its claim or withdraws it. Of two claims, the one created second sees the first in its list and
 withdraws. So both are never held, and the second never stops the first. The Lease of a dead holder is deleted before a
 new one is held, and only if it has not changed since it was read.
+
+All times of Leases are compared with the API server's clock. The clocks of the controllers do not matter.
 """
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import time
 import typing as t
 
@@ -23,6 +27,8 @@ from . import lease_objects
 POLL = 2.0
 # The number of nodes that a message names.
 NAMED = 10
+# The Lease of a run on all nodes that takes a moment: its seconds, and those that it waits for another one that ends.
+SHORT, PATIENCE = 30, 10
 
 
 def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -46,12 +52,44 @@ def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
 def renew(session: Session, lease: dict[str, t.Any] | None) -> None:
     """Renew the lease (one PATCH), which shows other rollouts that this one is alive.
 
-    Does nothing without a lease, and with the lease of check mode, which has no name. Raises ClusterError if another
+    Does nothing without a lease, and with the lease of check mode, which has no name. Raises LeaseLost if another
     rollout took the lease over.
     """
     if lease and lease.get("name"):
         _check(lease)
         lease_objects.renew(session, lease)
+
+
+@contextlib.contextmanager
+def whole_cluster(
+    session: Session, namespace: str, what: str, refusal: str, check_mode: bool
+) -> t.Iterator[tuple[Keeper, list[str]]]:
+    """Hold a Lease on all nodes while the block runs; yield what renews it, and the warnings of check mode.
+
+    `what` is done meanwhile; `refusal` begins the message of the ClusterError that is raised if any rollout is under
+    way. API servers before 1.14 have no Leases, so that no rollout can hold one.
+    """
+    options = {
+        "namespace": namespace,
+        "holder": f"{what} on {socket.gethostname()}",
+        "group": "all nodes",
+        "nodes": None,
+        "duration": SHORT,
+        "wait": PATIENCE,
+        "refusal": refusal,
+    }
+    try:
+        result = _forecast(session, options) if check_mode else _hold(session, options)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        result = {"lease": {}}
+    try:
+        yield Keeper(session, result["lease"], fresh=True), result.get("warnings") or []
+    finally:
+        # A Lease that cannot be deleted expires.
+        with contextlib.suppress(ApiError):
+            _release(session, result["lease"], check_mode)
 
 
 def _hold(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -69,16 +107,14 @@ def _claim(
     session: Session, options: dict[str, t.Any], taken_over: list[dict[str, t.Any]]
 ) -> tuple[lease_objects.Claim | None, list[lease_objects.Claim]]:
     """Return our held claim, or the claims that prevent it; add to `taken_over` the claims of deleted Leases."""
-    before = time.time()
     own = lease_objects.create(
         session, options["namespace"], options["holder"], options["group"], options["nodes"], options["duration"]
     )
     try:
-        _check_clock(session, own, before, time.time())
         others = [
             claim for claim in lease_objects.read(session, own.namespace, options["nodes"]) if claim.uid != own.uid
         ]
-        now = time.time()
+        now = session.server_time()
         dead = [claim for claim in others if now > claim.expires]
         obstacles = [claim for claim in others if claim not in dead and (claim.held or claim.older(own))]
         for claim in dead if not obstacles else ():
@@ -112,7 +148,7 @@ def _outlast(session: Session, options: dict[str, t.Any], obstacles: list[lease_
     """
     first = {claim.uid: claim.renewed for claim in obstacles}
     while obstacles:
-        now, left = time.time(), end - time.monotonic()
+        now, left = session.server_time(), end - time.monotonic()
         holders = [claim for claim in obstacles if claim.held]
         alive = any(first.get(claim.uid) != claim.renewed for claim in holders)
         if alive or left <= 0 or any(claim.expires - now > left for claim in holders):
@@ -126,23 +162,8 @@ def _outlast(session: Session, options: dict[str, t.Any], obstacles: list[lease_
 def _standing(session: Session, options: dict[str, t.Any]) -> list[lease_objects.Claim]:
     """Return the claims on our nodes that have not expired (one LIST)."""
     found = lease_objects.read(session, options["namespace"], options["nodes"])
-    now = time.time()
+    now = session.server_time()
     return [claim for claim in found if now <= claim.expires]
-
-
-def _check_clock(session: Session, own: lease_objects.Claim, before: float, after: float) -> None:
-    """Raise ClusterError if this machine's clock differs too much from the API server's clock, which all share.
-
-    With a wrong clock a live holder would count as dead, or this rollout would.
-    """
-    tolerated = own.duration / 4
-    # creationTimestamp has whole seconds.
-    off = max(before - tolerated - own.created - 1, own.created - after - tolerated)
-    if off > 0:
-        raise ClusterError(
-            f"this machine's clock and that of {session.host} differ by {timestamps.span(off + tolerated)}: whether "
-            "another rollout is alive cannot be determined. Nothing was changed; set the clocks (NTP) and run again"
-        )
 
 
 def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -153,7 +174,7 @@ def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
         "lease": {},
         "taken_over": [],
         "obstacles": [_row(claim) for claim in obstacles],
-        "warnings": [_refusal(options, obstacles, time.time())] if obstacles else [],
+        "warnings": [_refusal(options, obstacles, session.server_time())] if obstacles else [],
     }
 
 
@@ -183,15 +204,18 @@ def _row(claim: lease_objects.Claim) -> dict[str, t.Any]:
 
 
 def _refusal(options: dict[str, t.Any], obstacles: t.Sequence[lease_objects.Claim], now: float) -> str:
-    lines = [f"another rollout is running on nodes of {options['group']}; nothing was changed."]
+    lines = [
+        options.get("refusal") or f"another rollout is running on nodes of {options['group']}; nothing was changed."
+    ]
     for claim in obstacles:
-        shared = claim.shared(options["nodes"])
+        shared = claim.shared(options["nodes"] or ())
         names = ", ".join(shared[:NAMED]) + (f" and {len(shared) - NAMED} more" if len(shared) > NAMED else "")
+        both = f" Nodes in both rollouts: {names}." if names else ""
         state = "has been rolling out to" if claim.held else "has been waiting to roll out to"
         lines.append(
             f"{claim.holder} {state} {claim.group or 'an unnamed group'} since {timestamps.text(claim.acquired)}. "
             f"It renewed its Lease {claim.namespace}/{claim.name} {timestamps.span(now - claim.renewed)} ago, which "
-            f"expires {claim.duration} s after the last renewal. Nodes in both rollouts: {names}."
+            f"expires {claim.duration} s after the last renewal.{both}"
         )
     lines.append(
         "Wait until it is done and run again. If you know that it is dead, run again and wait until its Lease expires, "
@@ -210,11 +234,13 @@ class Keeper:
     def __init__(self, session: Session, held: dict[str, t.Any] | None, fresh: bool = False) -> None:
         self.session = session
         self.lease = held if held and held.get("name") else None
+        if self.lease:
+            _check(self.lease)
         self.every = float(self.lease["duration"]) / 3 if self.lease else 0.0
         self._due = time.monotonic() + (self.every if fresh else 0.0)
 
     def keep(self) -> None:
-        """Renew the lease if due. Raises ClusterError if another rollout took it over, ApiError if the PATCH fails."""
+        """Renew the lease if due. Raises LeaseLost if another rollout took it over, ApiError if the PATCH fails."""
         if self.lease and time.monotonic() >= self._due:
             lease_objects.renew(self.session, self.lease)
             self._due = time.monotonic() + self.every

@@ -5,7 +5,7 @@
 the same nodes.
 
 Annotations hold what a Lease has no field for: the group (for operators), the names of the nodes, and whether the
-Lease is held or only claimed.
+Lease is held or only claimed. All times are those of the API server's clock.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import secrets
-import time
 import typing as t
 import urllib.parse
 
@@ -29,18 +28,22 @@ STATE = "kubelet-config.livenodes.io/state"
 CLAIMING, HELD = "claiming", "held"
 NAME = "livenodes-kubelet-rollout-"
 JSON_PATCH = "application/json-patch+json"
-# Seconds by which the clocks of two controllers may differ without a live holder counting as dead at the end of its
-# duration.
+# Seconds after the end of its duration in which a holder still counts as alive: the API server's clock is known to a
+# second, and several API servers may differ a little.
 SKEW = 5.0
 # Limit of all annotations of an object (validation.ValidateAnnotations: 256 KiB), less the size of the others.
 NAMES_FIT = 250 * 1024
 
 
+class LeaseLost(ClusterError):
+    """The Lease of this rollout was deleted, or another rollout of the same nodes has taken over."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """The content of one Lease. Times are seconds since 1970.
+    """The content of one Lease. Times are seconds since 1970 by the API server's clock.
 
-    `nodes` is None if the list cannot be parsed: such a Lease covers all nodes.
+    `nodes` is None for a Lease that covers all nodes of the cluster, such as one whose list cannot be parsed.
     """
 
     namespace: str
@@ -73,6 +76,10 @@ class Claim:
         """Return the sorted names of the nodes it covers, among `names`."""
         return sorted(name for name in names if self.nodes is None or name in self.nodes)
 
+    def overlaps(self, names: t.Collection[str] | None) -> bool:
+        """Return whether it covers any of these nodes. `names` None means all nodes of the cluster."""
+        return names is None or bool(self.shared(names))
+
     def lease(self) -> dict[str, t.Any]:
         """Return the value that the modules of a rollout pass on until its end."""
         return {
@@ -101,7 +108,7 @@ def trim(item: dict[str, t.Any]) -> Claim:
     created = timestamps.parse(meta.get("creationTimestamp")) or 0.0
     try:
         names = json.loads(notes.get(NODES) or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         names = None
     return Claim(
         namespace=meta["namespace"],
@@ -119,25 +126,30 @@ def trim(item: dict[str, t.Any]) -> Claim:
     )
 
 
-def read(session: Session, namespace: str, names: t.Collection[str]) -> list[Claim]:
-    """Return all claims on any of these nodes, oldest first (one LIST). Raises ApiError.
+def read(session: Session, namespace: str, names: t.Collection[str] | None) -> list[Claim]:
+    """Return all claims on any of these nodes (None: of the cluster), oldest first (one LIST). Raises ApiError.
 
     The answer never comes from the API server's cache: it contains every claim that was created before the request.
     """
     query = [("labelSelector", f"{LABEL}={ROLLOUT}")]
     found = [trim(item) for item in session.request("GET", path(namespace), query).get("items") or []]
-    return sorted((claim for claim in found if claim.shared(names)), key=lambda claim: (claim.acquired, claim.name))
+    return sorted((claim for claim in found if claim.overlaps(names)), key=lambda claim: (claim.acquired, claim.name))
 
 
-def create(session: Session, namespace: str, holder: str, group: str, names: t.Collection[str], duration: int) -> Claim:
-    """Create a claim that is not held yet and return it. Raises ClusterError if a Lease cannot hold the names."""
-    text = json.dumps(sorted(names), separators=(",", ":"))
-    if len(text.encode()) > NAMES_FIT:
+def create(
+    session: Session, namespace: str, holder: str, group: str, names: t.Collection[str] | None, duration: int
+) -> Claim:
+    """Create a claim that is not held yet and return it. `names` None claims all nodes of the cluster.
+
+    Its times are that of its creation, which the API server sets. Raises ClusterError if a Lease cannot hold the names.
+    """
+    text = json.dumps(None if names is None else sorted(names), separators=(",", ":"))
+    if names is not None and len(text.encode()) > NAMES_FIT:
         raise ClusterError(
             f"the names of {len(names)} nodes take {len(text.encode())} bytes, and a Lease can hold {NAMES_FIT}: "
             "roll out to fewer nodes at a time"
         )
-    name, now = NAME + secrets.token_hex(5), timestamps.text(time.time())
+    name = NAME + secrets.token_hex(5)
     body = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -147,7 +159,7 @@ def create(session: Session, namespace: str, holder: str, group: str, names: t.C
             "labels": {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY, LABEL: ROLLOUT},
             "annotations": {GROUP: group, STATE: CLAIMING, NODES: text},
         },
-        "spec": {"holderIdentity": holder, "leaseDurationSeconds": duration, "acquireTime": now, "renewTime": now},
+        "spec": {"holderIdentity": holder, "leaseDurationSeconds": duration},
     }
     try:
         return trim(session.request("POST", path(namespace), body=body))
@@ -159,17 +171,19 @@ def create(session: Session, namespace: str, holder: str, group: str, names: t.C
 
 
 def renew(session: Session, lease: dict[str, t.Any], held: bool = False) -> None:
-    """Set the renewal time of our Lease to now, and mark it `held` on request (one PATCH).
+    """Set the renewal time of our Lease to now; with `held`, acquire it now and mark it as held (one PATCH).
 
-    Safe to repeat after a lost answer. A PATCH, since a PUT would create a deleted Lease again. Raises ClusterError if
-    the Lease was deleted or replaced.
+    Safe to repeat after a lost answer. A PATCH, since a PUT would create a deleted Lease again. Raises LeaseLost if the
+    Lease was deleted or replaced.
     """
+    now = timestamps.text(session.server_time())
     patch = [
         {"op": "test", "path": "/metadata/uid", "value": lease["uid"]},
         {"op": "test", "path": "/spec/holderIdentity", "value": lease["holder"]},
-        {"op": "replace", "path": "/spec/renewTime", "value": timestamps.text(time.time())},
+        {"op": "add", "path": "/spec/renewTime", "value": now},
     ]
     if held:
+        patch.append({"op": "add", "path": "/spec/acquireTime", "value": now})
         patch.append({"op": "replace", "path": f"/metadata/annotations/{STATE.replace('/', '~1')}", "value": HELD})
     try:
         session.request("PATCH", path(lease["namespace"], lease["name"]), body=patch, content_type=JSON_PATCH)
@@ -177,7 +191,7 @@ def renew(session: Session, lease: dict[str, t.Any], held: bool = False) -> None
         # 404: gone; 422: a test of the patch failed (apiserver's patch.go).
         if error.status not in (404, 422):
             raise
-        raise ClusterError(
+        raise LeaseLost(
             f"this rollout lost its Lease {lease['namespace']}/{lease['name']}, held by {lease['holder']}: it was "
             f"deleted, or another rollout of the same nodes took over after {lease['duration']} s without a renewal. "
             "The rollout stops here; look for the other rollout, then run again"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The config status of many nodes from one LIST."""
+"""The config status of nodes, and the counts that budgets use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from . import nodes
 
 
 def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Return a row for each node and the counts that budgets use (one LIST). Raises ClusterError."""
+    """Return a row for each node and the counts that budgets use (requests as for `nodes.read`). Raises
+    ClusterError.
+    """
     found = nodes.read(session, options["nodes"], options["label_selectors"] or ())
     rows = {name: row(node) for name, node in found.items()}
     return {"changed": False, "nodes": rows, "summary": summarise(rows)}
@@ -33,6 +35,7 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
         "previous": None if node.previous is None else node.previous.get("configMap") or {},
         "error": node.error,
         "reason": (node.status or {}).get("reason") or "",
+        "malformed": node.malformed,
         "settled": settled(node),
         "ready": node.ready == "True",
         "ready_reason": node.ready_reason,
@@ -43,9 +46,11 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
 
 
 def settled(node: nodes.Node) -> bool:
-    """Return whether the kubelet runs what the node should run, without an error."""
+    """Return whether the kubelet runs what the node should run, without an error and as far as can be read."""
     return (
         not node.error
+        and not node.fault
+        and not node.reimaged
         and same_place(node.source, node.part("assigned"))
         and node.part("assigned") == node.part("active")
     )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects: read in one LIST or again by name, reduced to the fields in use; and their config source written."""
+"""Node objects: read in one LIST or one by one, reduced to the fields in use; and their config source written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 import urllib.parse
 
-from ..._config.values import annotation
+from ..._config.values import annotation, annotation_reader, node_row, own_values
 from ..._config.values import reference as references
 from ..._config.values.version import minor_of
 from ..api import parallel
@@ -23,11 +23,15 @@ AUTO, NATIVE, CHECKPOINT, NONE = "auto", "native", "checkpoint", "none"
 DELIVERIES = (AUTO, NATIVE, CHECKPOINT)
 # Where the source of a node is stored, by delivery.
 WHERE = {NATIVE: "spec.configSource", CHECKPOINT: f"the annotation {annotation.SOURCE}", NONE: "spec.configSource"}
+# The places of source and status, by delivery.
+_SOURCE_AT = {NATIVE: annotation_reader.SPEC, CHECKPOINT: annotation.SOURCE, NONE: annotation_reader.SPEC}
+_STATUS_AT = {NATIVE: annotation_reader.CONFIG, CHECKPOINT: annotation.STATUS, NONE: annotation_reader.CONFIG}
 # A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
-# nodes that are read again.
+# nodes that are read.
 MANY = 4
-# Nodes in a page: enough for few requests, few enough that full Node objects (20 KB each) are cheap to parse.
+# Nodes in a page, at most: enough for few requests, few enough that full Node objects (20 KB each) are cheap to parse.
 PAGE = 250
+NODES = "/api/v1/nodes"
 # Argument spec of the modules that choose nodes by name or label.
 SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
@@ -36,6 +40,8 @@ SELECTION: dict[str, dict[str, t.Any]] = {
 # The first and last minor whose kubelet follows Node.spec.configSource.configMap (kubernetes PR 63221; removed by PR
 # 106932).
 NATIVE_MINORS = range(11, 24)
+# Reason of an error of our own.
+_CREATED_AGAIN = "CreatedAgain"
 # Labels with the roles of a node, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
 ROLE_PREFIX, ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
 
@@ -72,7 +78,7 @@ class Node:
     # Content of the annotation `previous`: None if there is none, empty for the local config.
     previous: dict[str, t.Any] | None
     # The mark of a cordon by this collection: None if there is none.
-    cordoned: dict[str, t.Any] | None
+    cordoned: dict[str, str] | None
     capacity: dict[str, str]
     labels: dict[str, str]
     taints: list[dict[str, str]]
@@ -80,6 +86,18 @@ class Node:
     """The first address of each type."""
     os: str
     arch: str
+    ready_since: str = ""
+    """Since when its condition Ready has its current status."""
+    own: dict[str, t.Any] | None = None
+    """The record of its own values (own_values.py), None if there is none."""
+    uid: str = ""
+    """Another one for a Node that was deleted and created again."""
+    machine: dict[str, str] = dataclasses.field(default_factory=dict)
+    """The machine and the Node, by the keys of annotation.MACHINE, as far as known."""
+    assigned_to: dict[str, str] = dataclasses.field(default_factory=dict)
+    """The same, when the source in the annotation was assigned."""
+    malformed: dict[str, str] = dataclasses.field(default_factory=dict)
+    """What is malformed and how to repair it, by annotation or field; such values are absent from all other fields."""
 
     @property
     def roles(self) -> list[str]:
@@ -105,19 +123,52 @@ class Node:
         """
         return self.native.status is not None and (not self.minor or self.minor in NATIVE_MINORS)
 
+    @property
+    def left_over(self) -> bool:
+        """Whether spec.configSource and status.config are left over from an older kubelet, if they exist.
+
+        No kubelet follows, updates or clears them since 1.24 (kubernetes PR 106932).
+        """
+        return self.minor >= NATIVE_MINORS.stop
+
+    @property
+    def reimaged(self) -> bool:
+        """Whether its source was assigned to another machine, so that this one does not have it on its disk.
+
+        With native delivery, every kubelet fetches the source itself.
+        """
+        return self.delivery == CHECKPOINT and any(
+            self.machine.get(key, known) != known for key, known in self.assigned_to.items()
+        )
+
     def side(self, delivery: str) -> Side:
-        """Return the node as one delivery sees it."""
+        """Return the node as one delivery sees it, including what is left over."""
         return self.checkpoint if delivery == CHECKPOINT else self.native
 
     @property
     def source(self) -> dict[str, str] | None:
         """What the node should run, None for its local config."""
-        return self.side(self.delivery).source
+        return self._current.source
 
     @property
     def status(self) -> dict[str, t.Any] | None:
         """The status it reports, None if it never did."""
-        return self.side(self.delivery).status
+        return self._current.status
+
+    @property
+    def _current(self) -> Side:
+        return Side() if self.delivery != CHECKPOINT and self.left_over else self.side(self.delivery)
+
+    @property
+    def fault(self) -> str:
+        """What is malformed in its source or status, so that neither shows what it runs; empty if nothing is."""
+        if self.delivery != CHECKPOINT and self.left_over:
+            return ""
+        return self.source_fault(self.delivery) or self.malformed.get(_STATUS_AT[self.delivery], "")
+
+    def source_fault(self, delivery: str) -> str:
+        """Return what is malformed in its source as one delivery sees it, empty if nothing is."""
+        return self.malformed.get(_SOURCE_AT[delivery], "")
 
     def part(self, name: str) -> dict[str, str] | None:
         """Return the reference under `assigned`, `active` or `lastKnownGood` of its status, None for local."""
@@ -136,10 +187,10 @@ class Node:
             for side in (self.native, self.checkpoint)
             for reference in (
                 side.source,
-                *(_part(side.status, name) for name in ("assigned", "active", "lastKnownGood")),
+                *(_part(side.status, name) for name in annotation_reader.PARTS),
             )
         ]
-        return [reference for reference in (*found, _reference(self.previous)) if reference]
+        return [reference for reference in (*found, (self.previous or {}).get("configMap")) if reference]
 
     def seen_as(self, delivery: str) -> Node:
         """Return the node with `delivery` as the one that counts; `auto` changes nothing."""
@@ -147,44 +198,55 @@ class Node:
 
 
 def _part(status: dict[str, t.Any] | None, name: str) -> dict[str, str] | None:
-    return _reference((status or {}).get(name))
-
-
-def _reference(holder: t.Any) -> dict[str, str] | None:
-    """Return the reference in `{"configMap": ...}`, None for any other value: any user may edit an annotation."""
-    found = holder.get("configMap") if isinstance(holder, dict) else None
-    return found if isinstance(found, dict) and found.get("namespace") and found.get("name") else None
+    part: dict[str, dict[str, str]] = (status or {}).get(name) or {}
+    return part.get("configMap")
 
 
 def trim(node: dict[str, t.Any]) -> Node:
-    """Return the Node for a Node object of the API."""
+    """Return the Node for a Node object of the API. Never raises, whatever its annotations contain."""
     meta, spec, status = node["metadata"], _mapping(node, "spec"), _mapping(node, "status")
     notes, system = _mapping(meta, "annotations"), _mapping(status, "nodeInfo")
     conditions = {item.get("type"): item for item in reversed(status.get("conditions") or [])}
     ready: dict[str, str] = conditions.get("Ready", {})
-    marked, reported = annotation.parse(notes.get(annotation.SOURCE)), annotation.parse(notes.get(annotation.STATUS))
+    records = annotation_reader.records(notes, spec.get("configSource"), status.get("config"))
+    own, own_fault = own_values.read(notes.get(annotation.OWN))
+    machine = _text(system, "machineID"), _text(meta, "uid")
     found = Node(
         name=meta["name"],
         resource_version=_text(meta, "resourceVersion"),
         kubelet_version=_text(system, "kubeletVersion"),
-        native=Side(_reference(spec.get("configSource")), status.get("config")),
-        checkpoint=Side(_reference(marked), reported),
-        delivery=NONE if marked is None and reported is None else CHECKPOINT,
-        previous=annotation.parse(notes.get(annotation.PREVIOUS)),
+        native=Side(records.spec, records.config),
+        checkpoint=Side(records.source, records.status),
+        delivery=NONE if annotation.SOURCE not in notes and annotation.STATUS not in notes else CHECKPOINT,
+        previous=records.previous,
         ready=_text(ready, "status") or "Unknown",
         ready_reason=": ".join(filter(None, (ready.get("reason"), ready.get("message")))),
         heartbeat=_text(ready, "lastHeartbeatTime"),
+        ready_since=_text(ready, "lastTransitionTime"),
         unschedulable=bool(spec.get("unschedulable")),
         labels=_mapping(meta, "labels"),
-        cordoned=annotation.parse(notes.get(annotation.CORDONED)),
+        cordoned=records.cordoned,
         taints=spec.get("taints") or [],
         # Reversed: of several addresses of one type, the first counts.
         addresses={item["type"]: item["address"] for item in reversed(status.get("addresses") or [])},
         os=_text(system, "operatingSystem"),
         arch=_text(system, "architecture"),
+        uid=_text(meta, "uid"),
+        machine={key: text for key, text in zip(annotation.MACHINE, machine) if text},
+        assigned_to=records.machine,
         capacity=_mapping(status, "capacity"),
+        own=own,
+        malformed={**records.malformed, **own_fault},
     )
-    return dataclasses.replace(found, delivery=NATIVE) if found.delivery == NONE and found.listening else found
+    return dataclasses.replace(found, delivery=NATIVE) if _is_native(found) else found
+
+
+def _is_native(found: Node) -> bool:
+    """Return whether native delivery counts: without our annotations, or with a source and none that can be read."""
+    unread = found.checkpoint.source is None and (
+        found.checkpoint.status is None or annotation.STATUS in found.malformed
+    )
+    return found.listening and (found.delivery == NONE or bool(unread and found.native.source))
 
 
 def _mapping(holder: dict[str, t.Any], key: str) -> dict[str, t.Any]:
@@ -198,44 +260,14 @@ def _text(holder: dict[str, t.Any], key: str) -> str:
 def read(session: Session, names: t.Collection[str] | None = None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
     """Return nodes by name: those of `names` in that order, or all that match the label selectors.
 
-    One LIST (a page for each 250 nodes), whatever the number of names. Raises ClusterError, which names every node that
-    does not exist.
+    One LIST (a page for each 250 nodes), for one name of that node alone. For several names the LIST ends early if the
+    cluster has many more nodes: the missing ones then need one GET each, and all of them at the next read in this
+    session. Raises ClusterError, which names every node that does not exist.
     """
     if names is not None and not names:
         raise ClusterError("nodes is an empty list: name at least one node, or omit nodes for all nodes of the cluster")
-    query: list[tuple[str, t.Any]] = [("labelSelector", ",".join(selectors))] if selectors else []
-    if names is not None and len(names) == 1:
-        query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
-    wanted = None if names is None else set(names)
-    listed = _pages(session, query)
-    session.nodes_listed = len(listed)
-    found = {node.name: node for node in listed if wanted is None or node.name in wanted}
-    return found if names is None else _in_order(session, names, found, selectors)
-
-
-def again(session: Session, names: t.Collection[str]) -> dict[str, Node]:
-    """Read nodes again that this session has listed, in the order of the names.
-
-    One GET for each node if they are few of those listed, else as `read`. Raises ClusterError, which names every node
-    that no longer exists.
-    """
-    if len(names) * MANY > session.nodes_listed:
-        return read(session, names)
-    found = {}
-    for outcome in parallel.each(
-        list(names), lambda name: session.request("GET", _path(name)), session.concurrency, parallel.SHORT
-    ):
-        if outcome.value is not None:
-            found[outcome.item] = trim(outcome.value)
-        elif outcome.error and not (isinstance(outcome.error, ApiError) and outcome.error.status == 404):
-            raise outcome.error
-    return _in_order(session, names, found)
-
-
-def _in_order(
-    session: Session, names: t.Collection[str], found: dict[str, Node], selectors: t.Sequence[str] = ()
-) -> dict[str, Node]:
-    absent = [name for name in names if name not in found]
+    found = _listed(session, names, selectors)
+    absent = [name for name in names or () if name not in found]
     if absent:
         raise ClusterError(
             f"the cluster at {session.host} has no node named {', '.join(absent)}"
@@ -243,31 +275,100 @@ def _in_order(
             + ": check the names with `kubectl get nodes`; if inventory names differ from node names, "
             "set kubelet_config_node_name"
         )
-    return {name: found[name] for name in names}
+    return found
+
+
+def find(session: Session, names: t.Collection[str]) -> dict[str, Node]:
+    """Return those of the nodes that exist, in the order of the names (as `read`). Raises ApiError."""
+    return _listed(session, names) if names else {}
+
+
+def _listed(session: Session, names: t.Collection[str] | None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
+    if names is None or selectors or len(names) == 1:
+        query = [("labelSelector", ",".join(selectors))] if selectors else []
+        if names is not None and len(names) == 1:
+            query.append(("fieldSelector", f"metadata.name={next(iter(names))}"))
+        found = {node.name: node for node in _pages(session, query)}
+    elif len(names) * MANY <= session.nodes_listed:
+        found = _each(session, list(names))
+    else:
+        found = {node.name: node for node in _pages(session, (), names)}
+        missing = [name for name in names if name not in found]
+        # Unless the LIST ended early, they do not exist.
+        found.update(_each(session, missing) if len(found) < session.nodes_listed else {})
+    return found if names is None else {name: found[name] for name in names if name in found}
+
+
+def _each(session: Session, names: list[str]) -> dict[str, Node]:
+    """Return the nodes that exist, by name (one GET for each)."""
+    found = {}
+    for outcome in parallel.each(
+        names, lambda name: session.request("GET", _path(name)), session.concurrency, parallel.SHORT
+    ):
+        if outcome.value is not None:
+            found[outcome.item] = trim(outcome.value)
+        elif outcome.error and not absence(session, outcome.error):
+            raise outcome.error
+    return found
+
+
+def absence(session: Session, error: ClusterError | None) -> node_row.Row | None:
+    """Return the row of a node for which a request has failed since it is no longer there; None for other errors."""
+    reason = error.reason if isinstance(error, ApiError) else ""
+    if reason == _CREATED_AGAIN:
+        return node_row.Row(False, node_row.REPLACED, node_row.RECREATED)
+    # A kubelet that does not serve a path answers 404 without a reason.
+    return _gone(session) if reason == "NotFound" else None
+
+
+def _gone(session: Session) -> node_row.Row:
+    return node_row.Row(False, node_row.GONE, f"the cluster at {session.host} has no such Node: {node_row.REMOVED}")
+
+
+def lost(session: Session, uids: t.Mapping[str, str], found: t.Mapping[str, Node]) -> dict[str, node_row.Row]:
+    """Return the rows of the nodes of `uids` that are not in `found`, or are there with another uid (empty: any)."""
+    rows = {}
+    for name, uid in uids.items():
+        if name not in found:
+            rows[name] = _gone(session)
+        elif uid and found[name].uid not in ("", uid):
+            rows[name] = node_row.Row(False, node_row.REPLACED, node_row.RECREATED)
+    return rows
 
 
 def _path(name: str) -> str:
-    return f"/api/v1/nodes/{urllib.parse.quote(name)}"
+    return f"{NODES}/{urllib.parse.quote(name)}"
 
 
-def _pages(session: Session, query: list[tuple[str, t.Any]]) -> list[Node]:
+def _pages(
+    session: Session, query: t.Sequence[tuple[str, t.Any]], names: t.Collection[str] | None = None
+) -> list[Node]:
+    """List nodes page by page: all, or until the missing ones of `names` are few of those that were not listed yet."""
+    # In a large cluster, few names cost only a few nodes more than their own.
+    first = PAGE if names is None else min(PAGE, MANY * len(names))
     for last_try in (False, True):
         nodes: list[Node] = []
-        more = ""
+        more: list[tuple[str, str]] = []
         try:
             while True:
-                page = session.request(
-                    "GET", "/api/v1/nodes", [*query, ("limit", PAGE), *([("continue", more)] if more else [])]
-                )
+                page = session.request("GET", NODES, [*query, ("limit", PAGE if more else first), *more])
                 nodes.extend(trim(item) for item in page.get("items") or [])
-                more = (page.get("metadata") or {}).get("continue") or ""
-                if not more:
+                about = page.get("metadata") or {}
+                more = [("continue", about["continue"])] if about.get("continue") else []
+                # Absent on the last page, and if the LIST has selectors.
+                left = about.get("remainingItemCount") or 0
+                session.nodes_listed = len(nodes) + left
+                if not more or (names is not None and _missing(names, nodes) * MANY <= left):
                     return nodes
         except ApiError as error:
             # The pages of a LIST expire after some minutes: list again from the start, once.
             if error.status != 410 or last_try:
                 raise
     raise AssertionError("the last try returns or raises")
+
+
+def _missing(names: t.Collection[str], nodes: t.Iterable[Node]) -> int:
+    return len(set(names).difference(node.name for node in nodes))
 
 
 def write_source(
@@ -290,7 +391,7 @@ def write_source(
     current = node
     for _attempt in range(5):
         try:
-            patch = _patch(current.resource_version, source, sides, notes or {})
+            patch = _patch(current, source, sides, notes or {})
             return trim(session.request("PATCH", path, query, patch, "application/merge-patch+json")).seen_as(
                 node.delivery
             )
@@ -298,7 +399,10 @@ def write_source(
             if error.status != 409:
                 raise
         current = trim(session.request("GET", path)).seen_as(node.delivery)
-        if all(current.side(side).source == source for side in sides):
+        if current.uid != node.uid:
+            raise ApiError(409, node_row.RECREATED, _CREATED_AGAIN)
+        written = all(current.side(side).source == source and not current.source_fault(side) for side in sides)
+        if written and not (source and current.reimaged):
             # An earlier try has written it, and its answer was lost.
             return current
         for side in sides:
@@ -313,14 +417,12 @@ def write_source(
 
 
 def _patch(
-    resource_version: str, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]
+    node: Node, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]
 ) -> dict[str, t.Any]:
     whole = {"configMap": source} if source else None
-    body: dict[str, t.Any] = {"metadata": {"resourceVersion": resource_version}}
-    annotations = {
-        **notes,
-        **({annotation.SOURCE: annotation.text(whole) if whole else None} if CHECKPOINT in sides else {}),
-    }
+    body: dict[str, t.Any] = {"metadata": {"resourceVersion": node.resource_version}}
+    noted = annotation.text({**whole, **node.machine}) if whole else None
+    annotations = {**notes, **({annotation.SOURCE: noted} if CHECKPOINT in sides else {})}
     if annotations:
         body["metadata"]["annotations"] = annotations
     if set(sides) - {CHECKPOINT}:

@@ -5,17 +5,25 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from ..api import parallel
-from ..api.errors import NodesFailed
+from ..api.errors import ApiError, NodesFailed
 from ..api.session import Session
 
 PODS = "/api/v1/pods"
 # Annotation of the API object that a kubelet creates for a static pod (kubetypes.ConfigMirrorAnnotationKey).
 MIRROR = "kubernetes.io/config.mirror"
+# The taints of a Node that is not Ready, whose effect NoExecute deletes pods (pkg/controller/tainteviction).
+AWAY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+# What a kubelet reports of a container that ended while it did not run itself.
+LOST_CONTAINER = "ContainerStatusUnknown"
+# Seconds that a watch for past events takes.
+WATCH = 1
 
-Rows = dict[str, dict[str, t.Any]]
+Row = dict[str, t.Any]
+Rows = dict[str, Row]
 
 
 def snapshot(session: Session, names: t.Sequence[str]) -> dict[str, Rows]:
@@ -39,11 +47,44 @@ def of_node(session: Session, name: str) -> Rows:
     """Return the pods of one node by uid (one LIST). Raises ApiError."""
     # Never from the API server's cache (resourceVersion=0), which may still show a deleted pod.
     answer = session.request("GET", PODS, [("fieldSelector", f"spec.nodeName={name}")])
-    return {item["metadata"]["uid"]: row(item) for item in answer.get("items") or []}
+    revision, now = (answer.get("metadata") or {}).get("resourceVersion") or "", session.server_time()
+    return {item["metadata"]["uid"]: row(item, revision, now) for item in answer.get("items") or []}
 
 
-def row(pod: dict[str, t.Any]) -> dict[str, t.Any]:
+def deleted_since(session: Session, name: str, revision: str) -> Rows:
+    """Return the last state of the pods of a node that were deleted since a LIST, by uid (one watch of WATCH seconds).
+
+    Empty if it is unknown: the API server keeps events for a minute or more, and the user may not watch pods. Raises
+    ApiError if the API server does not answer.
+    """
+    query = [
+        ("watch", "true"),
+        ("fieldSelector", f"spec.nodeName={name}"),
+        ("resourceVersion", revision),
+        ("timeoutSeconds", WATCH),
+    ]
+    try:
+        text = session.text(PODS, query=query)
+    except ApiError as error:
+        if error.transient or not error.status:
+            raise
+        return {}
+    found = {}
+    for line in text.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            # The watch ended within this event.
+            break
+        if event["type"] == "DELETED":
+            found[event["object"]["metadata"]["uid"]] = row(event["object"], revision)
+    return found
+
+
+def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0) -> dict[str, t.Any]:
     """Return the row of a Pod object of the API.
+
+    `revision` is the resourceVersion of the LIST, and `at` its time in seconds since 1970 by the API server's clock.
 
     Init containers count among the containers, names are unique in both: init containers run again in a new sandbox,
     and from 1.28 on some keep running.
@@ -66,6 +107,18 @@ def row(pod: dict[str, t.Any]) -> dict[str, t.Any]:
         "owner": _owner(meta),
         "phase": status.get("phase") or "",
         "reason": _reason(meta, status, containers),
+        "fault": _fault(status, containers),
+        "disruption": next(
+            (
+                item.get("reason") or item["type"]
+                for item in status.get("conditions") or []
+                if item.get("type") == "DisruptionTarget" and item.get("status") == "True"
+            ),
+            "",
+        ),
+        "tolerates": _tolerates((pod.get("spec") or {}).get("tolerations") or []),
+        "revision": revision,
+        "at": at,
     }
 
 
@@ -86,6 +139,33 @@ def _reason(meta: dict[str, t.Any], status: dict[str, t.Any], containers: list[d
         return "Terminating"
     waiting = ((item.get("state") or {}).get("waiting") or {} for item in containers)
     return status.get("reason") or next((item["reason"] for item in waiting if item.get("reason")), "")
+
+
+def _fault(status: dict[str, t.Any], containers: list[dict[str, t.Any]]) -> str:
+    """Return the reason for which a kubelet ended or refused a pod, empty if it did not."""
+    if status.get("phase") != "Failed":
+        return ""
+    ended = ((item.get("state") or {}).get("terminated") or {} for item in containers)
+    return status.get("reason") or next((LOST_CONTAINER for item in ended if item.get("reason") == LOST_CONTAINER), "")
+
+
+def _tolerates(tolerations: list[dict[str, t.Any]]) -> int | None:
+    """Return for how many seconds a pod stays on a Node that is not Ready, None for ever.
+
+    As the taint manager counts (getMinTolerationTime): the shortest of the tolerations of a taint, 0 without one.
+    """
+    times = []
+    for taint in AWAY:
+        matching = [
+            item
+            for item in tolerations
+            if item.get("effect") in (None, "", "NoExecute")
+            and (item.get("key") == taint or (not item.get("key") and item.get("operator") == "Exists"))
+        ]
+        limits = [item["tolerationSeconds"] for item in matching if item.get("tolerationSeconds") is not None]
+        if limits or not matching:
+            times.append(max(0, min(limits, default=0)))
+    return min(times, default=None)
 
 
 def control_plane(session: Session) -> list[tuple[str, dict[str, t.Any]]]:

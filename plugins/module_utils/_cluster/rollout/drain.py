@@ -10,6 +10,7 @@ import time
 import typing as t
 
 from ..._config.forecast.pod_loss import TERMINATING
+from ..._config.values import node_row
 from ..api import parallel, retry
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
@@ -36,7 +37,7 @@ class _Drain:
         self.options = options
         self.check_mode = check_mode
         self.rows: dict[str, dict[str, t.Any]] = {
-            name: {"changed": False, "cordoned": False, "evicted": [], "skipped": [], "message": ""} for name in listed
+            name: node_row.Row(True, "drained").shown(cordoned=False, evicted=[], skipped=[]) for name in listed
         }
         self.failures: dict[str, str] = {}
         self.left: dict[str, pods.Rows] = {}
@@ -71,7 +72,10 @@ class _Drain:
             self.session.concurrency,
         ):
             name, after = outcome.item.name, outcome.value
-            if after is None:
+            absent = nodes.absence(self.session, outcome.error)
+            if absent:
+                self.fail(name, absent.message, absent.state)
+            elif after is None:
                 self.fail(
                     name,
                     "it was not cordoned and no pod was evicted: "
@@ -155,9 +159,10 @@ class _Drain:
             elif len(hopeless) == len(left):
                 self.fail(name, f"{self._account(left)}. {STAYS}")
 
-    def fail(self, name: str, message: str) -> None:
+    def fail(self, name: str, message: str, state: str = "not_drained") -> None:
         """Close a node as failed."""
-        self.failures[name] = self.rows[name]["message"] = message
+        self.failures[name] = message
+        self.rows[name].update(ok=False, state=state, message=message)
         self.left.pop(name, None)
 
     def give_up(self, cause: str) -> None:
@@ -209,22 +214,27 @@ def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     if not options["nodes"]:
         raise ClusterError("nodes is an empty list: name at least one node")
     keeper = Keeper(session, None if check_mode else options["lease"])
+    found = nodes.find(session, options["nodes"])
     keeper.keep()
-    found = nodes.read(session, options["nodes"])
-    return (
-        _drained(session, options, check_mode, found, keeper)
-        if options["state"] == "drained"
-        else _restored(session, check_mode, found)
-    )
+    gone = nodes.lost(session, dict.fromkeys(options["nodes"], ""), found)
+    rows = {name: row.shown(cordoned=False, evicted=[], skipped=[]) for name, row in gone.items()}
+    if options["state"] == "drained":
+        return _drained(session, options, check_mode, found, rows, keeper)
+    return _restored(session, check_mode, found, rows)
 
 
 def _drained(
-    session: Session, options: dict[str, t.Any], check_mode: bool, found: dict[str, nodes.Node], keeper: Keeper
+    session: Session,
+    options: dict[str, t.Any],
+    check_mode: bool,
+    found: dict[str, nodes.Node],
+    gone: dict[str, dict[str, t.Any]],
+    keeper: Keeper,
 ) -> dict[str, t.Any]:
-    """Drain nodes.
+    """Drain nodes; `gone` are the rows of those that are not there.
 
-    Requests: one LIST of nodes, one GET; for each node two LISTs and at most one PATCH; for each pod one POST. While
-    waiting: one LIST for each node, one POST for each pod whose eviction was refused.
+    Requests: those of `nodes.read`, one GET; for each node two LISTs and at most one PATCH; for each pod one POST.
+    While waiting: one LIST for each node, one POST for each pod whose eviction was refused.
     """
     deadline = time.monotonic() + options["timeout"]
     try:
@@ -232,8 +242,11 @@ def _drained(
     except NodesFailed as error:
         raise NodesFailed(UNTOUCHED, error.failures) from error
     if run.refused:
-        rows = {name: {**row, "message": run.refused.get(name, "")} for name, row in run.rows.items()}
-        raise NodesFailed(UNTOUCHED, run.refused, _result(rows, found, run.refused))
+        for row in run.rows.values():
+            row["state"] = "unchanged"
+        for name, why in run.refused.items():
+            run.fail(name, why)
+        return _all_ok(UNTOUCHED, _result({**run.rows, **gone}, found))
     api_version = evict.version(session) if any(run.left.values()) else ""
     run.cordon(found)
     run.evict(api_version)
@@ -253,35 +266,41 @@ def _drained(
         except ClusterError as error:
             if not isinstance(error, ApiError) or not error.transient:
                 run.give_up(error.message)
-    result = {**_result(run.rows, found, run.failures), **({"warnings": warnings} if warnings else {})}
-    if run.failures:
-        raise NodesFailed("draining", run.failures, result)
-    # The change that follows the drain must not disrupt the pods that are left.
-    result["pods"] = pods.snapshot(session, list(found))
+    result = {**_result({**run.rows, **gone}, found), **({"warnings": warnings} if warnings else {})}
+    if not result["stop"]:
+        # The change that follows the drain must not disrupt the pods that are left.
+        result["pods"] = pods.snapshot(session, [name for name in found if run.rows[name]["ok"]])
+    return _all_ok("draining", result)
+
+
+def _all_ok(what: str, result: dict[str, t.Any]) -> dict[str, t.Any]:
+    failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
+    if failures:
+        raise NodesFailed(what, failures, result)
     return result
 
 
-def _restored(session: Session, check_mode: bool, found: dict[str, nodes.Node]) -> dict[str, t.Any]:
+def _restored(
+    session: Session, check_mode: bool, found: dict[str, nodes.Node], gone: dict[str, dict[str, t.Any]]
+) -> dict[str, t.Any]:
     """Undo the cordons of this collection: one LIST of nodes, at most one PATCH for each node."""
     rows: dict[str, dict[str, t.Any]] = {}
-    failures = {}
     for outcome in parallel.each(
         list(found.values()), lambda node: cordon.uncordon(session, node, check_mode), session.concurrency
     ):
         before, after = outcome.item, outcome.value
-        row = rows[before.name] = {
-            "changed": False,
-            "cordoned": before.unschedulable,
-            "evicted": [],
-            "skipped": [],
-            "message": "not cordoned",
-        }
-        if after is None:
-            failures[before.name] = row["message"] = (
-                f"it was not uncordoned: {outcome.error.message if outcome.error else 'no answer'}; run again"
-            )
+        row = rows[before.name] = node_row.Row(True, "restored", "not cordoned").shown(
+            cordoned=before.unschedulable, evicted=[], skipped=[]
+        )
+        absent = nodes.absence(session, outcome.error)
+        if absent:
+            row.update(absent.shown(cordoned=False))
+        elif after is None:
+            why = outcome.error.message if outcome.error else "no answer"
+            row.update(ok=False, state="cordoned", message=f"it was not uncordoned: {why}; run again", error=why)
         elif after.cordoned is not None or (after.unschedulable and cordon.ours(before)):
-            failures[before.name] = row["message"] = f"the API server did not store that it was uncordoned: {WEBHOOK}"
+            why = f"the API server did not store that it was uncordoned: {WEBHOOK}"
+            row.update(ok=False, state="cordoned", message=why)
         else:
             row.update(changed=before.cordoned is not None, cordoned=after.unschedulable)
             if after.unschedulable:
@@ -292,23 +311,22 @@ def _restored(session: Session, check_mode: bool, found: dict[str, nodes.Node]) 
                     if before.unschedulable
                     else "already uncordoned by another user or program; our mark was removed"
                 )
-    result = _result(rows, found, failures)
-    if failures:
-        raise NodesFailed("restoring", failures, result)
-    return result
+    return _all_ok("restoring", _result({**rows, **gone}, found))
 
 
-def _result(
-    rows: dict[str, dict[str, t.Any]], found: dict[str, nodes.Node], failures: t.Collection[str]
-) -> dict[str, t.Any]:
+def _result(rows: dict[str, dict[str, t.Any]], found: dict[str, nodes.Node]) -> dict[str, t.Any]:
+    for name, node in found.items():
+        if rows[name]["state"] not in node_row.ABSENT:
+            rows[name].update(delivery=node.delivery, source=node.source)
     changed = [name for name, row in rows.items() if row["changed"]]
     return {
         "changed": bool(changed),
+        "stop": node_row.stops(rows),
         "nodes": rows,
         "summary": {
             "nodes": len(rows),
             "changed": len(changed),
-            "failed": len(failures),
+            "failed": sum(not row["ok"] for row in rows.values()),
             "evicted": sum(len(row["evicted"]) for row in rows.values()),
         },
         "diff": [

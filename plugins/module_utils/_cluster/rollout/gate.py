@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Decides from the live cluster whether a batch of nodes may begin: pause, budget and control plane, in this order.
 
-Each check is one PATCH (Lease), one GET (pause) and one LIST of nodes. If a Node has not been written for a long time,
+Each check is one GET (pause), one PATCH (Lease) and one LIST of nodes. If a Node has not been written for a long time,
 one LIST of heartbeats follows; if the batch is a control-plane node, one LIST of pods.
 """
 
@@ -13,6 +13,7 @@ import re
 import time
 import typing as t
 
+from ..._config.values import node_row
 from ..api import timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
@@ -43,14 +44,15 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     end = started + (0 if check_mode else options["timeout"])
     while True:
         began = time.monotonic()
+        result: dict[str, t.Any] = {"changed": False, "nodes": {}, "budget": {}, "paused": None, "pods": {}}
+        _check_pause(session, options, result)
         if not check_mode:
             lease.renew(session, options["lease"])
-        result: dict[str, t.Any] = {"changed": False, "budget": {}, "paused": None, "pods": {}}
-        _check_pause(session, options, result)
         obstacles = _obstacles(session, options, batch, group, allowed, result)
         now = time.monotonic()
         if not obstacles:
-            result["pods"] = pods.snapshot(session, batch) if options["pods"] else {}
+            present = [name for name in batch if result["nodes"][name]["ok"]]
+            result["pods"] = pods.snapshot(session, present) if options["pods"] else {}
             return result
         if now >= end:
             raise ClusterError(
@@ -126,11 +128,19 @@ def _obstacles(
     allowed: int,
     result: dict[str, t.Any],
 ) -> list[str]:
-    """Return the messages of all obstacles that may pass, and add the budget to the result.
+    """Return the messages of all obstacles that may pass, and add rows and budget to the result.
 
     Raises ClusterError for an obstacle that cannot pass.
     """
-    found = nodes.read(session, group)
+    found = nodes.find(session, group)
+    # A deleted node takes nothing from the budget, and the others of its batch need not wait for it.
+    gone = nodes.lost(session, dict.fromkeys(batch, ""), found)
+    begins = node_row.Row(True, "begins", "may begin")
+    others = [name for name in group if name not in found and name not in batch]
+    if others:
+        result["warnings"] = [f"group_nodes: the cluster at {session.host} has no Node named {', '.join(others)}"]
+    result["nodes"] = {name: gone.get(name, begins).shown() for name in batch}
+    batch = [name for name in batch if name in found]
     masters = [name for name in batch if found[name].control_plane]
     if masters and len(batch) > 1:
         raise ClusterError(
@@ -143,7 +153,7 @@ def _obstacles(
     under_way = {name for name in batch if found[name].cordoned is not None and set(down.get(name, ())) == {"cordoned"}}
     shown = {name: "; ".join(reasons.values()) for name, reasons in down.items() if name not in under_way}
     left = room_left(allowed, shown, batch)
-    result["budget"] = {"nodes": len(group), "limit": allowed, "unavailable": shown, "left": left}
+    result["budget"] = {"nodes": len(found), "limit": allowed, "unavailable": shown, "left": left}
     obstacles = []
     if len(batch) > left:
         obstacles += _over_budget(_counted(options["max_unavailable"], allowed, group), left, batch, shown)

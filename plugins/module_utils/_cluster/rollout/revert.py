@@ -14,12 +14,13 @@ import time
 import typing as t
 
 from ..._config.fields import complete_config as pure_configz
-from ..._config.values import identity
+from ..._config.values import identity, node_row
 from ..._config.values.reference import PLACE, same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import configz, node_status, nodes
+from ..objects.lease import Keeper
 from ..stages import diagnose
 from ..stages.verdict import SYNC
 
@@ -41,6 +42,7 @@ class _Revert:
         self.previous: dict[str, str] | None = failed["previous"]
         # If an earlier run changed the node, `variant` may be the one that failed.
         self.variant = variant if failed["changed"] else None
+        self.uid: str = failed.get("uid") or ""
         self.written = False
         # Whether the node reported that it had taken up the source that failed.
         self.taken_up = False
@@ -64,6 +66,9 @@ class _Revert:
     def judge(self, node: nodes.Node) -> bool:
         """Return whether the Node object shows the revert as done; if not, set the message to what is missing."""
         self.taken_up = self.taken_up or same_place(node.part("assigned"), self.source)
+        if node.fault:
+            self.message = node.fault
+            return False
         # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
         if self.written and self.delivery != nodes.CHECKPOINT and not node_status.settled(node):
             self.message = (
@@ -129,8 +134,10 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
 
     `current` is the table from before the rollout. Requests: one LIST for each poll, one PATCH for each node that needs
     its previous source again; for each poll and each node that looks healthy, one GET of its configz. Waits at most
-    `wait_timeout` seconds. Raises NodesFailed, which names every node that is not reverted, and why.
+    `wait_timeout` seconds, and renews the Lease in the option `lease` before it writes and while it waits. Raises
+    NodesFailed, which names every node that is not reverted, and why, and LeaseLost if the Lease is lost.
     """
+    keeper = Keeper(session, None if check_mode else options["lease"])
     before = (options["current"] or {}).get("nodes") or {}
     reverts = {
         name: _Revert(row, (before.get(name) or {}).get("variant")) for name, row in _rows(options["nodes"]).items()
@@ -138,15 +145,18 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     deadline = time.monotonic() + options["wait_timeout"]
     try:
         found = _read(session, reverts)
+        keeper.keep()
     except ApiError as error:
         raise _no_contact(reverts, error) from error
+    for name, node in found.items():
+        reverts[name].uid = node.uid
+        reverts[name].taken_up = same_place(node.part("assigned"), reverts[name].source)
     _write(session, reverts, found, check_mode)
     waiting = [] if check_mode else _open(reverts)
-    for name, one in reverts.items():
-        one.taken_up = same_place(found[name].part("assigned"), one.source)
     while waiting:
         try:
-            found = _poll(session, reverts, waiting)
+            keeper.keep()
+            found.update(_poll(session, reverts, waiting))
         except ApiError as error:
             if not error.transient:
                 raise
@@ -155,7 +165,7 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         waiting = _open(reverts)
         if not waiting or time.monotonic() >= deadline:
             break
-        time.sleep(min(options["wait_sleep"], max(0.0, deadline - time.monotonic())))
+        time.sleep(keeper.nap(min(options["wait_sleep"], max(0.0, deadline - time.monotonic()))))
     for name, age in _silence(session, waiting).items():
         reverts[name].message = reverts[name].late(options["wait_timeout"], age)
     return _result(reverts, found, check_mode)
@@ -174,14 +184,7 @@ def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
     """Return the failure if the API server is unavailable from the start: nothing was written, no state is known."""
     message = f"not reverted: {error.message}. Its kubelet keeps running; run again when the API server answers"
     rows = {
-        name: {
-            "changed": False,
-            "ok": False,
-            "state": NOT_REVERTED,
-            "message": message,
-            "source": one.source,
-            "error": "",
-        }
+        name: node_row.Row(False, NOT_REVERTED, message, False, one.delivery, one.source, error.message).shown()
         for name, one in reverts.items()
     }
     return NodesFailed(
@@ -192,7 +195,13 @@ def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
 
 
 def _read(session: Session, reverts: dict[str, _Revert]) -> dict[str, nodes.Node]:
-    return {name: node.seen_as(reverts[name].delivery) for name, node in nodes.read(session, reverts).items()}
+    """Return the nodes that are still there, and close the others."""
+    uids = {name: reverts[name].uid for name in _open(reverts)}
+    found = nodes.find(session, list(uids))
+    for name, row in nodes.lost(session, uids, found).items():
+        found.pop(name, None)
+        reverts[name].state, reverts[name].message = row.state, row.message
+    return {name: node.seen_as(reverts[name].delivery) for name, node in found.items()}
 
 
 def _open(reverts: dict[str, _Revert]) -> list[str]:
@@ -202,11 +211,12 @@ def _open(reverts: dict[str, _Revert]) -> list[str]:
 def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes.Node], dry_run: bool) -> None:
     """Assign the previous source to the nodes that would try the failed one again, now or later."""
     goals: dict[str, dict[str, str] | None] = {}
-    for name, one in reverts.items():
+    for name, one in ((name, reverts[name]) for name in found):
         now = found[name].source
-        if same_place(now, one.previous) or one.is_automatic(found[name]):
+        unread = bool(found[name].source_fault(one.delivery))
+        if not unread and (same_place(now, one.previous) or one.is_automatic(found[name])):
             continue
-        if same_place(now, one.source):
+        if unread or same_place(now, one.source):
             goals[name] = one.goal()
         else:
             one.state, one.message = (
@@ -218,14 +228,17 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
     ):
         one = reverts[outcome.item]
         one.written = outcome.error is None
-        if outcome.error:
+        absent = nodes.absence(session, outcome.error)
+        if absent:
+            one.state, one.message = absent.state, absent.message
+        elif outcome.error:
             one.state, one.message = REASSIGNED, outcome.error.message
 
 
 def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> dict[str, nodes.Node]:
-    """Read all nodes, judge the waiting ones, and return the nodes. Raises ApiError."""
+    """Read the waiting nodes, judge them, and return them. Raises ApiError."""
     found = _read(session, reverts)
-    healthy = [name for name in waiting if reverts[name].judge(found[name])]
+    healthy = [name for name in waiting if name in found and reverts[name].judge(found[name])]
     for outcome in parallel.each(healthy, lambda name: configz.read(session, name), session.concurrency):
         reverts[outcome.item].compare(outcome)
     return found
@@ -237,18 +250,16 @@ def _silence(session: Session, names: list[str]) -> dict[str, float | None]:
     return {name: known.get(name) for name in names}
 
 
+def _row(one: _Revert, node: nodes.Node | None, check_mode: bool) -> node_row.Row:
+    if node is None or one.state in node_row.ABSENT:
+        return node_row.Row(False, one.state, one.message, one.written)
+    ok = one.state == REVERTED or check_mode
+    source = one.previous if one.written else node.source
+    return node_row.Row(ok, one.state, one.message, one.written, one.delivery, source, node.error)
+
+
 def _result(reverts: dict[str, _Revert], found: dict[str, nodes.Node], check_mode: bool) -> dict[str, t.Any]:
-    rows: dict[str, dict[str, t.Any]] = {
-        name: {
-            "changed": one.written,
-            "ok": one.state == REVERTED or check_mode,
-            "state": one.state,
-            "message": one.message,
-            "source": one.previous if one.written else found[name].source,
-            "error": found[name].error,
-        }
-        for name, one in reverts.items()
-    }
+    rows = {name: _row(one, found.get(name), check_mode).shown() for name, one in reverts.items()}
     failures = {name: row["message"] for name, row in rows.items() if not row["ok"]}
     result = {
         "changed": any(row["changed"] for row in rows.values()),

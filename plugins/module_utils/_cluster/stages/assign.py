@@ -12,13 +12,14 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._config.values import annotation
+from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import config_sources, configmaps, node_status, nodes
 from ..objects.config_sources import Source
+from ..objects.lease import Keeper
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +36,10 @@ class _Step:
     notes: t.Mapping[str, str | None]
 
     def reached(self, node: nodes.Node) -> bool:
-        """Return whether a node has the goal. The annotation with the previous source is no goal, only its removal."""
-        if self.goal is None and self.notes and node.previous is not None:
+        """Return whether a node has the goal. An annotation is no goal, only its removal."""
+        if self.goal is None and any(_has(node, key) for key in self.notes):
+            return False
+        if any(node.source_fault(side) for side in self.sides) or (node.reimaged and self.goal is not None):
             return False
         return all(
             node.side(side).source == self.goal
@@ -46,35 +49,44 @@ class _Step:
         )
 
 
-def assign(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def assign(
+    session: Session, options: dict[str, t.Any], check_mode: bool, keeper: Keeper | None = None
+) -> dict[str, t.Any]:
     """Write the source of every node that has another one, and verify what the API server stored.
 
     Requests: one LIST, one GET for each distinct ConfigMap, one PATCH for each node that changes. If any node or
-    ConfigMap is unfit, nothing is written. Raises NodesFailed, which names every node concerned.
+    ConfigMap is unfit, nothing is written. A node that does not exist, or whose PATCH fails, does not prevent the
+    others. `keeper` renews the rollout's Lease before the first PATCH. Raises NodesFailed, which names every node
+    concerned, and LeaseLost before anything is written.
     """
     wanted = config_sources.wanted(options)
     try:
-        found = nodes.read(session, wanted) if wanted else {}
+        found = nodes.find(session, wanted)
     except ApiError as error:
         raise ClusterError(f"assigning: {error.message}. Nothing was written to any node; run again") from error
-    current = {name: node.seen_as(deliver(node, wanted[name])) for name, node in found.items()}
+    lost = nodes.lost(session, {name: one.uid for name, one in wanted.items()}, found)
+    current = {name: node.seen_as(deliver(node, wanted[name])) for name, node in found.items() if name not in lost}
     needed = _needed(wanted, current, options["check_source"])
     configs = config_sources.find(session, needed.values())
     steps = {name: _step(found[name], node, wanted[name], configs) for name, node in current.items()}
-    rows = {name: _row(node, steps[name]) for name, node in current.items()}
+    rows = {name: lost[name].shown(previous=None) if name in lost else _row(steps[name]) for name in wanted}
     changing = {name: step for name, step in steps.items() if not step.reached(step.node)}
     unfit = _all_unfit(found, changing, needed, configs, check_mode)
     if unfit:
-        raise NodesFailed("assigning (nothing was written to any node)", unfit, _result(rows, unfit))
-    failures = _write(session, changing, rows, check_mode)
-    result = _result(rows, failures)
+        for name, why in unfit.items():
+            rows[name].update(ok=False, message=why, error=why)
+        raise NodesFailed("assigning (nothing was written to any node)", _failures(rows), _result(rows, True))
+    if keeper:
+        keeper.keep()
+    _write(session, changing, rows, check_mode)
+    result = _result(rows, False)
     result["configmaps"] = {
         f"{source['namespace']}/{source['name']}": (configs[nodes.describe(source)].configmap or {}).get("data") or {}
         for name, source in needed.items()
         if current[name].delivery == nodes.CHECKPOINT
     }
-    if failures:
-        raise NodesFailed("assigning", failures, result)
+    if result["summary"]["failed"]:
+        raise NodesFailed("assigning", _failures(rows), result)
     return result
 
 
@@ -87,24 +99,20 @@ def _needed(
     content is always needed: an earlier run may have been interrupted before it copied the content to the node.
     """
     needed = {}
-    for name, one in wanted.items():
-        if one.source is None:
-            continue
-        is_new = not same_place(current[name].source, one.source)
-        if current[name].delivery == nodes.CHECKPOINT or (check_source and is_new):
-            needed[name] = one.source
+    for name, node in current.items():
+        source = wanted[name].source
+        if source is not None and (
+            node.delivery == nodes.CHECKPOINT or (check_source and not same_place(node.source, source))
+        ):
+            needed[name] = source
     return needed
 
 
-def _row(node: nodes.Node, step: _Step) -> dict[str, t.Any]:
+def _row(step: _Step) -> dict[str, t.Any]:
     """Return the row of a node before anything is written."""
-    return {
-        "changed": False,
-        "delivery": node.delivery,
-        "source": node.source,
-        "previous": _previous(node, step),
-        "state": "unchanged",
-    }
+    node = step.node
+    row = node_row.Row(True, "unchanged", f"has {nodes.describe(step.goal)}", False, node.delivery, node.source)
+    return row.shown(previous=_previous(node, step), uid=node.uid)
 
 
 def _all_unfit(
@@ -124,11 +132,8 @@ def _all_unfit(
     return unfit
 
 
-def _write(
-    session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, t.Any]], dry_run: bool
-) -> dict[str, str]:
-    """Write all assignments, update `rows` with their outcome, and return the messages of failures by node."""
-    failures: dict[str, str] = {}
+def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, t.Any]], dry_run: bool) -> None:
+    """Write all assignments, and update `rows` with their outcome."""
 
     def write(name: str) -> nodes.Node:
         return nodes.write_source(
@@ -136,18 +141,32 @@ def _write(
         )
 
     for outcome in parallel.each(list(steps), write, session.concurrency):
-        row, stored = rows[outcome.item], outcome.value
-        if stored is None:
-            failures[outcome.item] = outcome.error.message if outcome.error else "no answer"
-            row["state"] = (
-                "unknown" if isinstance(outcome.error, ApiError) and outcome.error.status == 0 else "unchanged"
-            )
-        elif not steps[outcome.item].reached(stored):
-            failures[outcome.item] = _dropped(stored)
-            row["source"] = stored.source
+        step, row = steps[outcome.item], rows[outcome.item]
+        if outcome.value is None:
+            row.update(_refused(session, step, outcome.error))
+        elif not step.reached(outcome.value):
+            why = _dropped(outcome.value)
+            row.update(ok=False, source=outcome.value.source, message=why, error=why)
         else:
-            row.update(changed=True, source=stored.source, state="assigned" if stored.source else "reset")
-    return failures
+            source = outcome.value.source
+            row.update(
+                changed=True,
+                source=source,
+                state="assigned" if source else "reset",
+                message=f"assigned {nodes.describe(source)}" if source else "its source was removed",
+            )
+
+
+def _refused(session: Session, step: _Step, error: ClusterError | None) -> dict[str, t.Any]:
+    """Return what changes in the row of a node whose PATCH has failed."""
+    absent = nodes.absence(session, error)
+    if absent:
+        return absent.shown(previous=None)
+    why = error.message if error else "no answer"
+    if isinstance(error, ApiError) and error.status == 0:
+        # It may have been written. A revert of the node must find what it may have to undo.
+        return {"ok": False, "state": "unknown", "message": why, "error": why, "source": step.goal}
+    return {"ok": False, "message": why, "error": why}
 
 
 def deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
@@ -164,27 +183,43 @@ def _step(
     source = wanted.source
     if source is None:
         # Without a named delivery, remove both sources: an interrupted migration leaves two.
-        both = [side for side in (nodes.NATIVE, nodes.CHECKPOINT) if node.side(side).source]
+        both = [side for side in (nodes.NATIVE, nodes.CHECKPOINT) if node.side(side).source or node.source_fault(side)]
         if wanted.delivery == nodes.AUTO:
-            return _Step(node, None, both, {annotation.PREVIOUS: None} if node.previous is not None else {})
+            ours = [key for key in (annotation.PREVIOUS, annotation.OWN) if _has(node, key)]
+            stale = [annotation.STATUS] if found.reimaged else []
+            return _Step(node, None, both, dict.fromkeys([*ours, *stale]))
         return _Step(node, None, [wanted.delivery], {})
     configmap = configs[nodes.describe(source)].configmap if node.delivery == nodes.CHECKPOINT else None
     # The annotation names the revision that is copied to the node; a kubelet with native delivery follows every later
     # one.
     goal = configmaps.reference(configmap, source["kubeletConfigKey"]) if configmap else source
-    return _Step(node, goal, [node.delivery], _remembered(found, goal))
+    own = {annotation.OWN: own_values.text(wanted.own)} if wanted.own else {}
+    return _Step(node, goal, [node.delivery], {**_remembered(found, goal), **own})
+
+
+def _has(node: nodes.Node, key: str) -> bool:
+    """Return whether a node has one of our annotations beside that with its source, also a malformed one."""
+    found = {annotation.PREVIOUS: node.previous, annotation.OWN: node.own, annotation.STATUS: node.status}
+    return found[key] is not None or key in node.malformed
 
 
 def _previous(node: nodes.Node, step: _Step) -> Source:
     """Return the source that a node can be reverted to. If it already has its goal, an earlier run has recorded it."""
     if node.previous is not None and step.reached(node):
         return node.previous.get("configMap")
+    if node.reimaged:
+        return None
     # A node with an error does not run its source.
     return node.part("active") if node.error else node.source
 
 
 def _remembered(node: nodes.Node, goal: dict[str, str]) -> dict[str, str | None]:
-    """Return the annotation with the active source before the assignment, empty if that failed or is still on trial."""
+    """Return the annotation with the active source before the assignment, empty if that failed or is still on trial.
+
+    Another machine than the one that the annotations are about runs its local config, and has reported nothing.
+    """
+    if node.reimaged:
+        return {annotation.PREVIOUS: annotation.text({}), annotation.STATUS: None}
     if (
         not node_status.settled(node)
         or annotation.unconfirmed((node.status or {}).get("reason"))
@@ -207,6 +242,8 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
                 "checkpoint. Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto"
             )
         return None
+    if found.delivery == nodes.CHECKPOINT and found.source_fault(nodes.CHECKPOINT):
+        return found.source_fault(nodes.CHECKPOINT)
     if found.delivery == nodes.CHECKPOINT and not same_place(found.source, source):
         return (
             f"its kubelet runs a checkpoint of {nodes.describe(found.source)}. Migrate the node with the playbook "
@@ -239,18 +276,22 @@ def _dropped(stored: nodes.Node) -> str:
     )
 
 
-def _result(rows: dict[str, dict[str, t.Any]], failures: dict[str, str]) -> dict[str, t.Any]:
-    for name, why in failures.items():
-        rows.setdefault(name, {"changed": False})["error"] = why
+def _failures(rows: dict[str, dict[str, t.Any]]) -> dict[str, str]:
+    return {name: row["message"] for name, row in rows.items() if not row["ok"]}
+
+
+def _result(rows: dict[str, dict[str, t.Any]], refused: bool) -> dict[str, t.Any]:
     changed = [name for name, row in rows.items() if row["changed"]]
+    failed = len(_failures(rows))
     return {
         "changed": bool(changed),
+        "stop": refused,
         "nodes": rows,
         "summary": {
             "nodes": len(rows),
             "changed": len(changed),
-            "failed": len(failures),
-            "unchanged": len(rows) - len(changed) - len(failures),
+            "failed": failed,
+            "unchanged": len(rows) - len(changed) - failed,
         },
         "diff": [
             {

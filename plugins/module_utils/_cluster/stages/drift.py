@@ -17,7 +17,7 @@ from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
 from ..._config.plan import shared_overrides
 from ..._config.plan.layers import Layers
-from ..._config.values import document, identity
+from ..._config.values import document, identity, own_values
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
@@ -25,14 +25,16 @@ from ..objects import config_sources, configmaps, configz, kubeadm, nodes
 
 NOT_LOOKED_AT = "not looked at on the node"
 LOOKED_AT = "looked at"
+AGAIN = "Run again when the node answers."
+REIMAGED = "its source was assigned to another machine: this one is new or newly installed, and runs its local config"
 
 
 def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Return the drift of every node with its causes, a summary and text.
 
-    Requests: one LIST of nodes, one GET of configz for each node that is not in `current`, one GET for each distinct
-    ConfigMap, and on request two for kubeadm's (three for 1.23). If a live configuration cannot be read, the row of
-    the node states why. Raises ClusterError for unusable options, and if the cluster cannot be read.
+    Requests: those of `nodes.read`, one GET of configz for each node that is not in `current`, one GET for each
+    distinct ConfigMap, and on request two for kubeadm's (three for 1.23). If a live configuration cannot be read, the
+    row of the node states why. Raises ClusterError for unusable options, and if the cluster cannot be read.
     """
     layers = _layers(options["node_configs"] or {})
     found = {
@@ -48,15 +50,24 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         host, missing = _host(name, options["hosts"] or {})
         facts = _facts(node, maps, host, missing, (options["flags"] or {}).get(name) or ())
         configs = Configs(
-            layers.get(name, ()), _content(maps, node.source), _assigned(maps, node), live.get(name), step
+            layers.get(name, ()),
+            _content(maps, node.source),
+            _assigned(maps, node),
+            live.get(name),
+            step,
+            # Without node_configs it is not known what is declared.
+            own_values.NO_RECORD if options["node_configs"] is None else _own(node),
         )
         try:
             drift = finder.rows(configs, facts)
             rendering = finder.rendering(configs, facts)
         except overlay.OverlayError as error:
             raise ClusterError(f"the configuration of node {name}: {error}") from error
-        if name in unread:
-            drift.insert(0, _unread(unread[name]))
+        drift[:0] = [
+            *([_unread(f"what the kubelet runs could not be read: {unread[name]}", AGAIN)] if name in unread else []),
+            *([_unread(*_repair(node.fault))] if node.fault else []),
+            *([_unread(REIMAGED, "Run the playbook rollout, which assigns it again.")] if node.reimaged else []),
+        ]
         rows[name] = {
             "delivery": node.delivery,
             "kubelet_version": node.kubelet_version,
@@ -120,6 +131,13 @@ def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_s
             )
         )
     return maps
+
+
+def _own(node: nodes.Node) -> own_values.Record:
+    """Return the record of a node's own values, an empty one for a node on its local config."""
+    return own_values.of_node(
+        {"source": node.source, "status": node.status, "own": node.own, "malformed": node.malformed}
+    )
 
 
 def _host(name: str, hosts: dict[str, t.Any]) -> tuple[Host | None, str]:
@@ -209,12 +227,18 @@ def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tupl
     return paths
 
 
-def _unread(message: str) -> dict[str, t.Any]:
+def _repair(fault: str) -> tuple[str, str]:
+    """Return what is malformed, and its remedy."""
+    what, _dot, remedy = fault.rpartition(". ")
+    return what, f"{remedy}."
+
+
+def _unread(message: str, remedy: str) -> dict[str, t.Any]:
     return {
         "path": SOURCE,
         **dict.fromkeys(STAGES),
         "kubeadm": None,
         "cause": UNKNOWN,
-        "message": f"what the kubelet runs could not be read: {message}",
-        "remedy": "Run again when the node answers.",
+        "message": message,
+        "remedy": remedy,
     }

@@ -13,13 +13,17 @@ from ..._config.values import document, identity
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import configmaps, kubeadm, nodes
+from ..objects import configmaps, kubeadm, lease, nodes
+
+# Why nothing is pruned; the rollouts follow.
+UNDER_WAY = "a rollout is under way, and may have pushed ConfigMaps that no node uses yet; nothing was pruned."
 
 
 def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Ensure that every variant exists as a ConfigMap.
 
-    State `pruned` removes the unused ConfigMaps, state `kubeadm` synchronises kubeadm's ConfigMap. Raises ClusterError.
+    State `pruned` removes the unused ConfigMaps unless a rollout is under way, state `kubeadm` synchronises kubeadm's
+    ConfigMap. Raises ClusterError.
     """
     if options["state"] == "pruned":
         return _prune(session, options, check_mode)
@@ -121,6 +125,22 @@ def _body(options: dict[str, t.Any], variant: str, name: str, text: str) -> dict
 
 
 def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    """Remove the unused ConfigMaps. Raises ClusterError, before anything is removed, if a rollout is under way.
+
+    A rollout uses what it has pushed only when it assigns it. A Lease on all nodes keeps rollouts from beginning now.
+    """
+    with lease.whole_cluster(session, options["namespace"], "prune", UNDER_WAY, check_mode) as (keeper, warnings):
+        result = _remove_idle(session, options, check_mode, keeper)
+    return {**result, "warnings": warnings} if warnings else result
+
+
+def _remove_idle(
+    session: Session, options: dict[str, t.Any], check_mode: bool, keeper: lease.Keeper
+) -> dict[str, t.Any]:
+    def remove(item: dict[str, t.Any]) -> None:
+        keeper.keep()
+        configmaps.delete(session, item, check_mode)
+
     ours = configmaps.read_managed(session, options["namespace"])
     # Read after the ConfigMaps: one that is assigned between the two reads counts as used.
     used = _used(nodes.read(session).values())
@@ -131,7 +151,7 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         for item in ours
         if made.fullmatch(item["metadata"]["name"]) and (options["namespace"], item["metadata"]["name"]) not in used
     ]
-    outcomes = parallel.each(idle, lambda item: configmaps.delete(session, item, check_mode), session.concurrency)
+    outcomes = parallel.each(idle, remove, session.concurrency)
     gone = [outcome.item for outcome in outcomes if outcome.error is None]
     key = options["key"]
     result = {

@@ -18,6 +18,7 @@ from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import config_sources, kubelet_process, nodes, pods
 from ..objects.lease import Keeper
+from ..objects.lease_objects import LeaseLost
 from . import diagnose, verdict, verify
 from .verdict import Verdict
 
@@ -32,6 +33,8 @@ ROUNDS, BETWEEN = 3, 0.5
 # Seconds that the final checks may take: heartbeats arrive every 10 s, and the API server may be unavailable.
 GRACE = 60.0
 AGAIN = "run again when the node is stable"
+# How many of the pods that count as no loss the message of a node names.
+SHOWN = 2
 LIMIT = "allow_pod_loss sets how many are accepted"
 
 
@@ -46,7 +49,9 @@ class Soak:
         self.allowed = allowed(options["allow_pod_loss"])
         self.end = started + options["seconds"]
         self.pods_end = started + max(options["seconds"], options["pods_timeout"])
-        self.losses = {name: pod_loss.Losses([], [], []) for name in watch.nodes}
+        self.losses = {name: pod_loss.Losses([], [], [], []) for name in watch.nodes}
+        # The last state of the pods that are deleted, by node and uid: None if it is unknown.
+        self._last: dict[str, dict[str, pods.Row | None]] = {name: {} for name in watch.nodes}
         # Since when each node has had a symptom, by node and check; the symptom and the verdict of the last poll.
         self._unwell: dict[tuple[str, str], float] = {}
         self._missing: dict[str, str] = {}
@@ -67,7 +72,9 @@ class Soak:
         for outcome in parallel.each(
             self.open, lambda name: kubelet_process.birth(self.session, name), self.session.concurrency
         ):
-            if outcome.value is None:
+            if nodes.absence(self.session, outcome.error):
+                self._unanswered(outcome)
+            elif outcome.value is None:
                 self._fail(
                     outcome.item,
                     "not_ready",
@@ -115,7 +122,11 @@ class Soak:
         """Return the module's result."""
         result = self.watch.result(started)
         for name, row in result["nodes"].items():
-            row["pods"] = self.losses[name]._asdict()
+            losses = self.losses.get(name, pod_loss.Losses([], [], [], []))
+            row["pods"], reported = losses._asdict(), losses.reported
+            if row["ok"] and reported:
+                more = f"; and {len(reported) - SHOWN} more" if len(reported) > SHOWN else ""
+                row["message"] += f". Pods that changed without a loss: {_named(reported[:SHOWN])}{more}"
         return result
 
     def _fail(self, name: str, state: str, message: str) -> None:
@@ -161,6 +172,10 @@ class Soak:
     def _unanswered(self, outcome: parallel.Outcome[str, t.Any]) -> None:
         if isinstance(outcome.error, ApiError) and outcome.error.status == 0:
             raise outcome.error
+        absent = nodes.absence(self.session, outcome.error)
+        if absent:
+            self._fail(outcome.item, absent.state, absent.message)
+            return
         message = (
             f"its kubelet does not answer the API server ({outcome.error.message if outcome.error else 'no answer'})"
         )
@@ -171,12 +186,27 @@ class Soak:
 
     def _pods(self) -> None:
         names = [name for name in self.open if self.before[name]]
-        for outcome in parallel.each(
-            names, lambda name: pods.of_node(self.session, name), self.session.concurrency, parallel.SHORT
-        ):
+        for outcome in parallel.each(names, self._compared, self.session.concurrency, parallel.SHORT):
             if outcome.value is None:
                 raise outcome.error or ClusterError("no answer")
-            self._weigh(outcome.item, pod_loss.compare(self.before[outcome.item], outcome.value))
+            self._weigh(outcome.item, outcome.value)
+
+    def _compared(self, name: str) -> pod_loss.Losses:
+        """Return the losses of a node: one LIST, and one watch if pods are deleted that were not at the last look."""
+        before, last, now = self.before[name], self._last[name], pods.of_node(self.session, name)
+        listed = next(iter(before.values()))
+        deleted = [uid for uid, pod in before.items() if uid not in now and uid not in last and not pod["static"]]
+        if deleted:
+            found = pods.deleted_since(self.session, name, listed["revision"]) if listed["revision"] else {}
+            last.update({uid: found.get(uid) for uid in deleted})
+        known = {uid: pod for uid, pod in last.items() if pod}
+        return pod_loss.compare(before, now, known, self._unready(name, listed["at"]))
+
+    def _unready(self, name: str, since: float) -> float:
+        """Return for how many seconds a Node was not Ready since a time by the API server's clock, at most."""
+        node = self.watch.nodes[name]
+        end = timestamps.parse(node.ready_since) if node.ready == "True" else self.session.server_time()
+        return max(0.0, (end or 0.0) - since)
 
     def _weigh(self, name: str, found: pod_loss.Losses) -> None:
         self.losses[name] = found
@@ -229,9 +259,10 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
     Takes `seconds`: longer until every pod that was Ready is Ready again (at most `pods_timeout`), shorter if all nodes
     have failed. Requests: one LIST for each poll; for each node at the start, every LOOK seconds and at the end one GET
-    and, if it had pods, one LIST; at the end one GET of configz, ROUNDS of healthz, and one LIST of Leases.
+    and, if it had pods, one LIST, and one watch of a second if more of them were deleted; at the end one GET of
+    configz, ROUNDS of healthz, and one LIST of Leases.
 
-    Raises NodesFailed, which names every node that is no longer as verified, and why.
+    Raises NodesFailed, which names every node that is no longer as verified, and why, and LeaseLost.
     """
     started = time.monotonic()
     keeper = Keeper(session, None if check_mode else options["lease"])
@@ -241,8 +272,8 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     if not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
+        watch = verify.Watch(session, wanted, names, options["delivery"])
         keeper.keep()
-        watch = verify.Watch(session, wanted, nodes.read(session, names), options["delivery"])
         run = Soak(session, options, watch, started)
     except ApiError as error:
         raise verify.unseen("soaking", "not soaked", names, error) from error
@@ -250,15 +281,14 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 
 def at_once(
-    session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None
+    session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None, keeper: Keeper
 ) -> dict[str, t.Any]:
     """Wait as `verify` does, then check healthz once, and wait until the pods of the verified nodes are Ready again.
 
     Equals a verification and a soak of 0 seconds, without reading everything again in between. Raises NodesFailed.
     """
     started = time.monotonic()
-    keeper = Keeper(session, options["lease"], fresh=True)
-    watch = verify.wait(session, options, wanted)
+    watch = verify.wait(session, options, wanted, keeper)
     return _result("verifying", Soak(session, {**options, "seconds": 0}, watch, time.monotonic()), keeper, started)
 
 
@@ -284,6 +314,8 @@ def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError 
             run.check(deep, final)
             lost = None
             looked = began if deep or final else looked
+        except LeaseLost:
+            raise
         except ClusterError as error:
             # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
             if not isinstance(error, ApiError) or not error.transient:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._config.values import node_row
 from ..._config.values.reference import same_place
 from ..objects.nodes import CHECKPOINT, WHERE, Node, describe
 
@@ -46,15 +47,21 @@ STATES = {
     "sync_error": "the kubelet cannot get the ConfigMap",
     "reassigned": "another user or program changed what the node should run",
     "not_listening": "the kubelet reports no status.config",
+    "malformed": "an annotation, or a field that it replaces, does not show what the node runs",
     "not_ready": "the source is active but the Node is not Ready, or its kubelet does not answer",
     "differs": "the source is active but the live configuration differs from it",
     "silent": "the kubelet sends no heartbeats: it is dead or in a crash loop",
+    node_row.GONE: "there is no such Node",
+    node_row.REPLACED: "the Node, or the machine behind it, is another one than before",
     "not_restarting": "the kubelet is alive but does not take up the source",
 }
 
 
 def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
     """Judge a node by its source and status alone. `expected` is the full reference (five fields), None for local."""
+    if node.fault:
+        # The guard or the kubelet may still write its status again; it never writes the source.
+        return Verdict("malformed", node.fault, bool(node.source_fault(node.delivery)))
     if not same_place(node.source, expected):
         return Verdict(
             "reassigned",
@@ -64,6 +71,13 @@ def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
         )
     if expected is None:
         return _judge_local(node)
+    if node.reimaged:
+        return Verdict(
+            node_row.REPLACED,
+            f"{describe(expected)} was assigned to another machine: this one is new or newly installed, and does not "
+            "have it on its disk. Run the rollout again, which plans it anew",
+            True,
+        )
     if node.status is None:
         return _judge_without_status(node)
     assigned, active = node.part("assigned"), node.part("active")

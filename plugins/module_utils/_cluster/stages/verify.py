@@ -13,15 +13,18 @@ import json
 import time
 import typing as t
 
-from ..._config.fields import compare, difftext, fields
+from ..._config.drift import differing
 from ..._config.fields import complete_config as pure_configz
+from ..._config.fields import difftext, fields
 from ..._config.rules import checks
-from ..._config.values import document
+from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import config_sources, configmaps, configz, node_status, nodes
+from ..objects.lease import Keeper
+from ..objects.lease_objects import LeaseLost
 from . import diagnose, verdict
 
 # Many kubelets are ready after a second, and each batch waits for the next poll. So the first pause is short, and each
@@ -38,7 +41,7 @@ class Expected:
         self.config: dict[str, t.Any] | None = None
         self.fault: str | None = None
         # Most nodes of a batch have equal configurations, and comparing takes longer than reading.
-        self._known: dict[tuple[str, int], list[compare.Change]] = {}
+        self._known: dict[tuple[str, int], list[tuple[str, t.Any, t.Any]]] = {}
         self.refresh(session)
 
     def refresh(self, session: Session) -> None:
@@ -50,11 +53,14 @@ class Expected:
         self.config = document.parse(configmap["data"][key], key) if configmap and not self.fault else None
         self._known = {}
 
-    def changes(self, live: dict[str, t.Any], minor: int) -> list[compare.Change]:
-        """Return the differences between the `kubeletconfig` of a /configz and the configuration, which must exist."""
+    def differences(self, live: dict[str, t.Any], minor: int) -> list[tuple[str, t.Any, t.Any]]:
+        """Return (path, expected, live) for all that differs in the `kubeletconfig` of a /configz.
+
+        The configuration must exist.
+        """
         alike = (json.dumps(live, sort_keys=True), minor)
         if alike not in self._known:
-            self._known[alike] = compare.changes(pure_configz.restore(live), self.config or {}, minor)
+            self._known[alike] = differing.between(self.config or {}, pure_configz.restore(live), minor)
         return self._known[alike]
 
 
@@ -65,10 +71,14 @@ class Watch:
         self,
         session: Session,
         wanted: dict[str, config_sources.Wanted] | None,
-        found: dict[str, nodes.Node],
+        names: t.Collection[str],
         delivery: str,
     ) -> None:
         self.session = session
+        found = nodes.find(session, names)
+        uids = {name: wanted[name].uid if wanted is not None else "" for name in names}
+        self.verdicts = {name: _lost(row) for name, row in nodes.lost(session, uids, found).items()}
+        found = {name: node for name, node in found.items() if name not in self.verdicts}
         self.deliveries = {name: wanted[name].delivery if wanted is not None else delivery for name in found}
         self.nodes = self._seen(found)
         named = {
@@ -83,7 +93,6 @@ class Watch:
         self.expected: dict[str, Expected | None] = {
             name: known[nodes.describe(source)] if source else None for name, source in named.items()
         }
-        self.verdicts: dict[str, verdict.Verdict] = {}
         self.differences: dict[str, list[dict[str, t.Any]]] = {name: [] for name in found}
 
     def _seen(self, found: dict[str, nodes.Node]) -> dict[str, nodes.Node]:
@@ -136,6 +145,9 @@ class Watch:
         """Return the verdict after comparing the live configuration with the one that the status names."""
         expected = self.expected[name]
         message = outcome.error.message if outcome.error else "its /configz is empty"
+        absent = nodes.absence(self.session, outcome.error)
+        if absent:
+            return _lost(absent)
         if isinstance(outcome.error, ApiError) and outcome.error.transient:
             # An empty status alone is no evidence: a kubelet in a crash loop never reports its assignment.
             return verdict.Verdict(
@@ -151,15 +163,14 @@ class Watch:
             return verdict.Verdict(
                 "differs", f"its config is active but cannot be compared with the live one: {expected.fault}", True
             )
-        changes = expected.changes(outcome.value, self.nodes[name].minor)
         self.differences[name] = [
             {
-                "path": change.path,
-                "expected": difftext.mask(change.path, change.after),
-                "live": difftext.mask(change.path, change.before),
-                "flags": _flags(change.path),
+                "path": path,
+                "expected": difftext.mask(path, wanted),
+                "live": difftext.mask(path, live),
+                "flags": _flags(path),
             }
-            for change in changes
+            for path, wanted, live in expected.differences(outcome.value, self.nodes[name].minor)
         ]
         if self.differences[name]:
             return diagnose.differs(self.differences[name], self.nodes[name].minor, self.nodes[name].delivery)
@@ -170,8 +181,15 @@ class Watch:
         return checks.problems(expected.config, self.nodes[name].minor) if expected and expected.config else []
 
     def poll(self) -> None:
-        """Read all waiting nodes again, and each ConfigMap of which a kubelet reports another revision."""
-        self.nodes.update(self._seen(nodes.again(self.session, self.waiting)))
+        """Read all waiting nodes again, and each ConfigMap of which a kubelet reports another revision.
+
+        A node that is no longer there gets its verdict.
+        """
+        uids = {name: self.nodes[name].uid for name in self.waiting}
+        found = nodes.find(self.session, list(uids))
+        lost = nodes.lost(self.session, uids, found)
+        self.verdicts.update({name: _lost(row) for name, row in lost.items()})
+        self.nodes.update(self._seen({name: node for name, node in found.items() if name not in lost}))
         moved = {}
         for name in self.waiting:
             expected, assigned = self.expected[name], self.nodes[name].part("assigned")
@@ -185,16 +203,20 @@ class Watch:
         for expected in moved.values():
             expected.refresh(self.session)
 
+    def _row(self, name: str, found: verdict.Verdict) -> node_row.Row:
+        if found.state in node_row.ABSENT:
+            return node_row.Row(False, found.state, found.message)
+        node = self.nodes[name]
+        return node_row.Row(
+            verdict.ok(found), found.state, found.message, False, node.delivery, node.source, node.error
+        )
+
     def result(self, started: float) -> dict[str, t.Any]:
         """Return the module's result for all nodes."""
         rows = {
             name: {
-                **node_status.row(self.nodes[name]),
-                "ok": verdict.ok(found),
-                "state": found.state,
-                "message": found.message,
-                "differences": self.differences[name],
-                "changed": False,
+                **({} if found.state in node_row.ABSENT else node_status.row(self.nodes[name])),
+                **self._row(name, found).shown(differences=self.differences.get(name, [])),
             }
             for name, found in self.verdicts.items()
         }
@@ -214,48 +236,62 @@ class Watch:
 
 
 def verify(
-    session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None = None
+    session: Session,
+    options: dict[str, t.Any],
+    wanted: dict[str, config_sources.Wanted] | None = None,
+    keeper: Keeper | None = None,
 ) -> dict[str, t.Any]:
     """Wait for nodes as `wait` does and return a row for each.
 
-    Raises NodesFailed, which names every node that does not run its source, and why.
+    Raises NodesFailed, which names every node that does not run its source, and why, and LeaseLost.
     """
     started = time.monotonic()
-    result = wait(session, options, wanted).result(started)
+    result = wait(session, options, wanted, keeper).result(started)
     failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
     if failures:
         raise NodesFailed("verifying", failures, result)
     return result
 
 
-def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None) -> Watch:
+def wait(
+    session: Session,
+    options: dict[str, t.Any],
+    wanted: dict[str, config_sources.Wanted] | None,
+    keeper: Keeper | None = None,
+) -> Watch:
     """Wait for nodes to run their source and return the watch, with a verdict on each.
 
     `wanted` None means the sources that are assigned now. Waits at most `wait_timeout` seconds and polls every
     `wait_sleep` seconds: more often at first (each pause is a tenth of the wait so far), less often if a LIST of the
-    cluster's nodes is slow. Raises NodesFailed if the API server does not answer.
+    cluster's nodes is slow. `keeper` renews the rollout's Lease meanwhile. Raises NodesFailed if the API server does
+    not answer, LeaseLost if the Lease is lost: what the nodes run is another rollout's concern then.
     """
+    keeper = keeper or Keeper(session, None)
     started = time.monotonic()
     deadline = started + options["wait_timeout"]
     names = list(wanted) if wanted is not None else options["nodes"]
+    if wanted is None and not names:
+        raise ClusterError("nodes is an empty list: name at least one node")
     try:
-        watch = Watch(
-            session, wanted, nodes.read(session, names) if wanted is None or wanted else {}, options["delivery"]
-        )
+        watch = Watch(session, wanted, names, options["delivery"])
+        keeper.keep()
     except ApiError as error:
-        raise unseen("verifying", "not verified", names or [], error) from error
+        raise unseen("verifying", "not verified", names, error) from error
     watch.judge()
     lost: ApiError | None = None
     took = time.monotonic() - started
     while watch.waiting and time.monotonic() < deadline:
         # The pause is first, since the nodes have just been read. A change during the last pause is still seen.
         pause = min(options["wait_sleep"], max(FIRST_PAUSE, (time.monotonic() - started) / SHARE))
-        time.sleep(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic())))
+        time.sleep(keeper.nap(min(max(pause, 2 * took), max(0.0, deadline - time.monotonic()))))
         began = time.monotonic()
         try:
+            keeper.keep()
             watch.poll()
             watch.judge()
             lost = None
+        except LeaseLost:
+            raise
         except ClusterError as error:
             # An outage of the API server may outlast the repeats of a request; nodes keep running without it.
             if not isinstance(error, ApiError) or not error.transient:
@@ -268,6 +304,10 @@ def wait(session: Session, options: dict[str, t.Any], wanted: dict[str, config_s
         took = time.monotonic() - began
     _give_up(watch, options["wait_timeout"], lost)
     return watch
+
+
+def _lost(row: node_row.Row) -> verdict.Verdict:
+    return verdict.Verdict(row.state, row.message, True)
 
 
 def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
@@ -288,10 +328,7 @@ def _flags(path: str) -> list[str]:
 def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:
     """Return the failure of all nodes if the API server is unavailable from the start, so that no state is known."""
     message = f"{undone}: {error.message}. Its kubelet keeps running; run again to see its state"
-    rows = {
-        name: {"ok": False, "state": "pending", "message": message, "changed": False, "differences": []}
-        for name in names
-    }
+    rows = {name: node_row.Row(False, "pending", message, error=error.message).shown(differences=[]) for name in names}
     return NodesFailed(
         what,
         dict.fromkeys(names, message),

@@ -24,6 +24,7 @@ NOT_ROLLED_OUT, CHANGED, GONE, FELL_BACK, FOREIGN = (
     "fell back",
     "foreign source",
 )
+UNDECLARED = "no longer declared"
 KUBEADM, UNKNOWN = "kubeadm", "unknown"
 CAUSES = (
     FLAG,
@@ -37,6 +38,7 @@ CAUSES = (
     GONE,
     FELL_BACK,
     FOREIGN,
+    UNDECLARED,
     KUBEADM,
     UNKNOWN,
 )
@@ -170,6 +172,22 @@ def _causes(path: str, broken: Mapping[str, str], facts: Facts) -> Iterator[Caus
         yield _changed(facts)
         yield _not_restarted(facts)
     yield _not_rolled_out(path, facts)
+
+
+def of_undeclared(own: str | None) -> Cause:
+    """Return the cause of a value that a former source declared. ``own`` is the node's own value, None if unknown."""
+    what = "the inventory no longer declares the value, but the node still runs it"
+    if own is None:
+        return Cause(
+            UNDECLARED,
+            f"{what}; the node's own value is not known",
+            "Declare the value that you want, or run the playbook reset for the node.",
+        )
+    return Cause(
+        UNDECLARED,
+        f"{what}; the node's own value is {own}",
+        "Run the rollout, which reverts it, or declare the value that you want.",
+    )
 
 
 def of_node(facts: Facts) -> list[Cause]:

@@ -16,9 +16,11 @@ import json
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from ..fields import compare, difftext, fields, overlay
+from ..plan import former, plan_text
 from ..values import paths
+from ..values.own_values import NO_RECORD, Record
 from ..values.reference import describe
-from . import drift_cause
+from . import differing, drift_cause
 from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause, Facts
 
 Config = Mapping[str, Any]
@@ -36,6 +38,8 @@ class Configs:
     live: Config | None = None
     kubeadm: Mapping[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
     """The paths at which kubeadm's configuration is out of sync: its value and the group's declared value."""
+    own: Record = dataclasses.field(default_factory=lambda: NO_RECORD)
+    """The node's own values of the fields that sources replaced."""
 
 
 class Finder:
@@ -57,6 +61,8 @@ class Finder:
             # On a local config, values from flags or from the kubelet itself override no declared value.
             if DECLARED in values or facts.source or not (cause.cause == drift_cause.FLAG or _its_own(path, values)):
                 found.append(_row(path, values, configs, cause))
+        reported = {row["path"] for row in found}
+        found += [row for row in self._undeclared(configs, facts) if row["path"] not in reported]
         causes, reported = {row["cause"] for row in found}, {row["path"] for row in found}
         found += [
             _row(path, {DECLARED: wanted}, configs, _kubeadm())
@@ -67,6 +73,21 @@ class Finder:
             *(_node_row(cause, facts) for cause in drift_cause.of_node(facts) if cause.cause not in causes),
             *sorted(found, key=_by_path),
         ]
+
+    def _undeclared(self, configs: Configs, facts: Facts) -> Iterator[Row]:
+        """Yield a row for each value that a former source declared, no layer declares, and the node still runs."""
+        if configs.live is None or not configs.own["own"]:
+            return
+        found = former.undeclared(configs.own, configs.layers, configs.live, facts.minor)
+        read = {stage: self._read(config, facts.minor) for stage, config in _stages(configs, facts).items()}
+        own = {path: plan_text.shown_value(difftext.mask(path, value)) for path, value in found.known.items()}
+        for path in sorted([*own, *found.unknown]):
+            # The kubelet's default is live where the source leaves the field to it, as the node's own file does.
+            if found.known.get(path) is None and path in configs.own["absent"]:
+                continue
+            text = "absent" if path in own and found.known[path] is None else own.get(path)
+            values = {stage: known.get(path) for stage, known in read.items()}
+            yield _row(path, values, configs, drift_cause.of_undeclared(text))
 
     def rendering(self, configs: Configs, facts: Facts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning."""
@@ -81,7 +102,7 @@ class Finder:
         return sorted(
             (
                 _row(paths.show(path), {DECLARED: value, LIVE: _at(configs.live, path)}, configs, cause)
-                for path, value in _written(functools.reduce(overlay.merge, configs.layers, {}), ())
+                for path, value in overlay.written(functools.reduce(overlay.merge, configs.layers, {}))
                 if paths.show(path) not in drifted and not compare.same(value, _at(configs.live, path))
             ),
             key=_by_path,
@@ -96,7 +117,9 @@ class Finder:
                 {} if base is None or not layers else {DECLARED: functools.reduce(overlay.merge, layers, dict(base))}
             )
             read = {stage: self._read(config, minor) for stage, config in {**declared, **stages}.items()}
-            self._found[known] = list(_compare(read, {name for layer in layers for name in _names(layer)}, minor))
+            self._found[known] = list(
+                differing.differing(read, {name for layer in layers for name in _names(layer)}, minor)
+            )
         return self._found[known]
 
     def _read(self, config: Config, minor: int) -> dict[str, Any]:
@@ -104,26 +127,6 @@ class Finder:
         if known not in self._values:
             self._values[known] = compare.normalise(config, minor)
         return self._values[known]
-
-
-def _compare(
-    read: Mapping[str, Mapping[str, Any]], declared: set[str], minor: int
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    tops = {stage: {path.split(".")[0].split("[")[0] for path in values} for stage, values in read.items()}
-    for path in sorted(set().union(*read.values())):
-        empty = any(values.get(path) == {} for values in read.values())
-        values = {}
-        for stage, known in read.items():
-            if stage == DECLARED and not _is_declared(path, declared):
-                continue
-            if not (empty and path not in known and _has_keys(path, known)) and not _unknowable(
-                path, stage, known, tops[stage], minor
-            ):
-                values[stage] = known.get(path)
-        values = _without_secrets_of_the_disk(path, _resolved(path, values))
-        first, *others = values.values() or (None,)
-        if not all(compare.same(first, value) for value in others):
-            yield path, values
 
 
 def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
@@ -143,78 +146,9 @@ def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
     return {stage: config for stage, config in found.items() if config is not None}
 
 
-def _has_keys(path: str, known: Mapping[str, Any]) -> bool:
-    """Return whether a stage has keys in the map, so that the rows of the keys show the difference."""
-    return any(name.startswith((f"{path}.", f"{path}[")) for name in known)
-
-
-def _unknowable(path: str, stage: str, known: Mapping[str, Any], tops: set[str], minor: int) -> bool:
-    """Return whether the meaning of a stage at a path is unknown; a live configuration is complete.
-
-    For fields newer than the table and for members of open objects, neither the default is known nor whether a zero
-    means the default.
-    """
-    if stage == LIVE:
-        return False
-    field = fields.owner(path)
-    later = (
-        field is not None
-        and minor != fields.TABLE_MINOR
-        and (
-            (field.open and field.path != path)
-            or ((field.since or 0) > fields.TABLE_MINOR and not field.type.startswith("map["))
-        )
-    )
-    return not known.get(path) if later else path not in known and not compare.absence_has_meaning(path, tops, minor)
-
-
-def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values without those of the disk for a secret: the node masks it, so it cannot be compared.
-
-    The digest of the checkpoint shows whether a secret was changed.
-    """
-    field = fields.owner(path)
-    return (
-        {stage: value for stage, value in values.items() if stage != DISK}
-        if field is not None and field.secret
-        else values
-    )
-
-
-def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with relative file paths replaced by the kubelet's absolute path.
-
-    The kubelet resolves a relative path against the folder of its config file.
-    """
-    field, live = fields.owner(path), values.get(LIVE)
-    if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
-        return values
-    return {
-        stage: live
-        if isinstance(value, str) and value and not value.startswith("/") and live.endswith(f"/{value}")
-        else value
-        for stage, value in values.items()
-    }
-
-
 def _names(layer: Config) -> Iterator[str]:
     """Yield the paths that a layer sets: values, lists, and the maps that are replaced as a whole or removed."""
-    return (paths.show(path) for path, _value in _written(layer, ()))
-
-
-def _is_declared(path: str, declared: set[str]) -> bool:
-    return path in declared or any(path.startswith((f"{name}.", f"{name}[")) for name in declared)
-
-
-def _written(layer: Config, at: paths.Path) -> Iterator[tuple[paths.Path, Any]]:
-    for key, value in layer.items():
-        path = (*at, key)
-        if not at and key in compare.HEADER:
-            continue
-        if isinstance(value, Mapping) and value and not overlay.is_whole(path):
-            yield from _written(value, path)
-        else:
-            yield path, value
+    return (paths.show(path) for path, _value in overlay.written(layer))
 
 
 def _its_own(path: str, values: Mapping[str, Any]) -> bool:
@@ -242,7 +176,7 @@ def _kubeadm() -> Cause:
     return Cause(
         drift_cause.KUBEADM,
         "kubeadm's ConfigMap has another value, which kubeadm applies to nodes that it joins or upgrades",
-        "Run the rollout with kubelet_config_kubeadm: update.",
+        "Declare the value for all nodes of the cluster, then run the rollout with kubelet_config_kubeadm: update.",
     )
 
 

@@ -25,7 +25,7 @@ class Change:
     before: Any
     after: Any
     known: bool
-    """False when ``before`` is absent and the kubelet's default is not known: the two values may be equal."""
+    """False when one value is absent and the kubelet's default is not known: the two values may be equal."""
 
 
 def normalise(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
@@ -33,19 +33,22 @@ def normalise(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
 
     Objects and maps are split into their members, lists are not. Durations are in Go's form, a zero that equals absence
     is omitted, a negative podPidsLimit is -1. Defaults are filled in for the minor whose defaults are known
-    (TABLE_MINOR). Quantities keep their notation, because /configz does not change it. kind and apiVersion are omitted.
+    (TABLE_MINOR), and those that the kubelet merges into evictionHard. Quantities keep their notation, because /configz
+    does not change it. kind and apiVersion are omitted.
     """
     config = {key: value for key, value in config.items() if key not in HEADER}
     if minor == fields.TABLE_MINOR:
         config = with_defaults(config)
+    if config.get(_MERGE.path) is True and _MERGE.exists_at(minor) and isinstance(config.get("evictionHard"), Mapping):
+        config["evictionHard"] = {**_MERGED, **config["evictionHard"]}
     return dict(_leaves(config, (), minor))
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> list[Change]:
     """Return the differences between a complete live configuration and a desired one, sorted by path.
 
-    A field that the desired configuration does not set, and whose default at this minor is not known, is not reported:
-    whether it changes cannot be determined.
+    A live value that the desired configuration does not have is a change, even if the default that replaces it is not
+    known at this minor: it may be any other value.
     """
     old, new = normalise(before, minor), normalise(after, minor)
     present = {path.split(".")[0].split("[")[0] for path in new}
@@ -58,9 +61,25 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> 
                 found.append(Change(path, old[path], new[path], True))
         elif path in new:
             found.append(Change(path, None, new[path], _absence_known(path, minor)))
-        elif absence_has_meaning(path, present, minor):
-            found.append(Change(path, old[path], None, True))
+        else:
+            found.append(Change(path, old[path], None, is_known(path, new, present, minor)))
     return found
+
+
+def is_known(path: str, config: Mapping[str, Any], given: set[str], minor: int) -> bool:
+    """Return whether the value that a normalised configuration gives a path on kubelets of a minor is known.
+
+    `given` holds the top-level fields that the configuration sets. A value that is set is known, except for a zero of
+    a member of an open object, which may mean the default. A value that is not set is known if its default is.
+    The table holds the defaults of TABLE_MINOR only, none of fields that are newer.
+    """
+    field = fields.owner(path)
+    if field is not None and minor != fields.TABLE_MINOR:
+        if field.open and field.path != path:
+            return bool(config.get(path))
+        if (field.since or 0) > fields.TABLE_MINOR and not field.type.startswith("map["):
+            return path in config
+    return path in config or _absence_known(path, minor) or _key_removed(path, given)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -122,6 +141,16 @@ def canonical(value: Any, field: Field) -> Any:
     return value
 
 
+_MERGE = fields.ALL["mergeDefaultEvictionSettings"]
+# What the kubelet adds to evictionHard with this field, and to no other map (kubernetes,
+# pkg/kubelet/apis/config/types.go, MergeDefaultEvictionSettings; pkg/kubelet/eviction/defaults_linux.go).
+_MERGED = {
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+    "imagefs.available": "15%",
+    "imagefs.inodesFree": "5%",
+}
 _DURATION = fields.ALL["nodeStatusUpdateFrequency"]
 
 
@@ -150,11 +179,6 @@ def _absence_known(path: str, minor: int) -> bool:
     return field is not None and (
         (minor == fields.TABLE_MINOR and field.exists_at(minor)) or field.unset_at(minor) == "none"
     )
-
-
-def absence_has_meaning(path: str, given: set[str], minor: int) -> bool:
-    """Return whether the meaning of an absent path is known when the top-level fields `given` are set."""
-    return _absence_known(path, minor) or _key_removed(path, given)
 
 
 def _is_empty_beside_keys(path: str, side: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Mapping
+from typing import Any, Collection, Iterator, Mapping
 
 from ..values import paths
 from . import fields
@@ -25,6 +25,16 @@ def merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any
     is replaced as a whole.
     """
     return _merge(base, override, ())
+
+
+def written(layer: Mapping[str, Any]) -> Iterator[tuple[paths.Path, Any]]:
+    """Yield what a layer sets: values, lists, and the maps that are replaced as a whole or removed."""
+    return _written({key: value for key, value in layer.items() if key not in ("kind", "apiVersion")}, ())
+
+
+def is_set(path: str, names: Collection[str]) -> bool:
+    """Return whether a path is one of ``names``, or below one of them."""
+    return path in names or any(path.startswith((f"{name}.", f"{name}[")) for name in names)
 
 
 def is_whole(path: paths.Path) -> bool:
@@ -47,6 +57,15 @@ def _merge(base: Mapping[str, Any], override: Mapping[str, Any], at: paths.Path)
         else:
             result[key] = copy.deepcopy(value)
     return result
+
+
+def _written(layer: Mapping[str, Any], at: paths.Path) -> Iterator[tuple[paths.Path, Any]]:
+    for key, value in layer.items():
+        path = (*at, key)
+        if isinstance(value, Mapping) and value and not is_whole(path):
+            yield from _written(value, path)
+        else:
+            yield path, value
 
 
 def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:

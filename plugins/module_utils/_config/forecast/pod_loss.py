@@ -1,10 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pod losses of a node: a comparison of two snapshots."""
+"""The pod losses of a node: a comparison of two snapshots, and which of the differences a restart has caused."""
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Mapping, NamedTuple
 
 Pod = Mapping[str, Any]
@@ -12,19 +13,32 @@ Pod = Mapping[str, Any]
 FINISHED = ("Succeeded", "Failed")
 TERMINATING = "Terminating"
 # The keys of a snapshot's pod that are compared.
-FIELDS = frozenset(("namespace", "name", "ready", "containers", "ids", "static", "owner", "phase", "reason"))
-KINDS = ("lost", "restarted", "unready")
+FIELDS = frozenset(
+    (
+        *("namespace", "name", "ready", "containers", "ids", "static", "owner", "phase", "reason", "fault"),
+        *("disruption", "tolerates", "revision", "at"),
+    )
+)
+# The reason of a kubelet that ends a pod because of the pod's own activeDeadlineSeconds.
+DEADLINE = "DeadlineExceeded"
+# Reasons of the condition DisruptionTarget (since Kubernetes 1.26) that the node has caused. The others,
+# EvictionByEvictionAPI and PreemptionByScheduler, are requests to the API server.
+BY_THE_NODE = ("DeletionByTaintManager", "DeletionByPodGC", "TerminationByKubelet")
+DELETED = "deleted through the API"
 
 
 class Losses(NamedTuple):
-    """Pods that are deleted or failed, that have other containers, and that are not Ready again yet.
+    """Pods that are lost or failed, that have other containers, that are not Ready again yet, and the reported ones.
 
-    Each entry holds `namespace`, `name` and `reason`. No pod is in two of the lists.
+    `reported` are pods that changed without a loss by the restart: deleted through the API, ended for a reason of
+    their own, or Ready with the same containers though they were not before. Each entry holds `namespace`, `name` and
+    `reason`. No pod is in two of the lists.
     """
 
     lost: list[dict[str, str]]
     restarted: list[dict[str, str]]
     unready: list[dict[str, str]]
+    reported: list[dict[str, str]]
 
     @property
     def final(self) -> list[dict[str, str]]:
@@ -32,23 +46,45 @@ class Losses(NamedTuple):
         return [*self.lost, *self.restarted]
 
 
-def compare(before: Mapping[str, Pod], now: Mapping[str, Pod]) -> Losses:
+def compare(
+    before: Mapping[str, Pod],
+    now: Mapping[str, Pod],
+    last: Mapping[str, Pod] = MappingProxyType({}),
+    unready: float = 0.0,
+) -> Losses:
     """Return the losses between two snapshots of the pods of one node, which are keyed by uid.
 
-    A pod that had finished or was being deleted before is not a loss, nor is a pod that has succeeded since, nor a
-    deleted pod of a Job. Only a pod that was Ready can count as restarted or unready: a crash loop needs no change.
+    `last` holds the last known state of deleted pods. `unready` is for how many seconds the Node was not Ready since
+    the first snapshot, at most.
+
+    A pod that had finished or was being deleted before is not a loss, nor is a pod that has succeeded since. Only a
+    pod that was Ready can count as restarted or unready: a crash loop needs no change.
+
+    The restart of a kubelet deletes no pod. A deleted pod is a loss only if its kubelet had failed it before, or if its
+    Node was not Ready for longer than the pod tolerates (the taint manager of Kubernetes). Controllers, users and
+    evictions delete all others.
 
     The API object of a static pod is a mirror. When it is deleted, the kubelet creates it again with another uid.
     Therefore a static pod is found by its name, which ends with the node's name, and its containers show whether it is
     the same pod: a changed manifest yields new containers.
     """
     mirrors = {_place(pod): pod for pod in now.values() if pod["static"]}
-    losses = Losses([], [], [])
+    # A DaemonSet deletes a failed pod at once. The pod that it creates instead fails for the same reason.
+    refused = {(pod["namespace"], pod["owner"]): pod for pod in now.values() if pod["fault"] and pod["owner"]}
+    losses = Losses([], [], [], [])
     for uid, old in before.items():
         if old["phase"] in FINISHED or old["reason"] == TERMINATING:
             continue
         new = now.get(uid) or (mirrors.get(_place(old)) if old["static"] else None)
-        for kind, reason in zip(KINDS, (_lost(old, new), _restarted(old, new), _unready(old, new))):
+        seen = new or last.get(uid)
+        follower = refused.get((old["namespace"], old["owner"])) if seen is None else None
+        for kind, reason in (
+            ("lost", _failed(seen)),
+            ("restarted", _restarted(old, seen)),
+            _deleted(old, new, seen, follower, unready),
+            ("unready", _unready(old, new)),
+            ("reported", _harmless(old, new)),
+        ):
             if reason:
                 getattr(losses, kind).append({"namespace": old["namespace"], "name": old["name"], "reason": reason})
                 break
@@ -59,14 +95,45 @@ def _place(pod: Pod) -> tuple[str, str]:
     return pod["namespace"], pod["name"]
 
 
-def _lost(old: Pod, new: Pod | None) -> str:
-    passing = old["owner"].startswith("Job/")
-    if new is None:
-        # A kubelet creates the mirrors of its static pods again, and the caller waits for them.
-        return "" if passing or old["static"] else "deleted through the API, by its controller, a user or the scheduler"
+def _failed(seen: Pod | None) -> str:
+    """Return why the kubelet ended a pod, empty if it did not."""
+    if seen is None or seen["phase"] != "Failed" or seen["fault"] == DEADLINE:
+        return ""
+    deleted = seen["reason"] == TERMINATING
+    if seen["fault"]:
+        return f"{seen['fault']}{', then deleted' if deleted else ''}"
+    # A deletion ends containers, and those of a Job's pod may fail at any time: the Job repeats them.
+    return "" if deleted or seen["owner"].startswith("Job/") else "Failed"
+
+
+def _deleted(old: Pod, new: Pod | None, seen: Pod | None, follower: Pod | None, unready: float) -> tuple[str, str]:
+    """Return kind and reason for a pod that is deleted or being deleted, empty for other pods."""
+    # A kubelet creates the mirrors of its static pods again, and the caller waits for them.
+    if old["static"] or (new is not None and new["reason"] != TERMINATING):
+        return "reported", ""
+    target = seen["disruption"] if seen else ""
+    if target:
+        return "lost" if target in BY_THE_NODE else "reported", f"{DELETED} ({target})"
+    if follower:
+        return "lost", f"deleted, and the kubelet refuses {follower['name']}, its successor: {follower['fault']}"
+    if unready > 0 and old["tolerates"] is not None and unready >= old["tolerates"]:
+        return "lost", (
+            f"deleted while its Node was not Ready ({unready:.0f} s at most, and it tolerates {old['tolerates']} s)"
+        )
+    return "reported", DELETED
+
+
+def _harmless(old: Pod, new: Pod | None) -> str:
+    """Return what happened to a pod that exists and that the restart did not cost, empty for nothing."""
+    if new is None or old["static"]:
+        return ""
     if new["phase"] == "Failed":
-        return new["reason"] or "Failed"
-    return "being deleted through the API" if new["reason"] == TERMINATING and not passing and not old["static"] else ""
+        return new["fault"] or "its containers ended with an error"
+    # Known of kubelets of 1.35: they report such a pod as Ready until its probe fails again.
+    same = old["ids"] and (old["ids"], old["containers"]) == (new["ids"], new["containers"])
+    if same and new["ready"] and not old["ready"]:
+        return "was not Ready before the change, and is Ready with the same containers"
+    return ""
 
 
 def _restarted(old: Pod, new: Pod | None) -> str:
@@ -91,7 +158,6 @@ def _unready(old: Pod, new: Pod | None) -> str:
             if old["static"]
             else ""
         )
-    # A terminating pod of a Job is done.
     if not old["ready"] or new["ready"] or new["phase"] in FINISHED or new["reason"] == TERMINATING:
         return ""
     return new["reason"] or "not Ready"

@@ -13,8 +13,8 @@ from typing import Any, Mapping, Sequence
 
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..rules.problem import REFUSAL, Problem
-from ..values import annotation
-from ..values.document import API_VERSION, KIND
+from ..values import annotation, own_values
+from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.version import minor_of
@@ -32,19 +32,26 @@ def make_plan(
     namespace: str = "kube-system",
     key: str = "kubelet",
     allow_invalid: bool = False,
+    target: Any = None,
 ) -> dict[str, Any]:
     """Return the plan after which every node runs its own live configuration merged with the layers.
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
-    source, status}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them, for all nodes;
-    ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command lines,
-    where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot). With
-    ``allow_invalid``, what the kubelet's validation refuses is a warning only.
+    source, status, own}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them, for all
+    nodes; ``node_configs`` is the same per node and is merged last. ``flags`` holds the words of the kubelets' command
+    lines, where known. ``allow_effect`` is the highest accepted effect (safe, disrupt, drain or reboot). With
+    ``allow_invalid``, what the kubelet's validation refuses is a warning only. A ``target`` is one complete
+    configuration (a mapping or a text) that takes the place of every live configuration before the layers, except for
+    the fields that belong to one machine.
+
+    A value that a former source replaced and no layer declares reverts to the node's own, which ``own`` holds (see
+    own_values.py). Without both ``config`` and ``node_configs``, and with a ``target``, nothing reverts.
 
     The result is a table of the same kind. ``variants`` holds the desired configurations. Each row of ``nodes`` holds
     ``variant``, ``configmap``, ``source`` (the reference to the ConfigMap), ``action`` (none or assign), ``effect``,
-    ``changes`` and ``problems``. ``refused`` is true when nothing may be written; ``summary`` is for programs and
-    ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
+    ``changes``, ``problems``, ``own`` (the record to write with the assignment, None without one) and, if known,
+    ``node_uid`` (of the Node that was planned). ``refused`` is true when nothing may be written; ``summary`` is for
+    programs and ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
 
     Raises DocumentError for a layer that cannot be read and ValueError for an unknown effect. A problem of one node is
     a refusal in its row, not an exception.
@@ -57,7 +64,10 @@ def make_plan(
     }
     known_flags = flags or {}
     shared = for_all if len(current["nodes"]) > 1 else ()
-    planner = plan_node.Planner(current["variants"], allow_effect, shared, allow_invalid)
+    goal = None if target is None else _complete(target)
+    # Without any layers, the caller does not pass what the inventory declares.
+    reverts = target is None and not (config is None and node_configs is None)
+    planner = plan_node.Planner(current["variants"], allow_effect, shared, allow_invalid, goal, reverts)
     nodes: dict[str, Any] = {}
     variants: dict[str, Any] = {}
     names: dict[str, str] = {}
@@ -67,7 +77,9 @@ def make_plan(
         if minor is None or live not in current["variants"]:
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
-        desired = planner.plan(live, minor, for_all + for_node.get(name, ()), known_flags.get(name))
+        desired = planner.plan(
+            live, minor, for_all + for_node.get(name, ()), known_flags.get(name), own_values.of_node(row)
+        )
         if desired.variant not in names:
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
@@ -80,6 +92,11 @@ def make_plan(
     return plan
 
 
+def _complete(target: Any) -> dict[str, Any]:
+    text = target if isinstance(target, str) else render(accept(target, "target"))
+    return parse(text, "target", complete=True)
+
+
 def _check_effect(effect: str) -> None:
     if effect not in EFFECTS or effect == FORBIDDEN:
         raise ValueError(f"allow_effect is {effect!r}: use one of {', '.join(EFFECTS[:-1])}")
@@ -90,6 +107,7 @@ def _planned(
 ) -> dict[str, Any]:
     """Return the row of a node whose desired configuration is known."""
     action = _action(row, reference, bool(desired.changes))
+    changes = desired.rows(action == "assign")
     return {
         "variant": desired.variant,
         "live_variant": row.get("variant"),
@@ -97,10 +115,12 @@ def _planned(
         "configmap": reference["name"],
         "source": reference,
         "action": action,
-        "effect": desired.effect or ("safe" if action == "assign" else None),
-        "changes": desired.change_rows,
+        "effect": plan_node.effect(changes) or ("safe" if action == "assign" else None),
+        "changes": changes,
         "problems": desired.problem_rows(action == "assign"),
         "flags_known": flags_known,
+        "own": desired.record_on(reference["name"]) if action == "assign" else None,
+        **({"node_uid": row["uid"]} if row.get("uid") else {}),
     }
 
 
@@ -112,7 +132,8 @@ def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool)
     """
     source, status = row.get("source"), row.get("status") or {}
     if source is None:
-        return "assign" if changed else "none"
+        # Only another assignment repairs the record of what the node should run.
+        return "assign" if changed or annotation.SOURCE in (row.get("malformed") or {}) else "none"
     active, assigned = _reference(status.get("active")), _reference(status.get("assigned"))
     if status.get("error") or not active or active != assigned or not same_place(active, _reference(source)):
         return "assign"
@@ -137,6 +158,7 @@ def _unusable(row: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
         "changes": [],
         "problems": [problem.row()],
         "flags_known": False,
+        "own": None,
     }
 
 

@@ -11,9 +11,12 @@ from ..fields import compare, difftext, fields, overlay, shadow
 from ..fields.field_row import DISRUPT, EFFECTS, FORBIDDEN
 from ..rules import checks, host_values
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..values import paths
+from ..values import annotation, paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
+from ..values.own_values import NO_RECORD, Record
+from . import former
+from . import target as targets
 
 Layers = Tuple[Mapping[str, Any], ...]
 
@@ -28,15 +31,33 @@ class NodePlan:
         flags: Mapping[str, str],
         problems: list[Problem],
         on_assign: list[Problem],
+        no_longer: Mapping[str, Any] | None = None,
+        left: Sequence[compare.Change] = (),
+        record: Record | None = None,
     ) -> None:
         self.config = config
         self.text = render(config)
         self.variant = variant(config)
         self.changes = changes
-        self.change_rows = [_change_row(change, flags) for change in changes]
-        self.effect = max((row["effect"] for row in self.change_rows), key=EFFECTS.index, default=None)
+        self._replaced, self._record = [*changes, *left], NO_RECORD if record is None else record
+        self._records: dict[str, Record] = {}
+        self.change_rows = [_change_row(change, flags, change.path in (no_longer or {})) for change in changes]
+        self._applied_rows = [row for row in self.change_rows if row["known"] or row["after"] is not None]
         always = [problem.row() for problem in _sorted(problems)]
         self._problem_rows = {False: always, True: [problem.row() for problem in _sorted([*problems, *on_assign])]}
+
+    def rows(self, assign: bool) -> list[dict[str, Any]]:
+        """Return the changes; if nothing is assigned, without removals whose result is not known.
+
+        Such a node runs the configuration, and the live value is the default that its kubelet filled in.
+        """
+        return self.change_rows if assign else self._applied_rows
+
+    def record_on(self, source: str) -> Record:
+        """Return the record of the node's own values once ``source`` is assigned; equal nodes share it."""
+        if source not in self._records:
+            self._records[source] = former.record_after(self._record, source, self._replaced)
+        return self._records[source]
 
     def problem_rows(self, assign: bool) -> list[dict[str, str]]:
         """Return the problems; those of the change itself only if it is going to be assigned."""
@@ -52,8 +73,12 @@ class Planner:
         allow_effect: str,
         shared: Layers,
         allow_invalid: bool = False,
+        target: Mapping[str, Any] | None = None,
+        reverts: bool = True,
     ) -> None:
+        self._reverts = reverts
         self._variants = variants
+        self._target = target
         self._allow = allow_effect
         self._allow_invalid = allow_invalid
         self._shared = shared
@@ -61,27 +86,44 @@ class Planner:
         self._held: list[Layers] = []
         self._live_problems: dict[tuple[str, int], set[Problem]] = {}
 
-    def plan(self, live: str, minor: int, layers: Layers, argv: Sequence[str] | None) -> NodePlan:
-        """Return the plan of a node that runs variant ``live``; equal layers must be the same objects."""
+    def plan(
+        self, live: str, minor: int, layers: Layers, argv: Sequence[str] | None, record: Record | None = None
+    ) -> NodePlan:
+        """Return the plan of a node that runs variant ``live``; equal layers must be the same objects.
+
+        ``record`` has the node's own values. What it has of paths that no layer sets is reverted to.
+        """
         flags = shadow.shadows(argv or ())
-        known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())))
+        record = NO_RECORD if record is None else record
+        own = "" if record is NO_RECORD else annotation.text(record)
+        known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())), own)
         if known not in self._plans:
             # Keep a reference, so that no later layer gets the id of a deleted one.
             self._held.append(layers)
-            self._plans[known] = self._make(live, minor, layers, flags)
+            self._plans[known] = self._make(live, minor, layers, flags, record)
         return self._plans[known]
 
-    def _make(self, live: str, minor: int, layers: Layers, flags: Mapping[str, str]) -> NodePlan:
+    def _make(self, live: str, minor: int, layers: Layers, flags: Mapping[str, str], record: Record) -> NodePlan:
         before = self._variants[live]
+        no_longer = former.undeclared(record, layers, before, minor) if self._reverts else former.Undeclared({}, [])
         try:
-            desired: dict[str, Any] = dict(before)
+            desired = (
+                former.revert(before, no_longer.known)
+                if self._target is None
+                else targets.for_machine(self._target, before)
+            )
             for layer in layers:
                 desired = overlay.merge(desired, layer)
             check_size(render(desired), "the desired configuration")
         except (overlay.OverlayError, DocumentError) as error:
             cause, _dot, remedy = str(error).partition(". ")
             return NodePlan(dict(before), [], flags, [Problem(REFUSAL, "", cause, remedy, "layers")], [])
-        changes = compare.changes(before, desired, minor)
+        found_changes = compare.changes(before, desired, minor)
+        # What the running source leaves to the kubelet already, it need not lose again.
+        left = [
+            change for change in found_changes if change.path in record["absent"] and former.left_to_kubelet(change)
+        ]
+        changes = [change for change in found_changes if change not in left]
         harmless = self._known_harmless(live, minor)
         found = self._weigh(set(checks.problems(desired, minor)) - harmless, harmless, flags)
         for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
@@ -92,8 +134,10 @@ class Planner:
             *host_values.warnings(changes),
             *host_values.checkpoint_paths(compare.normalise(desired, minor).items()),
             *_not_for_all(changes, for_all, own),
+            *(() if self._target is None else targets.kept(self._target, before)),
         ]
-        return NodePlan(desired, changes, flags, [*found, *_shadowed(changes, flags)], on_assign)
+        problems = [*found, *_shadowed(changes, flags), *former.warnings(no_longer.unknown)]
+        return NodePlan(desired, changes, flags, problems, on_assign, no_longer.known, left, record)
 
     def _weigh(self, found: set[Problem], harmless: set[Problem], flags: Mapping[str, str]) -> list[Problem]:
         """Return the problems, each refusal that is allowed or not certain as a warning.
@@ -115,6 +159,11 @@ class Planner:
         return self._live_problems[live, minor]
 
 
+def effect(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the strongest effect of changes, None without changes."""
+    return max((row["effect"] for row in rows), key=EFFECTS.index, default=None)
+
+
 def _effect(path: str) -> tuple[str, str]:
     field = fields.owner(path)
     return (
@@ -124,7 +173,7 @@ def _effect(path: str) -> tuple[str, str]:
     )
 
 
-def _change_row(change: compare.Change, flags: Mapping[str, str]) -> dict[str, Any]:
+def _change_row(change: compare.Change, flags: Mapping[str, str], no_longer: bool) -> dict[str, Any]:
     effect, reason = _effect(change.path)
     field = fields.owner(change.path)
     return {
@@ -136,6 +185,7 @@ def _change_row(change: compare.Change, flags: Mapping[str, str]) -> dict[str, A
         "reason": reason,
         "shadowed_by": shadow.shadow_of(change.path, flags),
         "machine_specific": bool(field and field.machine),
+        "no_longer_declared": no_longer,
     }
 
 

@@ -143,6 +143,7 @@ def _change(change: Mapping[str, Any]) -> str:
     else:
         text = f"~ {change['path']}: {before} -> {after}"
     text += f"   [{change['effect']}] {change['reason']}"
+    text += "   (no longer declared)" if change["no_longer_declared"] else ""
     return f"{text}   (no effect: {change['shadowed_by']})" if change["shadowed_by"] else text
 
 

@@ -29,10 +29,33 @@ def lay_common(base: Mapping[str, Any], overrides: Iterable[Sequence[Mapping[str
     return copy.deepcopy({**agreed, **{name: value for name, value in base.items() if name in kept}})
 
 
+def not_shared(
+    base: Mapping[str, Any],
+    overrides: Iterable[Sequence[Mapping[str, Any]]],
+    others: Mapping[str, Sequence[Mapping[str, Any]]],
+    minor: int,
+) -> dict[str, list[str]]:
+    """Return the changes of ``lay_common(base, overrides)`` that other nodes do not make: those nodes by path.
+
+    ``others`` holds the layers of these nodes by name; a node without layers makes no change. Raises OverlayError.
+    """
+    own = list(overrides)
+    common = lay_common(base, own)
+    paths_of: dict[tuple[int, ...], list[str]] = {}
+    found: dict[str, list[str]] = {}
+    for name, layers in others.items():
+        known = tuple(id(layer) for layer in layers)
+        if known not in paths_of:
+            paths_of[known] = changed_paths(common, lay_common(base, [*own, layers]), minor)
+        for path in paths_of[known]:
+            found.setdefault(path, []).append(name)
+    return found
+
+
 def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> list[str]:
     """Return the paths at which two configurations mean something different to a kubelet of this minor, sorted.
 
-    Unlike in compare.changes, a removed field counts even if its default is not known: future nodes start without it.
+    Neither configuration is complete: a field that only one of them sets counts, whatever its default.
     """
     old, new = compare.normalise(before, minor), compare.normalise(after, minor)
     return sorted(path for path in {*old, *new} if not compare.same(old.get(path), new.get(path)))

@@ -9,7 +9,12 @@ import json
 from typing import Any, Mapping
 
 SOURCE = "kubelet-config.livenodes.io/source"
-"""The source that the node should run, in the shape of Node.spec.configSource. Written by the controller."""
+"""The source that the node should run, in the shape of Node.spec.configSource. Written by the controller.
+
+Beside `configMap` it names by `machineID` and `nodeUID` the machine and the Node to which it was assigned, if known: a
+machine that was installed again or replaced does not have the source on its disk.
+"""
+MACHINE = ("machineID", "nodeUID")
 STATUS = "kubelet-config.livenodes.io/status"
 """The assigned, active and last-known-good sources, in the shape of Node.status.config, with `reason`, `time` and
 `started`. Written on the node.
@@ -17,6 +22,11 @@ STATUS = "kubelet-config.livenodes.io/status"
 PREVIOUS = "kubelet-config.livenodes.io/previous"
 """The source that the node ran before the last assignment, in the shape of Node.spec.configSource. Written by the
 controller. An empty mapping is the local config.
+"""
+OWN = "kubelet-config.livenodes.io/own"
+"""The node's own values of the fields that sources replaced; see own_values.py. Written by the controller, in the patch
+that assigns a source. On the Node, because nodes with different own values can share a ConfigMap. Not on the ConfigMap,
+because a change of its metadata changes its resourceVersion, which restarts every kubelet that follows it.
 """
 CORDONED = "kubelet-config.livenodes.io/cordoned"
 """Marks a cordon of this collection: `holder` and `time`. Written by the controller, which removes no other cordon."""
@@ -38,14 +48,3 @@ def unconfirmed(reason: Any) -> bool:
 def text(value: Mapping[str, Any]) -> str:
     """Return an annotation's value: JSON on one line with sorted keys, so that equal states are equal texts."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def parse(value: str | None) -> dict[str, Any] | None:
-    """Return the mapping that an annotation holds: None without an annotation, empty for an unreadable one."""
-    if value is None:
-        return None
-    try:
-        found = json.loads(value)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -5,9 +5,52 @@
 
 from __future__ import annotations
 
-from typing import Mapping
+import re
+from typing import Any, Mapping
 
 PLACE = ("namespace", "name", "kubeletConfigKey")
+# Characters of a wrong value that a message shows.
+SHOWN = 40
+# What a field must match, and what it is. The first three are required; the API server accepts no other names
+# (IsDNS1123Label, IsDNS1123Subdomain and IsConfigMapKey of apimachinery), and a path of the API contains them.
+_FIELDS = {
+    "namespace": (re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"), "the name of a namespace"),
+    "name": (re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?"), "the name of a ConfigMap"),
+    "kubeletConfigKey": (re.compile(r"(?!\.\Z|\.\.)[-._A-Za-z0-9]{1,253}"), "a key of a ConfigMap"),
+    "uid": (re.compile(r"[ -~]{0,253}"), "a uid"),
+    "resourceVersion": (re.compile(r"[ -~]{0,253}"), "a resourceVersion"),
+}
+
+
+def read(holder: Any, where: str = "") -> dict[str, str] | None:
+    """Return the reference in `{"configMap": {...}}`, reduced to its five fields; None for the local config.
+
+    `where` is the path of the holder, for a message. Raises ValueError with the field and what is wrong with it.
+    """
+    if holder is None:
+        return None
+    if not isinstance(holder, dict):
+        raise ValueError(f"{where or 'its value'} is {shown(holder)}, not a mapping")
+    path, found = ".".join(filter(None, (where, "configMap"))), holder.get("configMap")
+    if found is None:
+        return None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} is {shown(found)}, not a mapping")
+    for field, (pattern, meaning) in _FIELDS.items():
+        value = found.get(field)
+        if field not in found and field in PLACE:
+            raise ValueError(f"{path} has no {field}")
+        if field in found and not (isinstance(value, str) and pattern.fullmatch(value)):
+            raise ValueError(f"{path}.{field} is {shown(value)}, not {meaning}")
+    return {field: found[field] for field in _FIELDS if field in found}
+
+
+def shown(value: Any) -> str:
+    """Return a wrong value for a message."""
+    if isinstance(value, (dict, list)):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    text = ascii(value)
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 def same_place(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> bool:

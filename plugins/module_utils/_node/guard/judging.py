@@ -30,6 +30,8 @@ class Judging(Base):
 
     # How many looks in a row could not make `active` point elsewhere.
     blocked = 0
+    # Name and verdict of the trial whose revert this process has ended with a restart of the kubelet.
+    restarted = ("", "")
 
     def _judge(self, trial: Trial, facts: Facts, starting: bool) -> str:
         """Observe, decide and act; return what is left to do without the lock.
@@ -88,8 +90,13 @@ class Judging(Base):
             return decide.WAIT
         if not progress.verdict and self._running() != self.store.target(trial.to):
             # It is reverted already, and only the note of that could not be written: one restart was enough.
+            recorded = self.records.progress()
             self._attempt(lambda: self._note_revert(reason))
-            return decide.WAIT
+            # A controller that was lost before its restart leaves a deaf kubelet, which began with what failed. systemd
+            # starts one that ends.
+            began = recorded.name == trial.name and recorded.invocation == facts.unit.invocation
+            deaf = facts.healthy is False and not starting and not _never_stopped(trial, facts)
+            return decide.REVERT if began and deaf else decide.WAIT
         self._remember(progress._replace(verdict=reason))
         restart = self._revert(reason, facts)
         if starting or _never_stopped(trial, facts):
@@ -130,6 +137,10 @@ class Judging(Base):
 
     def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts) -> bool:
         """End a revert that was decided before; return whether the kubelet must be restarted for it."""
+        if self.restarted == (progress.name, progress.verdict):
+            # Only the note of it could not be removed, as on a read-only file system: one restart was enough.
+            self._finish()
+            return False
         if progress.due and progress.boot == facts.boot and facts.now < progress.due:
             # The controller decided it and is about to restart the kubelet.
             return False
@@ -165,6 +176,8 @@ class Judging(Base):
         if self.run(["systemctl", "restart", self.settings.unit]).returncode == 0:
             # The prestart step has finished it, if the kubelet's unit still has that step.
             with locked(self.store.config_dir, self.settings.lock_seconds):
+                progress = self.records.progress()
+                self.restarted = (progress.name, progress.verdict)
                 self._finish()
 
     def _finish(self, trial: Trial | None = None) -> None:

@@ -4,7 +4,7 @@
 """Installs the guard on a node: its program (programs.py), its service, the step in the kubelet's unit. It also removes
 them.
 
-The program consists of the modules that are loaded here, so that both always agree.
+The program consists of the modules in program_modules.py as they are here, so that both always agree.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..guard import guard_main
 from ..system import files, trust
 from ..unit.unit import Unit
 from . import programs
+from .program_modules import MODULES
 from .programs import PACKAGE
 
 SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
@@ -35,20 +36,14 @@ class Change(NamedTuple):
 
 def program() -> dict[str, bytes]:
     """Return the files of the guard's program by their path below its folder."""
-    # The guard loads these on demand, so its program must contain them, and Ansible copies to the node what it sees
-    # imported. The module loads them here only, because a restart of the kubelet waits for it.
-    from ..report import status_reporter  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
-    from ..system import binary, kubeconfig  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
-
     above = __name__.rsplit(".", 3)[0]
     found = {f"{PACKAGE}/__init__.py": b""}
-    for name in sorted(sys.modules):
-        relative = name[len(above) + 1 :]
-        if name.startswith(f"{above}.") and f"{relative}.".startswith(("_node.", "_config.")):
-            spec = util.find_spec(name)
-            source = spec.loader.get_source(name) if spec and spec.loader else None  # type: ignore[attr-defined]
-            file = "/__init__.py" if spec and spec.submodule_search_locations is not None else ".py"
-            found[f"{PACKAGE}/{relative.replace('.', '/')}{file}"] = (source or "").encode()
+    for relative in MODULES:
+        spec = util.find_spec(f"{above}.{relative}")
+        # The loaders of files and of Ansible's zip have get_source; the type of a spec's loader does not.
+        source = spec.loader.get_source(spec.name) if spec and spec.loader else None  # type: ignore[attr-defined]
+        file = "/__init__.py" if spec and spec.submodule_search_locations is not None else ".py"
+        found[f"{PACKAGE}/{relative.replace('.', '/')}{file}"] = (source or "").encode()
     return found
 
 

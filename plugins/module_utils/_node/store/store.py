@@ -7,7 +7,7 @@
 
     <config_dir>/active                          -> store/checkpoints/<uid>/<resourceVersion>, or store/local/config;
                                                     the kubelet runs with --config=<config_dir>/active/<key>
-    <config_dir>/revert                          -> what a revert makes active; prepared when a trial is armed
+    <config_dir>/revert                          -> what a revert makes active; prepared before it is needed
     <config_dir>/store/meta/assigned             what the kubelet should run (empty: its local config)
     <config_dir>/store/meta/last-known-good      what a revert leads to (empty: the local config)
     <config_dir>/store/checkpoints/              see checkpoints.py
@@ -126,7 +126,15 @@ class Store(StoreReader):
     def disarm(self) -> bool:
         """Remove the trial; return whether there was one. Raises StoreError."""
         existed = files.remove(self.trial_path, self.fs)
-        files.remove(self.prepared, self.fs)
+        if quietly(self.running) in (None, LOCAL_TARGET):
+            files.remove(self.prepared, self.fs)
+        else:
+            # A new kubelet binary may refuse what is active while the disk is full.
+            try:
+                self._prepare(None)
+            except FileError as error:
+                if error.number != errno.ENOSPC:
+                    raise
         KeptFiles(self.config_dir, self.fs).remove()
         return existed
 

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every module of the controller has an action of its name, and runs the same in both ways: in Ansible's own process,
-and as a module.
+"""Every module has an action of its name. A module of the controller runs the same in both ways: in Ansible's own
+process, and as a module.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import NodeAction
 from tests.support.ansible import ROOT, Ansible
 from tests.support.objects import HEADER, configmap, items, live, node, text
 from tests.support.server import Answer, Server
@@ -27,7 +28,24 @@ CALLBACKS = ROOT / "tests/support/callback"
 GROUP = set(yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_groups"]["cluster"])
 
 
-@pytest.mark.parametrize("name", sorted(GROUP | {path.stem for path in (ROOT / "plugins/action").glob("*.py")}))
+ON_NODES = {"kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info"}
+# There is no module to run, only its documentation: a module does not have the variables of other hosts.
+WITHOUT_MODULE = {"kubelet_config_inputs"}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "plugins/modules").glob("kubelet_*.py")))
+def test_each_module_on_nodes_has_its_action(name: str) -> None:
+    """Without an action, a lost connection ends the batch of the last host without its verdict."""
+    source = (ROOT / f"plugins/modules/{name}.py").read_text()
+    assert ("module_utils._node" in source) == (name in ON_NODES)
+    if name in ON_NODES:
+        assert issubclass(importlib.import_module(f"{PLUGINS}.action.{name}").ActionModule, NodeAction)
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted((GROUP | {path.stem for path in (ROOT / "plugins/action").glob("*.py")}) - ON_NODES - WITHOUT_MODULE),
+)
 def test_each_module_of_the_group_has_its_action(name: str) -> None:
     """Without an action, each call starts a Python process that imports the API client."""
     assert (ROOT / f"plugins/action/{name}.py").is_file(), (

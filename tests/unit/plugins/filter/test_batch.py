@@ -43,6 +43,25 @@ def test_node_table() -> None:
     assert list(table["hosts"]) == ["h1", "n2", "h3"]
 
 
+def test_what_other_hosts_declare() -> None:
+    """Unlike in the table, two hosts may name one node, as in an inventory of several clusters."""
+    hostvars: dict[str, dict[str, Any]] = {
+        "h1": {"kubelet_config": {"maxPods": 1}, "kubelet_config_host": {"maxPods": 2}},
+        "h2": {},
+        "h3": {"kubelet_config": "maxPods: 3", "kubelet_config_node_name": "n3"},
+        "h4": {"kubelet_config": "maxPods: 3", "kubelet_config_node_name": "n3"},
+        "h5": {"kubelet_config": {"maxPods": 5}, "kubelet_config_node_name": "n5"},
+        "h6": {"kubelet_config": {"maxPods": 6}, "kubelet_config_node_name": "n5"},
+    }
+    assert batch.other_configs(list(hostvars), hostvars) == {
+        "h1": {"maxPods": 1},
+        "h2": {},
+        "n3": "maxPods: 3",
+        # Which of the two is the node is unknown, so nothing is certain to be declared for it.
+        "n5": {},
+    }
+
+
 @pytest.mark.parametrize(
     "hostvars",
     [
@@ -83,6 +102,9 @@ def test_plan_sources() -> None:
         "failed before": c,
     }
     assert batch.plan_sources(plan, "assign") == {"changes": a, "renamed": {**b, "delivery": "auto"}}
+    plan["nodes"]["renamed"]["node_uid"] = "u1"
+    assert batch.plan_sources(plan, "verify", table)["renamed"] == {**b, "node_uid": "u1"}
+    del plan["nodes"]["renamed"]["node_uid"]
     assert batch.plan_sources(plan, "assign", {**table, "hosts": {"renamed": "host"}}) == {"renamed": b}
     with pytest.raises(AnsibleFilterError, match="the purpose is assign or verify, not 'push'"):
         batch.plan_sources(plan, "push", table)
@@ -140,4 +162,5 @@ def test_names_as_playbooks_use_them() -> None:
         "node_table": batch.node_table_of_hosts,
         "plan_sources": batch.plan_sources,
         "moving_sources": batch.moving_sources,
+        "other_configs": batch.other_configs,
     }

@@ -147,4 +147,37 @@ def test_an_own_time_that_is_too_short(
 
 
 def test_the_filters_are_known() -> None:
-    assert set(confirm.FilterModule().filters()) == {"confirm_seconds", "confirm_problem"}
+    assert set(confirm.FilterModule().filters()) == {"confirm_seconds", "confirm_problem", "lease_seconds"}
+
+
+NATIVE, COPIED = {"delivery": "native"}, {"delivery": "checkpoint"}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows", "forks", "more", "seconds"),
+    [
+        # Each call on the controller renews the Lease of a native batch.
+        ([100], {"n1": NATIVE}, 5, {}, 300),
+        ([100], {}, 5, {}, 300),
+        ([], {"n1": COPIED}, 5, {}, 300),
+        ([1], {"n1": COPIED}, 5, {"own": "60"}, 60),
+        ([1], {"n1": COPIED}, 5, {"own": ""}, 317),
+        ([1], {"n1": COPIED}, 5, {"node_seconds": "20"}, 300),
+        # The largest batch counts; any delivery with steps on the node does.
+        ([1, 100, 10], {"n1": NATIVE, "n2": {"delivery": "dropin"}}, "5", {}, 3030),
+        ([1, 100, 10], {"n1": COPIED}, 100, {"own": 900}, 900),
+    ],
+)
+def test_lease_seconds(
+    sizes: list[int], rows: dict[str, t.Any], forks: t.Any, more: dict[str, t.Any], seconds: int
+) -> None:
+    """The operator's choice, else one and a half times the steps on the nodes of the largest batch."""
+    assert confirm.lease_seconds([range(size) for size in sizes], rows, forks, **more) == seconds
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 600), st.integers(0, 3000))
+def test_the_steps_on_the_nodes_do_not_outlast_the_lease(hosts: int, forks: int, node_seconds: int, since: int) -> None:
+    """Whenever the last call before them renewed it: at most a third of the duration before its end."""
+    duration = confirm.lease_seconds([range(hosts)], {"n": COPIED}, forks, None, node_seconds)
+    left = duration - min(since, duration / 3)
+    assert left + 1 >= confirm.needed_seconds(hosts, forks, 0, 0, 0, node_seconds)

@@ -50,9 +50,13 @@ ALL = plan(n1="assign", m1="assign", n2="differs", n3="none")
 def test_workers_then_control_plane() -> None:
     """Only nodes that change are listed; control-plane nodes one at a time."""
     assert rollout.rollout_order(ALL, table(*NAMES), rows()) == {
-        "stages": [{"hosts": ["host-n1", "host-n2"], "serial": [1, 1]}, {"hosts": ["host-m1"], "serial": [1]}],
+        "stages": [
+            {"hosts": ["host-n1", "host-n2"], "serial": [1, 1]},
+            {"hosts": ["host-m1"], "serial": [1]},
+            {"hosts": [], "serial": [1, 1]},
+            {"hosts": [], "serial": [1]},
+        ],
         "hosts": ["host-n1", "host-n2", "host-m1"],
-        "resets": {"hosts": [], "serial": [1, 1]},
         "rest": ["host-n3"],
         "batches": [{"host-n1": "n1"}, {"host-n2": "n2"}, {"host-m1": "m1"}],
     }
@@ -79,16 +83,64 @@ def test_unready_nodes_come_first_only_on_request() -> None:
     ]
 
 
-@pytest.mark.parametrize(("local", "serial"), [(["n2", "n3"], [2]), (["n2", "m1"], [1])])
-def test_resets_to_the_local_configuration(local: list[str], serial: list[int]) -> None:
-    """Resets have a stage of their own; with a control-plane node among them, one node at a time."""
-    found = rollout.rollout_order(
-        {**plan(n1="assign"), "local": [*local, "elsewhere"]}, table(*NAMES), rows(), serial=2
-    )
-    assert found["resets"] == {"hosts": [f"host-{name}" for name in local], "serial": serial}
-    assert sorted([*found["hosts"], *found["resets"]["hosts"], *found["rest"]]) == sorted(
-        f"host-{name}" for name in NAMES
-    )
+@pytest.mark.parametrize(("control_plane", "order"), [("last", ["n2", "n3", "m1"]), ("first", ["m1", "n2", "n3"])])
+def test_resets_to_the_local_configuration(control_plane: str, order: list[str]) -> None:
+    """They have two stages of their own, in which control-plane nodes are one at a time as well."""
+    given = {**plan(n1="assign"), "local": ["m1", "n2", "n3", "elsewhere"]}
+    found = rollout.rollout_order(given, table(*NAMES), rows(), serial=2, control_plane=control_plane)
+    assert [stage["hosts"] for stage in found["stages"][2:]] == [
+        [f"host-{name}" for name in order if name.startswith(kind)] for kind in (order[0][0], order[-1][0])
+    ]
+    assert found["hosts"] == [f"host-{name}" for name in ["n1", *order]]
+    assert sorted(map(len, found["batches"])) == [1, 1, 2]
+    assert found["rest"] == []
+
+
+def status(source: str = "", delivery: str = "native", **more: Any) -> dict[str, Any]:
+    """Return what the plans read of a row of node_config_info."""
+    place = {"namespace": "kube-system", "name": source} if source else None
+    return {
+        "delivery": delivery,
+        "source": place,
+        "config_source": place if delivery == "native" else None,
+        "active": place,
+        "previous": None,
+        "malformed": {},
+        "listening": True,
+        "settled": True,
+        "reason": "",
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("row", "reset"),
+    [
+        (status(), False),
+        (status(delivery="none"), False),
+        (status("a"), True),
+        (status("a", delivery="checkpoint"), True),
+        (status(delivery="checkpoint"), True),
+        (status(previous={}), True),
+        (status(malformed={"kubelet-config.livenodes.io/source": "no JSON"}), True),
+    ],
+)
+def test_a_reset_changes_the_nodes_with_something_to_remove(row: dict[str, Any], reset: bool) -> None:
+    made = rollout.reset_plan({"n1": row})
+    assert (made["local"], made["nodes"]) == (["n1"] if reset else [], {})
+    assert [line.endswith("-> its local config") for line in made["text"]] == [True] * reset
+
+
+def test_a_migration_keeps_the_source_of_each_node() -> None:
+    found = {"n1": status("a"), "n2": status("b", delivery="checkpoint"), "n3": status()}
+    for delivery, names in (("checkpoint", ["n1"]), ("native", ["n2"])):
+        made = rollout.migration_plan(found, delivery)
+        assert {name: row["source"] for name, row in made["nodes"].items()} == {
+            name: found[name]["source"] for name in names
+        }
+        assert {row["action"] for row in made["nodes"].values()} == {"assign"} and made["local"] == []
+    with pytest.raises(AnsibleFilterError, match="'elsewhere'"):
+        rollout.migration_plan(found, "elsewhere")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +293,9 @@ def test_what_the_node_shows_names_the_cause_of_a_difference(facts: dict[str, An
     hostvars: dict[str, dict[str, Any]] = {host: {} for host in BATCH}
     verified = {"nodes": {"n1": DIFFERS}}
     assert rollout.rollout_failures(BATCH, list(BATCH), hostvars, verified) == {"n1": "maxPods is 61, not 50"}
-    hostvars["host-n1"]["checkpoint_preflight"] = {"kubelet": facts} if facts else {"unreachable": True}
+    hostvars["host-n1"]["checkpoint_assigned"] = (
+        {"preflight": {"kubelet": facts}} if facts else {"state": "unreachable"}
+    )
     assert rollout.rollout_failures(BATCH, list(BATCH), hostvars, verified) == {"n1": cause}
 
 
@@ -287,17 +341,12 @@ def test_rollback_plan() -> None:
     }
 
 
-def test_rollback_to_a_variant() -> None:
-    found = rollout.rollback_plan(
-        {"n1": info(None, reference("new")), "n2": info({}, reference("named"))}, place("named")
-    )
-    assert (list(found["nodes"]), found["local"], found["unknown"]) == (["n1"], [], [])
-
-
 def test_names_as_playbooks_use_them() -> None:
     assert rollout.FilterModule().filters() == {
         "rollout_order": rollout.rollout_order,
         "rollout_batch": rollout.rollout_batch,
         "rollout_failures": rollout.rollout_failures,
         "rollback_plan": rollout.rollback_plan,
+        "reset_plan": rollout.reset_plan,
+        "migration_plan": rollout.migration_plan,
     }

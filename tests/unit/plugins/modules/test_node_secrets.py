@@ -16,6 +16,7 @@ import pytest
 from ansible.module_utils import basic
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from ansible_collections.livenodes.kubelet.plugins.modules import (
     kubelet_checkpoint,
@@ -111,6 +112,42 @@ def test_checkpoint(run: Run, tmp_path: Path, data: t.Any) -> None:
         assert seen.result["checkpoint"].endswith("/uid-a/110")
     seen = run(kubelet_checkpoint.main, **options, data={"kubelet": data}, state="assigned", nosuch=1)
     assert seen.result["failed"] and SECRET not in str(seen)
+
+
+def test_a_switch_in_one_call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "kubelet.yaml").write_text(json.dumps({**CONFIG, "maxPods": 61}))
+    found = {
+        "kubelet": {"version": "v1.20.11", "config": f"{tmp_path}/kubelet.yaml"},
+        "check": {"messages": [f"cannot read `Bearer {SECRET}`"], "verdict": "not checked"},
+        "warnings": [f"unknown field: Bearer {SECRET}"],
+        "reasons": [],
+        "state_files": [],
+        "reads_store": False,
+        "node_proof": True,
+    }
+    guard = {"changed": True, "diff": [], "invocation_id": "110", "healthy": True}
+    monkeypatch.setattr(preflight, "look", lambda *_given, **_named: json.loads(json.dumps(found)))
+    monkeypatch.setattr(guard_module, "present", lambda *_given: guard)
+    options = {"config_dir": f"{tmp_path}/kubelet", "source": SOURCE, "data": {"kubelet": CONFIG}, "preflight": {}}
+
+    seen = run(kubelet_checkpoint.main, **options)
+    assert "Invoked" in seen.log and "state=assigned" in seen.log
+    assert SECRET not in str(seen) and "maxPods" not in seen.log
+    assert seen.result["restart_needed"] and seen.result["preflight"]["kubelet"] == found["kubelet"]
+    assert "********" in json.dumps(seen.result["diff"])
+
+    found["reasons"] = [f"cannot read `Bearer {SECRET}`"]
+    refused = run(kubelet_checkpoint.main, **options)
+    assert refused.result["reasons"] and not refused.result["changed"] and SECRET not in str(refused)
+
+    def present(*_given: t.Any) -> t.Any:
+        raise unit.UnitError(f"systemctl got Bearer {SECRET}")
+
+    found["reasons"] = []
+    monkeypatch.setattr(guard_module, "present", present)
+    failed = run(kubelet_checkpoint.main, **options)
+    assert failed.result["step"] == "installing the guard" and SECRET not in str(failed)
+    assert failed.result["msg"].startswith("installing the guard failed: systemctl got ")
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
     [
         ("kubelet_config_forecast", {"plan": {}, "current": {}, "refuse": "false", "allow_pods": "3"}),
         ("kubelet_configz_facts", {}),
+        ("kubelet_configz_facts", {"configmap": {"name": "a", "kubeletConfigKey": "k"}}),
         ("node_config_info", {"nodes": ["n1"]}),
         ("kubelet_configmap", {"variants": {}}),
         ("kubelet_configmap", {"src": ["a"]}),
@@ -58,6 +59,7 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
         ("kubelet_config_drift_info", {"nodes": ["n1"], "hosts": {"n1": {}}}),
         ("kubelet_configmap", {"state": "pruned"}),
         ("kubelet_configmap", {"state": "kubeadm", "node_configs": {"n1": None}}),
+        ("kubelet_configmap", {"state": "kubeadm", "node_configs": {"n1": None}, "other_configs": {"n2": None}}),
         ("node_config_source", NAMED),
         ("node_config_source", {"sources": {"n1": place()}}),
         ("node_config_source", {"state": "absent", "nodes": ["n1"]}),

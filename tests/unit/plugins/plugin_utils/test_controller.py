@@ -48,6 +48,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., bool]:
                 "async_val": 0,
                 "delegate_to": None,
                 "environment": [environment or {}],
+                "until": [],
+                "retries": None,
                 **keywords,
             }
         )
@@ -57,6 +59,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., bool]:
         loader = types.SimpleNamespace(get_basedir=lambda: "/")
         result = action(task, connection, None, loader, templar, None).run(task_vars=variables or {})
         assert not result.get("failed"), result
+        # A function's own attributes have no type.
+        runner.args = task.args  # type: ignore[attr-defined]
         return t.cast("bool", result["here"])
 
     return runner
@@ -117,3 +121,19 @@ def test_without_the_library_ansible_looks_for_a_python_that_has_it(run: Run) ->
         raise MissingLibrary("none here")
 
     assert not run(action=type("Without", (ControllerAction,), {"module": Definition({}, call)}))
+
+
+PLAN = {"nodes": {f"n{number}": {"action": "assign"} for number in range(300)}}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "short"),
+    [({}, True), ({"retries": 3}, False), ({"until": ["some result"]}, False)],
+)
+def test_large_arguments_do_not_return_with_the_result(run: Run, keywords: dict[str, t.Any], short: bool) -> None:
+    """A task that Ansible may run again in this process needs them."""
+    action = type(
+        "Takes", (ControllerAction,), {"module": Definition({"plan": {"type": "dict"}}, lambda *_given: HERE)}
+    )
+    run(action=action, args={"plan": PLAN}, **keywords)
+    assert run.args == {"plan": "(1 entries, not repeated in the result)" if short else PLAN}  # type: ignore[attr-defined]

@@ -107,3 +107,38 @@ def test_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: py
         raise ValueError("out of here")
     assert (dict(os.environ), os.getcwd()) == (before, place)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "large"),
+    [
+        ({str(number): number for number in range(in_process.LARGE + 1)}, True),
+        ({str(number): number for number in range(in_process.LARGE)}, False),
+        ({"nodes": [[{"a": 1}] * in_process.LARGE]}, True),
+        ([f"n{number}" for number in range(5000)], False),
+        ("text" * 5000, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_large_mappings_are_not_repeated(value: t.Any, large: bool) -> None:
+    """Lists of names are: the report reads them."""
+    shown = in_process.brief({"given": value, "other": {"a": 1}})
+    assert shown["other"] == {"a": 1}
+    assert (shown["given"] == value) is not large
+    assert not large or len(str(shown)) < 100
+
+
+def test_the_invocation_of_a_large_plan_is_short() -> None:
+    plan = {f"n{number}": {"variant": "a", "changes": []} for number in range(1000)}
+    result = in_process.run(
+        Definition(SPEC, lambda *_given: {}),
+        "some.module",
+        {"any": plan, "word": "w"},
+        check_mode=False,
+        diff=False,
+        verbosity=0,
+        invocation=True,
+    )
+    arguments = result["invocation"]["module_args"]
+    assert (arguments["word"], arguments["any"]) == ("w", "(1000 entries, not repeated in the result)")

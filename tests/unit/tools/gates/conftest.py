@@ -17,5 +17,6 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the reports of the run that runs these tests."""
     monkeypatch.setattr(process, "REPORTS", tmp_path)
     monkeypatch.setattr(process, "ROOT", tmp_path)
-    monkeypatch.delenv("LAB", raising=False)
+    for name in ("LAB", "LAB_KUBERNETES"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path

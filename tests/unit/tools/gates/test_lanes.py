@@ -99,9 +99,11 @@ WANTED = {
     "unit": "quick",
     "docs": "quick",
     "sanity": "slow",
+    "roles": "beside",
     "e2e": "lab",
     "e2e_node": "lab_static",
     "molecule_lab": "lab_static",
+    "e2e_guard": "lab_guard",
     "e2e_rollout": "lab_second",
     "benchmarks": "lab alone",
 }
@@ -109,8 +111,8 @@ WANTED = {
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """The folders of three labs, and the list that the gates write."""
-    found = {name: tmp_path / name for name in ("lab", "lab_static", "lab_second", "diary")}
+    """The folders of four labs, and the list that the gates write."""
+    found = {name: tmp_path / name for name in ("lab", "lab_static", "lab_guard", "lab_second", "diary")}
     monkeypatch.setattr(labs, "no_lab_here", lambda: "")
     monkeypatch.setattr(labs, "LAB", [sys.executable, "-c", LAB])
     (tmp_path / "nox.py").write_text(NOX, encoding="utf-8")
@@ -118,6 +120,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     monkeypatch.setenv("LIVENODES_LAB_DIR", str(found["lab"]))
     monkeypatch.setenv("LIVENODES_LAB2_DIR", str(found["lab_static"]))
     monkeypatch.setenv("LIVENODES_LAB4_DIR", str(found["lab_second"]))
+    monkeypatch.setenv("LIVENODES_LAB5_DIR", str(found["lab_guard"]))
     monkeypatch.setenv("DIARY", str(found["diary"]))
     return found
 
@@ -140,14 +143,16 @@ def test_lanes_side_by_side_then_what_is_alone(places: dict[str, Path], monkeypa
     begin, end = ({name: row[index] for name, row in diary.items()} for index in (1, 2))
     # Not before the first, which fills the environment that they share.
     assert end["unit"] < min(begin[name] for name in WANTED if name != "unit")
-    assert end["docs"] < min(begin["e2e"], begin["e2e_node"])
+    assert end["docs"] < min(begin["e2e"], begin["e2e_node"], begin["roles"])
     for pair in beside.items():
         assert max(begin[name] for name in pair) < min(end[name] for name in pair)
     assert end["e2e_node"] < begin["molecule_lab"]
-    assert end["molecule_lab"] < begin["e2e_rollout"]
+    assert end["e2e_guard"] < begin["e2e_rollout"]
     assert begin["benchmarks"] > max(end["e2e"], end["e2e_rollout"])
     names = [one.name for one in work.outcomes if one.verdict == "passed"]
-    ups_and_downs = [f"{lab} {what}" for lab in ("lab", "static lab", "second lab") for what in ("up", "down")]
+    ups_and_downs = [
+        f"{lab} {what}" for lab in ("lab", "static lab", "guard lab", "second lab") for what in ("up", "down")
+    ]
     assert sorted(names) == sorted([*WANTED, "lab parts", *ups_and_downs])
     assert names.index("static lab down") < names.index("benchmarks") < names.index("lab down")
     assert not any(place.exists() for name, place in places.items() if name != "diary")
@@ -163,7 +168,7 @@ def test_a_lab_that_was_up_stays_up(places: dict[str, Path], monkeypatch: pytest
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_both_lanes_and_takes_both_labs_down(
+def test_an_interrupt_ends_all_lanes_and_takes_their_labs_down(
     places: dict[str, Path], tmp_path: Path, number: signal.Signals
 ) -> None:
     lab_gates = {name: words for name, words in WANTED.items() if words.startswith("lab")}
@@ -187,7 +192,8 @@ sys.exit(main({tier(**lab_gates)!r}))
         env={**os.environ, "SECONDS": "600"},
     ) as running:
         until = time.monotonic() + 20
-        while not all((place / "options").exists() for place in (places["lab"], places["lab_static"])):
+        up = [places[name] for name in ("lab", "lab_static", "lab_guard")]
+        while not all((place / "options").exists() for place in up):
             assert time.monotonic() < until
             time.sleep(0.1)
         assert (places["lab"] / "options").read_text(encoding="utf-8") == "--nodes 3"
@@ -199,6 +205,24 @@ sys.exit(main({tier(**lab_gates)!r}))
         running.send_signal(number)
         output = running.communicate(timeout=30)[0].splitlines()
     assert running.returncode == 130
-    assert not places["lab"].exists() and not places["lab_static"].exists() and not places["diary"].exists()
-    assert output[-1] == "5 passed, 1 failed"
+    assert not any(place.exists() for place in [*up, places["diary"]])
+    # The parts, and each lab up and down.
+    assert output[-1] == "7 passed, 1 failed"
     assert any("(interrupted)" in line for line in output)
+
+
+@pytest.mark.parametrize(("variable", "verdict"), [("", "left out"), ("LAB", "left out"), ("LAB_KUBERNETES", "failed")])
+def test_a_gate_without_its_binaries_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, verdict: str
+) -> None:
+    """A required lab is not enough: the binaries of other versions are not part of it."""
+    monkeypatch.setattr(labs, "no_lab_here", lambda: "")
+    monkeypatch.setattr(labs, "LAB", [sys.executable, "-c", "import sys; sys.exit(sys.argv[1] != 'build')"])
+    monkeypatch.setenv("LIVENODES_LAB_BINARIES", str(tmp_path / "binaries"))
+    if variable:
+        monkeypatch.setenv(variable, "require")
+    work = lanes.Run(tier(e2e_modern="lab_modern"))
+    work.all()
+    assert verdicts(work) == [("lab parts", "passed"), ("e2e_modern", verdict)]
+    reason = work.outcomes[-1].reason
+    assert "no binaries of Kubernetes v1.36" in reason and "tests/lab/README.md" in reason

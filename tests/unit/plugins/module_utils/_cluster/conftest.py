@@ -29,4 +29,5 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Simulated time between two tries."""
     clock = Clock()
     monkeypatch.setattr(session, "persist", functools.partial(retry.persist, sleep=clock.sleep, clock=clock.monotonic))
+    monkeypatch.setattr(session, "time", clock)
     return clock

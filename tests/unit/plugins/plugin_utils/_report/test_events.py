@@ -79,24 +79,18 @@ def test_the_plan_of_a_rollback_has_the_target_of_each_node() -> None:
     assert read("", {"ansible_facts": {"edit_result": None}}, "", task_event="planned") == []
 
 
+STORED = "the API server stored the local config: its gate is off"
+
+
 def test_an_assignment_that_failed_names_its_nodes() -> None:
     rows = {
-        "n1": {"changed": False, "delivery": "native", "state": "unchanged"},
-        "n2": {"changed": True, "delivery": "native", "state": "assigned"},
+        "n1": {"ok": False, "changed": False, "delivery": "native", "state": "unchanged", "message": STORED},
+        "n2": {"ok": True, "changed": True, "delivery": "native", "state": "assigned", "message": "assigned a"},
     }
-    result = given(
-        {
-            "nodes": rows,
-            "msg": "assigning: 1 node failed.\nn1: the API server stored the local config: its gate is off",
-        },
-        state="present",
-    )
+    result = given({"nodes": rows, "msg": f"assigning: 1 node failed.\nn1: {STORED}"}, state="present")
     found = read("node_config_source", result, "", "failed")
     assert steps(found) == [(FAILED, "n1"), ("switched", "n2")]
-    assert (
-        next(event.message for event in found if event.kind == FAILED)
-        == "the API server stored the local config: its gate is off"
-    )
+    assert next(event.message for event in found if event.kind == FAILED) == STORED
 
 
 def test_a_verdict_is_a_step_or_a_failure() -> None:
@@ -125,6 +119,13 @@ def test_a_verdict_is_a_step_or_a_failure() -> None:
         ("kubelet_checkpoint", given({"changed": True}, state="staged"), "", ["staged"]),
         ("kubelet_checkpoint", given({"changed": True}, state="assigned"), "", ["staged", "switched"]),
         ("kubelet_checkpoint", given({"changed": False, "restart_needed": False}, state="assigned"), "", []),
+        ("kubelet_checkpoint", given({"changed": True, "preflight": {}}, state="assigned"), "", []),
+        (
+            "kubelet_checkpoint",
+            given({"restart_needed": True, "preflight": {}}, state="assigned"),
+            "",
+            ["staged", "switched"],
+        ),
         ("kubelet_checkpoint", given({"changed": True}, state="confirmed"), "", ["confirmed"]),
         ("kubelet_checkpoint", given({"changed": True}, state="rolled_back"), "", ["reverted"]),
         ("kubelet_checkpoint", given({"changed": False}, state="rolled_back"), "", []),
@@ -140,10 +141,16 @@ def test_results_of_a_host(module: str, result: dict[str, t.Any], trouble: str, 
     assert steps(read(module, result, "n1", trouble)) == [(kind, "n1") for kind in wanted]
 
 
+def test_a_connection_lost_on_the_node_is_unreachable_however_ansible_reports_it() -> None:
+    expected = [Event(FAILED, "n1", "no route", "unreachable")]
+    assert read("kubelet_checkpoint", {"msg": "no route"}, "n1", "unreachable") == expected
+    assert read("kubelet_checkpoint", {"msg": "no route", "state": "unreachable"}, "n1", "failed") == expected
+
+
 def test_a_drain_names_the_nodes_that_failed() -> None:
     rows = {
-        "n1": {"changed": True, "message": "1 pods evicted"},
-        "n2": {"changed": True, "message": "a PodDisruptionBudget forbids it"},
+        "n1": {"ok": True, "changed": True, "message": "1 pods evicted"},
+        "n2": {"ok": False, "changed": True, "message": "a PodDisruptionBudget forbids it"},
     }
     result = given({"nodes": rows, "msg": "draining failed: n2: a PodDisruptionBudget forbids it"}, state="drained")
     assert steps(read("node_drain", result, "", "failed")) == [("drained", "n1"), (FAILED, "n2")]

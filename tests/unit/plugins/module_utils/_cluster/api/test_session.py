@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import http.server
 import ipaddress
 import json
 import socket
@@ -266,3 +267,27 @@ def test_unknown_host_is_not_retried(monkeypatch: pytest.MonkeyPatch, clock: Clo
     with pytest.raises(ApiError) as caught:
         api.request("GET", NODES)
     assert (caught.value.transient, api.sent, clock.slept) == (False, 1, [])
+
+
+def test_server_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the Date of any answer, also a refusal, but not from that of a kubelet behind the API server's proxy. Only
+    a session without an answer asks for it.
+    """
+    dates = iter(["Sun, 22 Nov 2026 15:00:00 GMT", "Sun, 22 Nov 2026 15:10:00 GMT", "Sun, 22 Nov 2026 17:00:00 GMT"])
+    monkeypatch.setattr(http.server.BaseHTTPRequestHandler, "date_time_string", lambda _handler: next(dates))
+    began = datetime.datetime(2026, 11, 22, 15, tzinfo=datetime.UTC).timestamp()
+    with Server(Answer(403)) as server:
+        api = session.Session({"host": server.url})
+        assert 0 <= api.server_time() - began < 60
+        with pytest.raises(ApiError):
+            api.request("GET", NODES)
+        assert 600 <= api.server_time() - began < 660
+        with pytest.raises(ApiError):
+            api.text(f"{NODES}/n1/proxy/metrics")
+        assert 600 <= api.server_time() - began < 660
+    assert [seen.path for seen in server.seen] == ["/version", NODES, f"{NODES}/n1/proxy/metrics"]
+
+
+def test_server_time_without_an_api_server(clock: Clock) -> None:
+    with Server(Answer(cut=-1)) as server, pytest.raises(ApiError, match="no usable answer"):
+        session.Session({"host": server.url}, first_contact=0).server_time()

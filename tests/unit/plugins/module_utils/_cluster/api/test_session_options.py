@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import json
 import typing as t
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import parallel, session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
 from tests.support.calls import NODES
+from tests.support.cluster import Clock
 from tests.support.server import Server
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
@@ -102,30 +105,65 @@ def test_a_host_with_the_kubeconfigs_token() -> None:
     assert {seen.headers["authorization"] for seen in server.seen} == {"Bearer of the file"}
 
 
-def test_expired_token_of_an_exec_plugin_is_renewed(tmp_path: Path) -> None:
-    """Also where an option overrides a part of the kubeconfig."""
-    count = tmp_path / "count"
-    plugin = tmp_path / "plugin"
-    plugin.write_text(f"""#!/bin/sh
-echo x >> {count}
+@dataclasses.dataclass
+class Plugin:
+    """An exec plugin whose nth call returns the token n, valid for `seconds` by the clock of this machine."""
+
+    folder: Path
+
+    def user(self, seconds: int) -> dict[str, t.Any]:
+        """Return the user of a kubeconfig with this plugin."""
+        expires = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
+        command = self.folder / "plugin"
+        command.write_text(f"""#!/bin/sh
+echo x >> {self.folder}/count
+sleep 0.1
 echo '{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
-"status": {{"token": "'$(wc -l < {count})'", "expirationTimestamp": "2020-01-01T00:00:00Z"}}}}'
+"status": {{"token": "'$(wc -l < {self.folder}/count)'", "expirationTimestamp": "{expires:%Y-%m-%dT%H:%M:%SZ}"}}}}'
 """)
-    plugin.chmod(0o755)
+        command.chmod(0o755)
+        api = "client.authentication.k8s.io/v1"
+        return {"exec": {"apiVersion": api, "command": str(command), "interactiveMode": "Never"}}
+
+    @property
+    def calls(self) -> int:
+        """Return how often it was called."""
+        return len((self.folder / "count").read_text().splitlines())
+
+
+def tokens(server: Server) -> list[str]:
+    return [seen.headers["authorization"] for seen in server.seen]
+
+
+def test_expired_token_of_an_exec_plugin_is_renewed(tmp_path: Path, clock: Clock) -> None:
+    """Also where an option overrides a part of the kubeconfig."""
+    plugin = Plugin(tmp_path)
     with Server() as server:
-        config = kubeconfig("http://127.0.0.1:1")
-        config["users"][0]["user"] = {
-            "exec": {
-                "apiVersion": "client.authentication.k8s.io/v1",
-                "command": str(plugin),
-                "interactiveMode": "Never",
-            }
-        }
-        api = session.Session({"kubeconfig": config, "host": server.url})
-        api.request("GET", NODES)
-        api.request("GET", NODES)
-    tokens = [int(seen.headers["authorization"].split()[1]) for seen in server.seen]
-    assert tokens[0] < tokens[1]
+        api = session.Session({"kubeconfig": kubeconfig("http://127.0.0.1:1", **plugin.user(-60)), "host": server.url})
+        for _turn in range(3):
+            clock.sleep(session.RENEWAL)
+            api.request("GET", NODES)
+    assert tokens(server) == ["Bearer 2", "Bearer 3", "Bearer 4"]
+
+
+def test_many_requests_at_once_renew_an_expired_token_once(tmp_path: Path, clock: Clock) -> None:
+    """A plugin may ask a person, or a service that limits its callers."""
+    plugin = Plugin(tmp_path)
+    with Server() as server:
+        api = session.Session({"kubeconfig": kubeconfig(server.url, **plugin.user(-60))})
+        plugin.user(3600)
+        clock.sleep(session.RENEWAL)
+        parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
+    assert (plugin.calls, tokens(server)) == (2, ["Bearer 2"] * 32)
+
+
+def test_a_token_that_never_lasts_long_is_not_renewed_for_each_request(tmp_path: Path) -> None:
+    """The library renews a token five minutes before it expires, and some tokens are not valid for that long."""
+    plugin = Plugin(tmp_path)
+    with Server() as server:
+        api = session.Session({"kubeconfig": kubeconfig(server.url, **plugin.user(200))})
+        parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
+    assert (plugin.calls, tokens(server)) == (1, ["Bearer 1"] * 32)
 
 
 def test_no_kubeconfig(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
+from tests.support.cluster import Clock
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,35 @@ def test_text() -> None:
 )
 def test_span(seconds: float, words: str) -> None:
     assert timestamps.span(seconds) == words
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of this machine."""
+    made = Clock()
+    monkeypatch.setattr(timestamps, "time", made)
+    return made
+
+
+def test_the_clock_of_a_server(own: Clock) -> None:
+    """Only the monotonic clock counts between two answers. The last answer counts, if it has a date."""
+    clock = timestamps.ServerClock()
+    assert clock.now() is None
+    clock.note("Sun, 22 Nov 2026 15:00:00 GMT")
+    own.now += 7
+    began = timestamps.parse("2026-11-22T15:00:00Z") or 0.0
+    assert clock.now() == began + 7.5
+    for date in (None, "", "yesterday", "Sun, 99 Nov 2026 15:00:00 GMT", 7):
+        clock.note(date)
+    assert clock.now() == began + 7.5
+    clock.note("Sun, 22 Nov 2026 14:00:00 GMT")
+    assert clock.now() == began - 3600 + 0.5
+
+
+@pytest.mark.parametrize("date", [None, "", "yesterday"])
+def test_a_server_without_a_date(own: Clock, date: str | None) -> None:
+    """It is assumed to have the date of this machine."""
+    clock = timestamps.ServerClock()
+    clock.note(date)
+    own.now += 7
+    assert clock.now() == own.time()

@@ -13,8 +13,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubeadm
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
-from tests.support.calls import CONFIGMAPS, DRY, MERGE, Call, Calls
-from tests.support.objects import configmap, reference
+from tests.support.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
+from tests.support.objects import configmap, items, node, reference
 
 NAME = "kubelet-config-1.20"
 # As kubeadm writes it: YAML, zero durations included.
@@ -34,7 +34,13 @@ WANTED = document.render({**CONFIG, "eventBurst": 31})
 
 
 def options(node_configs: t.Any = None, **given: t.Any) -> dict[str, t.Any]:
-    return {"state": "kubeadm", "node_configs": EVENTS if node_configs is None else node_configs, **given}
+    chosen = EVENTS if node_configs is None else node_configs
+    return {"state": "kubeadm", "node_configs": chosen, "other_configs": None, **given}
+
+
+def listed(*names: str) -> Call:
+    """The nodes of the cluster, by default one that the options name."""
+    return Call("GET", NODES, items(*(node(name) for name in names or ("n1",))), PAGE)
 
 
 def cluster(version: str = "v1.20.2", **data: str) -> Call:
@@ -80,11 +86,12 @@ def test_names(minor: int, names: tuple[str, ...]) -> None:
 
 def test_what_is_common_is_written_and_nothing_else() -> None:
     """Two GETs and a PATCH of one key, which contains the resourceVersion that was read."""
-    with Calls(cluster(), get(), patch()) as session:
+    with Calls(cluster(), get(), listed(), patch()) as session:
         result = push.push(session, options(), False)
     row = {
         "changed": True,
         "changes": ["eventBurst"],
+        "refused": "",
         "variant": identity.variant({**CONFIG, "eventBurst": 31}),
         **reference(NAME, "8"),
     }
@@ -103,7 +110,7 @@ def test_what_is_common_is_written_and_nothing_else() -> None:
 
 
 def test_check_mode_is_a_dry_run_and_warns() -> None:
-    with Calls(cluster(), get(), patch(configmap(NAME, WANTED), dry_run=True)) as session:
+    with Calls(cluster(), get(), listed(), patch(configmap(NAME, WANTED), dry_run=True)) as session:
         result = push.push(session, options(), True)
     (warning,) = result["warnings"]
     assert (result["changed"], result["configmaps"][NAME]["changes"]) == (True, ["eventBurst"])
@@ -126,7 +133,7 @@ def test_check_mode_is_a_dry_run_and_warns() -> None:
 def test_nothing_is_written_when_it_means_the_same_already(node_configs: dict[str, t.Any], check_mode: bool) -> None:
     with Calls(cluster(), get()) as session:
         result = push.push(session, options(node_configs), check_mode)
-    row = {"changed": False, "changes": [], **reference(NAME)}
+    row = {"changed": False, "changes": [], "refused": "", **reference(NAME)}
     assert {key: value for key, value in result["configmaps"][NAME].items() if key != "variant"} == row
     assert (result["changed"], result["summary"], result["diff"], result["warnings"]) == (
         False,
@@ -138,10 +145,66 @@ def test_nothing_is_written_when_it_means_the_same_already(node_configs: dict[st
 
 def test_removing_a_field_is_a_change() -> None:
     wanted = document.render({key: value for key, value in CONFIG.items() if key != "clusterDNS"})
-    with Calls(cluster(), get(), patch(content=wanted)) as session:
+    with Calls(cluster(), get(), listed(), patch(content=wanted)) as session:
         assert push.push(session, options({"n1": {"clusterDNS": None}}), False)["configmaps"][NAME]["changes"] == [
             "clusterDNS"
         ]
+
+
+# Not in the inventory, nothing declared, another value, removed again, declared for no node of the cluster.
+REMOVED = {"n3": [{"eventBurst": 31}, {"eventBurst": None}]}
+PART = [None, {"n3": {}}, {"n3": {"eventBurst": 32}}, REMOVED, {"n4": {"eventBurst": 31}}]
+
+
+@pytest.mark.parametrize("other_configs", PART)
+def test_values_of_one_group_are_refused(other_configs: t.Any) -> None:
+    """Nodes of every group join with this ConfigMap."""
+    with Calls(cluster(), get(), listed("n1", "n2", "n3")) as session, pytest.raises(ClusterError) as caught:
+        push.push(session, options(other_configs=other_configs), False)
+    message = caught.value.message
+    texts = (
+        f"ConfigMap kube-system/{NAME}: eventBurst ",
+        "n3",
+        "Nothing was written",
+        "name all groups in kubelet_config_hosts",
+    )
+    assert [text for text in texts if text not in message] == []
+    assert len(message) <= 3 * 120
+    assert caught.value.result["changed"] is False
+
+
+@pytest.mark.parametrize("other_configs", PART)
+def test_check_mode_states_that_an_update_would_be_refused(other_configs: t.Any) -> None:
+    calls = cluster(), get(), listed("n1", "n2", "n3"), patch(configmap(NAME, WANTED), dry_run=True)
+    with Calls(*calls) as session:
+        result = push.push(session, options(other_configs=other_configs), True)
+    (warning,) = result["warnings"]
+    assert f"ConfigMap kube-system/{NAME} is not in sync with the nodes: eventBurst. " in warning
+    assert result["configmaps"][NAME]["refused"] in warning and "n3" in warning
+    assert "synchronises it" not in warning
+
+
+@pytest.mark.parametrize(
+    ("nodes", "other_configs"),
+    [
+        pytest.param(("n1", "n2"), None, id="all nodes"),
+        pytest.param(("n1",), {"n9": {}}, id="more hosts than nodes"),
+        pytest.param(("n1", "n3"), {"n3": {"eventBurst": 31, "maxPods": 9}}, id="alike for all"),
+        pytest.param(("n1", "n3"), {"n3": ["eventBurst: 31", None]}, id="alike, as text"),
+    ],
+)
+def test_values_that_are_those_of_all_nodes_are_written(nodes: tuple[str, ...], other_configs: t.Any) -> None:
+    with Calls(cluster(), get(), listed(*nodes), patch()) as session:
+        assert push.push(session, options(other_configs=other_configs), False)["changed"]
+
+
+def test_many_nodes_and_fields_fit_into_the_message() -> None:
+    values = dict.fromkeys(("eventBurst", "eventRecordQPS", "kubeAPIQPS", "kubeAPIBurst", "maxPods"), 9)
+    names = [f"worker-{number}.region.example.org" for number in range(1000)]
+    with Calls(cluster(), get(), listed(*names)) as session, pytest.raises(ClusterError) as caught:
+        push.push(session, options({names[0]: values}), False)
+    assert len(caught.value.message) <= 3 * 120 + 60
+    assert "and 997 more" in caught.value.message and "and 3 more" in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -156,7 +219,7 @@ def test_removing_a_field_is_a_change() -> None:
 )
 def test_the_version_of_the_cluster_names_the_configmap(version: str, there: list[str], gone: list[str]) -> None:
     reads = [get(TEXT if name in there else GONE, name) for name in sorted([*there, *gone])]
-    with Calls(cluster(version), *reads, *(patch(name=name) for name in there)) as session:
+    with Calls(cluster(version), *reads, listed(), *(patch(name=name) for name in there)) as session:
         result = push.push(session, options(), False)
     assert list(result["configmaps"]) == there
     assert result["summary"] == {"configmaps": len(there), "updated": len(there)}
@@ -195,7 +258,10 @@ def test_the_version_of_the_cluster_names_the_configmap(version: str, there: lis
             (cluster(), get(configmap(NAME, data={"other": ""}))),
             (f"ConfigMap kube-system/{NAME}: it has no key kubelet",),
         ),
-        ((cluster(), get(), patch(ApiError(403, "forbidden"))), (f"ConfigMap kube-system/{NAME}: forbidden",)),
+        (
+            (cluster(), get(), listed(), patch(ApiError(403, "forbidden"))),
+            (f"ConfigMap kube-system/{NAME}: forbidden",),
+        ),
         (
             (cluster(), get(TEXT + "eventBurst: {}\n")),
             (f"ConfigMap kube-system/{NAME}: eventBurst is a int in the new layer and a mapping below it",),
@@ -243,13 +309,15 @@ def test_what_a_new_kubelet_would_not_start_with_is_refused(layer: dict[str, t.A
 def test_existing_faults_are_not_reported() -> None:
     config = {**CONFIG, "oldField": 1, "kubeAPIQPS": -1}
     wanted = document.render({**config, "eventBurst": 31})
-    with Calls(cluster(), get(document.render(config)), patch(content=wanted)) as session:
+    with Calls(cluster(), get(document.render(config)), listed(), patch(content=wanted)) as session:
         assert push.push(session, options(), False)["changed"]
 
 
 def test_a_field_of_a_minor_that_is_not_known_here_is_written() -> None:
     wanted = document.render({**CONFIG, "newField": 1})
-    with Calls(cluster("v1.99.0"), get(name="kubelet-config"), patch(content=wanted, name="kubelet-config")) as session:
+    with Calls(
+        cluster("v1.99.0"), get(name="kubelet-config"), listed(), patch(content=wanted, name="kubelet-config")
+    ) as session:
         assert push.push(session, options({"n1": {"newField": 1}}), False)["changed"]
 
 
@@ -257,7 +325,13 @@ def test_a_change_by_another_writer_is_kept() -> None:
     """After a conflict the ConfigMap is read and computed again."""
     theirs = {**CONFIG, "maxPods": 7}
     wanted = document.render({**theirs, "eventBurst": 31})
-    calls = get(), patch(CONFLICT), get(document.render(theirs), revision="9"), patch(content=wanted, revision="9")
+    calls = (
+        get(),
+        listed(),
+        patch(CONFLICT),
+        get(document.render(theirs), revision="9"),
+        patch(content=wanted, revision="9"),
+    )
     with Calls(cluster(), *calls) as session:
         result = push.push(session, options(), False)
     assert (result["diff"][0]["before"], result["diff"][0]["after"]) == (document.render(theirs), wanted)
@@ -265,10 +339,10 @@ def test_a_change_by_another_writer_is_kept() -> None:
 
 def test_the_same_change_by_another_writer_or_a_lost_answer() -> None:
     """An identical text counts as our write, an equivalent one as that of the other writer."""
-    with Calls(cluster(), get(), patch(CONFLICT), get(WANTED, revision="8")) as session:
+    with Calls(cluster(), get(), listed(), patch(CONFLICT), get(WANTED, revision="8")) as session:
         result = push.push(session, options(), False)
     assert (result["changed"], len(result["diff"]), result["configmaps"][NAME]["resourceVersion"]) == (True, 1, "8")
-    with Calls(cluster(), get(), patch(CONFLICT), get(TEXT + "eventBurst: 31\n", revision="8")) as session:
+    with Calls(cluster(), get(), listed(), patch(CONFLICT), get(TEXT + "eventBurst: 31\n", revision="8")) as session:
         result = push.push(session, options(), False)
     assert (result["changed"], result["diff"], result["configmaps"][NAME]["resourceVersion"]) == (False, [], "8")
 
@@ -283,7 +357,7 @@ def test_the_same_change_by_another_writer_or_a_lost_answer() -> None:
 )
 def test_conflicts_that_cannot_be_solved(after: list[Call], text: str) -> None:
     with (
-        Calls(cluster(), get(), patch(CONFLICT), *after) as session,
+        Calls(cluster(), get(), listed(), patch(CONFLICT), *after) as session,
         pytest.raises(ClusterError, match=f"kube-system/{NAME}: .*{text}"),
     ):
         push.push(session, options(), False)
@@ -293,6 +367,7 @@ def test_one_refusal_does_not_hide_what_was_written() -> None:
     calls = (
         get(name="kubelet-config"),
         get(name="kubelet-config-1.23"),
+        listed(),
         patch(name="kubelet-config"),
         patch(ApiError(403, "no"), name="kubelet-config-1.23"),
     )
@@ -306,7 +381,7 @@ def test_one_refusal_does_not_hide_what_was_written() -> None:
 
 def test_secrets_are_masked_in_the_diff() -> None:
     layer = {"staticPodURLHeader": {"Authorization": ["hunter2"]}}
-    with Calls(cluster(), get(), patch(content=document.render({**CONFIG, **layer}))) as session:
+    with Calls(cluster(), get(), listed(), patch(content=document.render({**CONFIG, **layer}))) as session:
         result = push.push(session, options({"n1": layer}), False)
     assert result["configmaps"][NAME]["changes"] == ["staticPodURLHeader.Authorization"]
     assert "Authorization" in result["diff"][0]["after"]
@@ -319,5 +394,5 @@ def test_other_keys_labels_and_annotations_are_not_in_the_patch() -> None:
     """
     there = configmap(NAME, data={"kubelet": TEXT, "other": "x"})
     there["metadata"]["annotations"] = {"kubeadm.kubernetes.io/component-config.hash": "sha256:1"}
-    with Calls(cluster(), get(there), patch()) as session:
+    with Calls(cluster(), get(there), listed(), patch()) as session:
         assert push.push(session, options(), False)["changed"]

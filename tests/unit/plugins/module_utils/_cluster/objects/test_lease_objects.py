@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from tests.support.calls import Call, Calls
 from tests.support.lease_api import LeaseApi
@@ -52,9 +52,10 @@ def test_trim() -> None:
     assert claim.lease() == {**HELD, "group": "workers"}
 
 
-def test_a_lease_without_values_covers_all_nodes() -> None:
+@pytest.mark.parametrize("text", ["garbage", "[" * 200_000])
+def test_a_lease_without_values_covers_all_nodes(text: str) -> None:
     """Its times are that of its creation."""
-    meta = {**lease()["metadata"], "annotations": {lease_objects.NODES: "garbage"}}
+    meta = {**lease()["metadata"], "annotations": {lease_objects.NODES: text}}
     claim = lease_objects.trim(lease(metadata=meta, spec=None))
     assert claim.shared(["n9"]) == ["n9"] and claim.holder == "unknown" and claim.held
     assert claim.renewed == claim.acquired == claim.created
@@ -89,12 +90,12 @@ def test_renew_marks_as_held() -> None:
 
 @pytest.mark.parametrize("status", [404, 422])
 def test_renew_of_a_lost_lease(status: int) -> None:
-    class Lost:
+    class Lost(LeaseApi):
         def request(self, *_given: t.Any, **_named: t.Any) -> t.Any:
             raise ApiError(status, "lost")
 
     with pytest.raises(
-        ClusterError, match=r"lost its Lease kube-system/mine, held by me: .*look for the other rollout"
+        lease_objects.LeaseLost, match=r"lost its Lease kube-system/mine, held by me: .*look for the other rollout"
     ):
         lease_objects.renew(t.cast("t.Any", Lost()), HELD)
 

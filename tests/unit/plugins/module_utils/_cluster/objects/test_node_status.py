@@ -32,6 +32,7 @@ def test_row() -> None:
         "lastKnownGood": reference("a"),
         "error": "some error",
         "reason": "",
+        "malformed": {},
         "settled": False,
         "ready": True,
         "ready_reason": "KubeletReady: posting",
@@ -86,6 +87,38 @@ def test_delivery(version: str, config: dict[str, t.Any] | None, delivery: str) 
 )
 def test_settled(source: dict[str, str] | None, config: dict[str, t.Any] | None, settled: bool) -> None:
     assert row(source=source, config=config)["settled"] is settled
+
+
+STALE = status(reference("b"), reference("b"), error="failed to load config")
+
+
+@pytest.mark.parametrize(
+    ("version", "counts"),
+    [("v1.23.17", True), ("", True), ("v1.24.0", False), ("v1.36.1", False)],
+)
+def test_a_status_of_an_older_kubelet_does_not_count(version: str, counts: bool) -> None:
+    """No kubelet has written status.config since 1.24, and none clears it: an upgraded Node keeps the last error."""
+    row_of_node = row(source=place("b"), config=STALE, version=version)
+    found = {key: row_of_node[key] for key in ("source", "assigned", "active", "error", "settled", "config_source")}
+    local = dict.fromkeys(("source", "assigned", "active"))
+    native = {"source": place("b"), "assigned": reference("b"), "active": reference("b")}
+    assert found == (
+        {**native, "error": "failed to load config", "settled": False, "config_source": place("b")}
+        if counts
+        else {**local, "error": "", "settled": True, "config_source": place("b")}
+    )
+
+
+def test_a_malformed_status_of_an_older_kubelet_does_not_count() -> None:
+    broken = nodes.trim(node(config={"error": 1}, version="v1.24.0"))
+    assert (broken.fault, node_status.settled(broken)) == ("", True)
+    assert nodes.trim(node(config={"error": 1}, version="v1.23.0")).fault.startswith("its status.config is malformed")
+
+
+def test_a_status_of_an_older_kubelet_still_refers_to_its_configmaps() -> None:
+    """Prune keeps them: an operator may still want to read what the node ran before its upgrade."""
+    trimmed = nodes.trim(node(source=place("b"), config=STALE, version="v1.24.0"))
+    assert trimmed.references == [place("b"), reference("b"), reference("b")]
 
 
 def test_counts() -> None:

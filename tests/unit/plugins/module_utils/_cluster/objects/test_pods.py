@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
 from tests.support.calls import Call, Calls
 from tests.support.objects import items, pod
+from tests.support.server import Answer, Server
 
 
 def listed(node: str, answer: t.Any) -> Call:
@@ -39,11 +42,123 @@ def test_snapshot() -> None:
                 "owner": "",
                 "phase": "Running",
                 "reason": "",
+                "fault": "",
+                "disruption": "",
+                "tolerates": 0,
+                "revision": "",
+                "at": 1_800_000_000.0,
             },
             "uid-b": {**found["n1"]["uid-a"], "name": "b", "restarts": 3, "containers": {"main": 2, "side": 1}},
         },
         "n2": {},
     }
+
+
+def toleration(taint: str | None, seconds: int | None = None, **more: t.Any) -> dict[str, t.Any]:
+    limit = {} if seconds is None else {"tolerationSeconds": seconds}
+    return {"operator": "Exists", "effect": "NoExecute", **({"key": taint} if taint else {}), **limit, **more}
+
+
+NOT_READY, UNREACHABLE = pods.AWAY
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "seconds"),
+    [
+        ([], 0),
+        ([toleration(NOT_READY, 300), toleration(UNREACHABLE, 300)], 300),
+        ([toleration(NOT_READY, 300), toleration(UNREACHABLE, 60)], 60),
+        ([toleration(NOT_READY, 300)], 0),
+        ([toleration(NOT_READY), toleration(UNREACHABLE)], None),
+        ([toleration(NOT_READY), toleration(UNREACHABLE, 30)], 30),
+        ([toleration(None)], None),
+        ([toleration(None, effect="")], None),
+        ([toleration(None, effect="NoSchedule")], 0),
+        ([toleration(None), toleration(NOT_READY, -5)], 0),
+    ],
+)
+def test_how_long_a_pod_stays_on_a_node_that_is_not_ready(
+    tolerations: list[dict[str, t.Any]], seconds: int | None
+) -> None:
+    """As the taint manager of Kubernetes counts."""
+    made = pod("a")
+    made["spec"]["tolerations"] = tolerations
+    assert pods.row(made)["tolerates"] == seconds
+
+
+def ended(reason: str) -> dict[str, t.Any]:
+    return {"name": "main", "restartCount": 0, "state": {"terminated": {"reason": reason, "exitCode": 137}}}
+
+
+@pytest.mark.parametrize(
+    ("status", "fault"),
+    [
+        ({"phase": "Failed", "reason": "OutOfcpu"}, "OutOfcpu"),
+        ({"phase": "Failed", "containerStatuses": [ended("Error")]}, ""),
+        ({"phase": "Failed", "containerStatuses": [ended("ContainerStatusUnknown")]}, "ContainerStatusUnknown"),
+        ({"phase": "Running", "reason": "NodeLost"}, ""),
+        ({"phase": "Succeeded"}, ""),
+    ],
+)
+def test_why_a_kubelet_ended_a_pod(status: dict[str, t.Any], fault: str) -> None:
+    """Also of a pod that is being deleted."""
+    made = pod("a")
+    made["status"] = status
+    made["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert (pods.row(made)["fault"], pods.row(made)["reason"]) == (fault, "Terminating")
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        ({"status": "True", "reason": "EvictionByEvictionAPI"}, "EvictionByEvictionAPI"),
+        ({"status": "True"}, "DisruptionTarget"),
+        ({"status": "False", "reason": "EvictionByEvictionAPI"}, ""),
+    ],
+)
+def test_why_a_pod_is_deleted(condition: dict[str, t.Any], reason: str) -> None:
+    made = pod("a")
+    made["status"]["conditions"].append({"type": "DisruptionTarget", **condition})
+    assert pods.row(made)["disruption"] == reason
+
+
+def event(kind: str, content: t.Any) -> str:
+    return json.dumps({"type": kind, "object": content}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        pytest.param(event("ADDED", pod("a")) + event("MODIFIED", pod("b")), [], id="none"),
+        pytest.param(event("DELETED", pod("a")) + event("DELETED", pod("b")), ["a", "b"], id="two"),
+        pytest.param(event("DELETED", pod("a")) + event("DELETED", pod("b"))[:40], ["a"], id="cut off"),
+        pytest.param(event("ERROR", {"code": 410, "message": "too old resource version"}), [], id="too old"),
+        pytest.param("", [], id="no event"),
+    ],
+)
+def test_deleted_pods(answer: str, names: list[str]) -> None:
+    """One watch of a second from the LIST on."""
+    with Server(Answer(body=answer.encode())) as server:
+        found = pods.deleted_since(Session({"host": server.url}), "n1", "77")
+    assert [row["name"] for row in found.values()] == names
+    (seen,) = server.seen
+    assert (seen.method, seen.path) == (
+        "GET",
+        "/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dn1&resourceVersion=77&timeoutSeconds=1",
+    )
+
+
+@pytest.mark.parametrize("status", [403, 410])
+def test_events_that_are_not_known(status: int) -> None:
+    with Server(Answer(status, {"message": "no"})) as server:
+        assert pods.deleted_since(Session({"host": server.url}), "n1", "77") == {}
+
+
+def test_a_list_names_its_revision() -> None:
+    """In each row, with the time."""
+    with Calls(listed("n1", {**items(pod("a")), "metadata": {"resourceVersion": "77"}})) as session:
+        (found,) = pods.of_node(session, "n1").values()
+    assert (found["revision"], found["at"]) == ("77", session.server_time())
 
 
 def test_nodes_whose_pods_cannot_be_listed() -> None:

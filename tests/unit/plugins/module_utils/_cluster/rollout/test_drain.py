@@ -340,6 +340,9 @@ def test_a_server_without_evictions(clock: Clock) -> None:
     assert cordoned(api) == (False, False)
 
 
+LEASE = {"name": "rollout", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": "30"}
+
+
 def test_the_lease_is_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once and whenever a third of its duration is over; when it is lost nothing more is evicted."""
     renewed: list[float] = []
@@ -352,7 +355,7 @@ def test_the_lease_is_kept(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(lease_objects, "renew", renew)
     api = PodCluster(node("n1"), pods=[pod("a", **OWNED)])
     api.budgets["a"] = BLOCKED
-    failed = fail(api, lease={"name": "rollout", "holder": "me", "duration": "30"})
+    failed = fail(api, lease=LEASE)
     assert failed.failures["n1"].startswith(
         "the lease rollout is not ours any more, and these pods are left: default/a: "
     )

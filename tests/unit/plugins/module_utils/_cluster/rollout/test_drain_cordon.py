@@ -29,6 +29,11 @@ def test_another_user_cordons_at_the_same_time(clock: Clock) -> None:
     api = PodCluster(node("n1"))
     api.meddle = lambda name: api.nodes.update({name: node(name, revision="9", unschedulable=True)})
     assert run(api)["nodes"]["n1"] == {
+        "ok": True,
+        "state": "drained",
+        "delivery": "none",
+        "source": None,
+        "error": "",
         "changed": False,
         "cordoned": True,
         "evicted": [],
@@ -85,6 +90,11 @@ def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: t
     api = PodCluster(node("n1", **before))
     was = cordoned(api)
     assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {
+        "ok": True,
+        "state": "restored",
+        "delivery": "none",
+        "source": None,
+        "error": "",
         "changed": changed,
         "cordoned": after[0],
         "evicted": [],

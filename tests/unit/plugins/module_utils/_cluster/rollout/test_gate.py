@@ -13,9 +13,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import LEASES, Clock, Cluster
-from tests.support.objects import configmap, node, pod, status
+from tests.support.objects import configmap, node, place, pod, status
 
 GROUP = [f"n{number}" for number in range(10)]
 LEASE = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "group": "batch", "duration": 60}
@@ -27,7 +28,6 @@ Node = dict[str, t.Any]
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(gate, "time", clock)
-    monkeypatch.setattr(lease_objects, "time", clock)
     monkeypatch.setattr(
         "ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.diagnose.time", clock
     )
@@ -67,13 +67,14 @@ def test_a_batch_that_may_begin(clock: Clock) -> None:
     api = group()
     assert run(api, "n1", "n2", max_unavailable="20%", lease=LEASE) == {
         "changed": False,
+        "nodes": {name: node_row.Row(True, "begins", "may begin").shown() for name in ("n1", "n2")},
         "budget": {"nodes": 10, "limit": 2, "unavailable": {}, "left": 2},
         "paused": None,
         "pods": {},
     }
     assert api.requests == [
-        ("PATCH", lease_objects.path("kube-system", "mine")),
         ("GET", f"{CONFIGMAPS}/livenodes-kubelet-rollout"),
+        ("PATCH", lease_objects.path("kube-system", "mine")),
         ("GET", NODES),
     ]
 
@@ -124,6 +125,12 @@ def test_any_cause(clock: Clock, bad: Node, why: str) -> None:
         "1 outside the batch is, whatever the cause: 0 may begin, not 1. Make them available, or raise "
         f"max_unavailable, then run again:\nn7: {why}" in (error.message)
     )
+
+
+def test_the_last_error_before_an_upgrade_is_no_failure(clock: Clock) -> None:
+    """A kubelet of 1.24 or later never clears status.config.error, so it would use up the budget for ever."""
+    upgraded = node("n7", source=place(), config=status(error="failed to load config"), version="v1.24.1")
+    assert run(group(n7=upgraded), "n1")["budget"] == {"nodes": 10, "limit": 1, "unavailable": {}, "left": 1}
 
 
 @pytest.mark.parametrize(
@@ -187,8 +194,19 @@ def test_nonsense(clock: Clock, options: dict[str, t.Any], text: str) -> None:
     assert not api.requests
 
 
-def test_nodes_that_do_not_exist(clock: Clock) -> None:
-    assert "has no node named gone" in refused(group(), "n1", group_nodes=["n1", "gone"]).message
+def test_a_node_of_the_group_that_was_deleted_is_not_counted(clock: Clock) -> None:
+    done = run(group(), "n1", group_nodes=["n1", "n2", "gone"])
+    assert (done["budget"]["nodes"], done["budget"]["left"]) == (2, 1)
+    assert done["warnings"] == ["group_nodes: the cluster at https://api.example:6443 has no Node named gone"]
+
+
+def test_a_node_of_the_batch_that_was_deleted_does_not_hold_up_the_others(clock: Clock) -> None:
+    done = run(group(), "gone", "n1", group_nodes=["gone", "n1", "n2"], max_unavailable=2, pods=True)
+    assert {name: (row["ok"], row["state"]) for name, row in done["nodes"].items()} == {
+        "gone": (False, "gone"),
+        "n1": (True, "begins"),
+    }
+    assert list(done["pods"]) == ["n1"]
 
 
 def test_it_waits_for_the_budget(clock: Clock) -> None:
@@ -214,11 +232,11 @@ def test_check_mode_neither_waits_nor_renews(clock: Clock) -> None:
     assert {method for method, _path in api.requests} == {"GET"}
 
 
-def test_a_lost_lease_stops_before_anything_is_looked_at(clock: Clock) -> None:
+def test_a_lost_lease_stops_before_any_node_is_looked_at(clock: Clock) -> None:
     api = group()
     api.lease = ApiError(404, "not found")
     assert "this rollout lost its Lease kube-system/mine" in refused(api, "n1", lease=LEASE).message
-    assert len(api.requests) == 1
+    assert NODES not in {path for _method, path in api.requests}
 
 
 def paused(**data: str) -> dict[str, t.Any]:

@@ -43,7 +43,9 @@ def row(
 
 def go(cluster: Cluster, check_mode: bool = False, **rows: t.Any) -> dict[str, t.Any]:
     return revert.revert(
-        t.cast(t.Any, cluster), {"nodes": rows, "current": TABLE, "wait_timeout": 30, "wait_sleep": 2}, check_mode
+        t.cast(t.Any, cluster),
+        {"nodes": rows, "current": TABLE, "wait_timeout": 30, "wait_sleep": 2, "lease": None},
+        check_mode,
     )
 
 
@@ -61,6 +63,7 @@ def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) ->
         "state": "reverted",
         "message": "running its previous configuration again",
         "source": place("good"),
+        "delivery": "native",
         "error": "",
     }
     assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}

@@ -9,15 +9,11 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
-    ApiError,
-    ClusterError,
-    NodesFailed,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
 from tests.support.assigning import GONE, LISTENS, get, listed, options, patch
-from tests.support.calls import NODES, PAGE, Call, Calls
+from tests.support.calls import NODES, Call, Calls
 from tests.support.objects import configmap, items, node, place, text
 
 
@@ -43,21 +39,33 @@ def test_assign(check_mode: bool) -> None:
             "delivery": "native",
             "source": place("config-a"),
             "previous": None,
+            "uid": "",
             "state": "assigned",
+            "ok": True,
+            "message": "assigned kube-system/config-a key kubelet",
+            "error": "",
         },
         "n2": {
             "changed": True,
             "delivery": "native",
             "source": place("config-a"),
             "previous": place("old"),
+            "uid": "",
             "state": "assigned",
+            "ok": True,
+            "message": "assigned kube-system/config-a key kubelet",
+            "error": "",
         },
         "n3": {
             "changed": False,
             "delivery": "native",
             "source": place("config-b"),
             "previous": place("config-b"),
+            "uid": "",
             "state": "unchanged",
+            "ok": True,
+            "message": "has kube-system/config-b key kubelet",
+            "error": "",
         },
     }
     assert result["summary"] == {"nodes": 3, "changed": 2, "failed": 0, "unchanged": 1}
@@ -113,7 +121,7 @@ def test_nothing_is_written_when_any_node_is_unfit(unfit: dict[str, t.Any], mess
     with Calls(*calls) as session, pytest.raises(NodesFailed, match=message) as caught:
         assign.assign(session, options(nodes=["n1", "n2", "n3"], source=place(), delivery="native"), False)
     assert caught.value.message.startswith("assigning (nothing was written to any node): 2 nodes failed.")
-    assert set(caught.value.failures) == {"n2", "n3"}
+    assert set(caught.value.failures) == {"n2", "n3"} and caught.value.result["stop"] is True
     assert caught.value.result["summary"] == {"nodes": 3, "changed": 0, "failed": 2, "unchanged": 1}
 
 
@@ -167,10 +175,16 @@ def test_sources_need_not_be_checked() -> None:
 
 def test_unknown_nodes() -> None:
     with (
-        Calls(Call("GET", NODES, items(node("n1")), PAGE)) as session,
-        pytest.raises(ClusterError, match="no node named n8, n9"),
+        Calls(Call("GET", NODES, items(node("n1", place())), [("limit", 12)]), patch("n1", None)) as session,
+        pytest.raises(NodesFailed, match=r"n8: the cluster at .* has no such Node: ") as caught,
     ):
         assign.assign(session, options(state="absent", nodes=["n8", "n1", "n9"]), False)
+    assert {name: (row["ok"], row["state"]) for name, row in caught.value.result["nodes"].items()} == {
+        "n8": (False, "gone"),
+        "n1": (True, "reset"),
+        "n9": (False, "gone"),
+    }
+    assert caught.value.result["stop"] is False
 
 
 @pytest.mark.parametrize("check_mode", [False, True])
@@ -202,10 +216,11 @@ def test_some_patches_fail() -> None:
     rows = caught.value.result["nodes"]
     assert {name: (row["state"], row["changed"], row.get("error")) for name, row in rows.items()} == {
         "n1": ("unchanged", False, "invalid"),
-        "n2": ("assigned", True, None),
+        "n2": ("assigned", True, ""),
         "n3": ("unknown", False, "no usable answer"),
     }
-    assert caught.value.result["changed"]
+    assert caught.value.result["changed"] and caught.value.result["stop"] is False
+    assert rows["n3"]["source"] == place(), "it may have been written, so a revert must find it"
     assert caught.value.result["summary"] == {"nodes": 3, "changed": 1, "failed": 2, "unchanged": 0}
 
 

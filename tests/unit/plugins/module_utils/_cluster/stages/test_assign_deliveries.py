@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support.assigning import FROM_LOCAL, GONE, LISTENS, get, listed, mark, options, patch, previous
@@ -159,6 +159,34 @@ def test_a_reset_forgets_it() -> None:
     ) as session:
         assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
     with Calls(listed(left)) as session:
+        assert not assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
+
+
+OWN = {"complete": True, "source": "config-a", "absent": [], "own": {"maxPods": [110]}}
+
+
+@pytest.mark.parametrize("config", [LISTENS, None])
+def test_the_nodes_own_values_are_written_with_the_source(config: t.Any) -> None:
+    """In the same patch; an assignment without them keeps those that the node has."""
+    notes = {annotation.PREVIOUS: "{}", annotation.OWN: annotation.text(OWN)}
+    for own, expected in ((OWN, notes), (None, FROM_LOCAL)):
+        write = (
+            [patch("n1", place(), notes=expected)] if config is not None else [mark("n1", reference(), notes=expected)]
+        )
+        with Calls(listed(node("n1", config=config)), get(), *write) as session:
+            assert assign.assign(session, options(sources={"n1": {**place(), "own": own}}), False)["changed"]
+
+
+def test_a_malformed_record_is_refused_before_any_request() -> None:
+    with Calls() as session, pytest.raises(ClusterError, match="node n1 has a malformed record in own: own is not a"):
+        assign.assign(session, options(sources={"n1": {**place(), "own": {**OWN, "own": 5}}}), False)
+
+
+def test_a_reset_removes_the_record_of_own_values() -> None:
+    for found in (node("n1", config=LISTENS, own=OWN), node("n1", config=LISTENS, own={"malformed": True})):
+        with Calls(listed(found), patch("n1", None, notes={annotation.OWN: None})) as session:
+            assert assign.assign(session, options(state="absent", nodes=["n1"]), False)["changed"]
+    with Calls(listed(node("n1", config=LISTENS, own=OWN))) as session:
         assert not assign.assign(session, options(state="absent", nodes=["n1"], delivery="native"), False)["changed"]
 
 

@@ -106,6 +106,39 @@ def test_causes_of_the_api() -> None:
     assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": ["--max-pods=61"]}) == {"maxPods": "flag"}
 
 
+@pytest.mark.parametrize(
+    ("own", "options", "message"),
+    [
+        ([110], {"node_configs": {}}, "the node's own value is 110"),
+        ([None], {"node_configs": {}}, "the node's own value is absent"),
+        ([], {"node_configs": {}}, "the node's own value is not known"),
+        ([110], {"node_configs": {"n1": {"maxPods": 50}}}, ""),
+        ([50], {"node_configs": {}}, ""),
+        # It is not known what the inventory declares.
+        ([110], {}, ""),
+    ],
+)
+def test_a_value_that_is_no_longer_declared(own: list[t.Any], options: dict[str, t.Any], message: str) -> None:
+    record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": own}}
+    rows = run(cluster(runs(own=record)), **options)["nodes"]["n1"]["drift"]
+    assert [(row["path"], row["cause"]) for row in rows] == [("maxPods", "no longer declared")] * bool(message)
+    assert all(message in row["message"] and (row["pushed"], row["live"]) == (50, 50) for row in rows), rows
+
+
+def test_a_record_of_a_node_on_its_local_config_is_no_drift() -> None:
+    record = {"complete": True, "source": NAME, "absent": [], "own": {"maxPods": [110]}}
+    assert causes(cluster(node(own=record, config=status())), node_configs={}) == {}
+
+
+def test_a_default_that_the_source_leaves_to_the_kubelet_is_no_drift() -> None:
+    """The node's own file does not set the field either."""
+    bare = reference(identity.configmap_name("config", text()))
+    record = {"complete": True, "source": bare["name"], "absent": ["maxPods"], "own": {"maxPods": [None]}}
+    for absent, expected in ((["maxPods"], {}), ([], {"maxPods": "no longer declared"})):
+        found = runs(source=bare, version="v1.22.1", own={**record, "absent": absent})
+        assert causes(cluster(found, maps=[configmap(bare["name"], text())]), node_configs={}) == expected
+
+
 def test_a_kubelet_that_does_not_answer_is_drift_too() -> None:
     api = cluster(runs("n1"), runs("n2"), n1=ApiError(503, "no route", transient=True))
     result = run(api)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
@@ -16,8 +17,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
-from tests.support.calls import NODES, PAGE, Call, Calls
-from tests.support.objects import HEADER, items, node, place, reference, status
+from tests.support.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
+from tests.support.objects import HEADER, configmap, items, node, place, reference, status
 
 ALL: dict[str, t.Any] = {"nodes": None, "label_selectors": None, "facts": True}
 
@@ -61,6 +62,14 @@ def test_dump() -> None:
         table["nodes"]["n2"]["source"],
         table["nodes"]["n2"]["status"],
     ) == ("v1.22.1", None, None)
+
+
+def test_a_row_contains_the_nodes_own_values() -> None:
+    own = {"complete": True, "source": "config-a", "absent": [], "own": {"maxPods": [110]}}
+    listed = items(node("n1", place(), status(reference()), own=own))
+    with Calls(Call("GET", NODES, listed, PAGE), live("n1", {"maxPods": 50})) as session:
+        table = dump.dump(session, ALL, False)["ansible_facts"]["kubelet_configz"]
+    assert table["nodes"]["n1"]["own"] == own
 
 
 def test_options_choose_the_nodes() -> None:
@@ -110,3 +119,34 @@ def test_credentials_that_are_refused_are_no_matter_of_nodes() -> None:
     )
     with pytest.raises(ApiError, match=r"^who are you$"), Calls(*calls) as session:
         dump.dump(session, ALL, False)
+
+
+SOURCE = {"namespace": "kube-system", "name": "config-a", "kubelet_config_key": "kubelet"}
+
+
+def test_a_configmap_is_read_first_and_returned() -> None:
+    with Calls(
+        Call("GET", f"{CONFIGMAPS}/config-a", configmap("config-a", json.dumps({**HEADER, "maxPods": 70}))),
+        Call("GET", NODES, items(node("n1")), PAGE),
+        live("n1", {"maxPods": 110}),
+    ) as session:
+        result = dump.dump(session, {**ALL, "facts": False, "configmap": SOURCE}, False)
+    assert result["configmap"] == {**HEADER, "maxPods": 70}
+    assert list(result["kubelet_configz"]["nodes"]) == ["n1"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (ApiError(404, "not found", "NotFound"), "there is no such ConfigMap"),
+        (ApiError(403, "forbidden", "Forbidden"), "could not be read: forbidden"),
+        (configmap("config-a", data={"other": ""}), "it has no key kubelet"),
+        (configmap("config-a", "maxPods: 70"), "apiVersion is missing"),
+    ],
+)
+def test_a_configmap_that_holds_no_configuration_is_named(answer: t.Any, text: str) -> None:
+    calls = Call("GET", f"{CONFIGMAPS}/config-a", answer)
+    with Calls(calls) as session, pytest.raises(ClusterError) as caught:
+        dump.dump(session, {**ALL, "configmap": SOURCE}, False)
+    assert "kube-system/config-a" in caught.value.message and text in caught.value.message, caught.value.message
+    assert "kubectl get configmaps -n kube-system" in caught.value.message

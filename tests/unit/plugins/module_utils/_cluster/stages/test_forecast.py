@@ -37,7 +37,7 @@ def listed(*names: str) -> Call:
     for one in shown:
         one["status"]["capacity"] = {"cpu": "4", "memory": "8Gi"}
     only = (("fieldSelector", f"metadata.name={names[0]}"),) if len(names) == 1 else ()
-    return Call("GET", NODES, items(*shown), (*only, *PAGE))
+    return Call("GET", NODES, items(*shown), (*only, *(PAGE if only else [("limit", 4 * len(names))])))
 
 
 def pods(name: str, *answer: dict[str, t.Any]) -> Call:

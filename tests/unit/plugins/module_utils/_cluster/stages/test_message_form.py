@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import typing as t
 
@@ -15,6 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from tests.support.cluster import Cluster
 from tests.support.objects import HEADER, node, place, reference, status
 
 NAME = "worker-17.example"
@@ -39,6 +41,12 @@ def judged() -> t.Iterator[verdict.Verdict]:
         yield verdict.judge(nodes.trim(node(NAME, config=status(error=error))).seen_as("native"), None)
     yield verdict.judge(nodes.trim(node(NAME, place(LONG))).seen_as("native"), reference(LONG))
     yield verdict.judge(nodes.trim(node(NAME, marked=reference(LONG))).seen_as("checkpoint"), reference(LONG))
+    wrong = {"lastKnownGood": {"configMap": {**reference(LONG), "resourceVersion": ["7"]}}}
+    yield verdict.judge(nodes.trim(node(NAME, marked=reference(LONG), reported=wrong)), reference(LONG))
+    for key, value in itertools.product(("kubeletConfigKey", "name", "namespace"), ("x/" * 400, None, {})):
+        wrong = {"lastKnownGood": {"configMap": {**reference(LONG), key: value}}}
+        yield verdict.judge(nodes.trim(node(NAME, marked=reference(LONG), reported=wrong)), reference(LONG))
+        yield verdict.judge(nodes.trim(node(NAME, place(LONG), wrong)), reference(LONG))
 
 
 JUDGED = list({found.message: found for found in judged()}.values())
@@ -71,7 +79,18 @@ DIFFERS = [
     for count in (1, 2, 6)
     for minor, delivery in ((20, "native"), (24, "checkpoint"), (36, "checkpoint"))
 ]
-ALL = [*JUDGED, *TIMED_OUT, *REFUSED, *DIFFERS, diagnose.missing(place(LONG), nodes.trim(node(NAME, place(LONG), {})))]
+LOST = nodes.lost(
+    t.cast("t.Any", Cluster()), {"a": "", "b": "u1"}, {"b": dataclasses.replace(nodes.trim(node("b")), uid="u2")}
+)
+ABSENT = [verdict.Verdict(row.state, row.message, True) for row in LOST.values()]
+ALL = [
+    *JUDGED,
+    *TIMED_OUT,
+    *REFUSED,
+    *DIFFERS,
+    *ABSENT,
+    diagnose.missing(place(LONG), nodes.trim(node(NAME, place(LONG), {}))),
+]
 
 
 @pytest.mark.parametrize("state", sorted({found.state for found in ALL}))

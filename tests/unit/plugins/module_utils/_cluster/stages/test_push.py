@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage push, and prune."""
+"""Stage push. Prune is in test_prune."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
-from tests.support.calls import CONFIGMAPS, DRY, NODES, PAGE, Call, Calls
-from tests.support.objects import HEADER, configmap, items, node, place, reference, status, text
+from tests.support.calls import CONFIGMAPS, DRY, Call, Calls
+from tests.support.objects import HEADER, configmap, reference, text
 
 CONFIG = {**HEADER, "maxPods": 50}
 VARIANT = identity.variant(CONFIG)
@@ -183,90 +183,6 @@ def test_secrets_are_masked_in_the_diff() -> None:
     (diff,) = result["diff"]
     assert "Authorization" in diff["after"]
     assert "hunter2" not in str(result)
-
-
-def managed(*found: dict[str, t.Any]) -> Call:
-    return Call(
-        "GET", CONFIGMAPS, items(*found), (("labelSelector", "app.kubernetes.io/managed-by=livenodes.kubelet"),)
-    )
-
-
-def delete(name: str, answer: t.Any = None, dry_run: bool = False) -> Call:
-    preconditions = {"uid": f"uid-{name}", "resourceVersion": "7"}
-    asked = {
-        "kind": "DeleteOptions",
-        "apiVersion": "v1",
-        "preconditions": preconditions,
-        **({"dryRun": ["All"]} if dry_run else {}),
-    }
-    return Call("DELETE", f"{CONFIGMAPS}/{name}", {} if answer is None else answer, body=asked)
-
-
-def cluster(*found: dict[str, t.Any]) -> Call:
-    return Call("GET", NODES, items(*found), PAGE)
-
-
-@pytest.mark.parametrize("check_mode", [False, True])
-def test_prune_removes_unused_configmaps(check_mode: bool) -> None:
-    idle = f"base-{SUFFIX}"
-    with Calls(managed(configmap(idle, TEXT)), cluster(node("n1")), delete(idle, dry_run=check_mode)) as session:
-        result = push.push(session, options(state="pruned"), check_mode)
-    assert (result["changed"], result["pruned"], result["kept"], result["summary"]) == (
-        True,
-        [idle],
-        [],
-        {"pruned": 1, "kept": 0},
-    )
-    assert (result["diff"][0]["before"], result["diff"][0]["after"]) == (TEXT, "")
-
-
-@pytest.mark.parametrize(
-    "using",
-    [
-        {"source": place(f"base-{SUFFIX}")},
-        {"config": status(assigned=reference(f"base-{SUFFIX}", "1"))},
-        {"config": status(active=reference(f"base-{SUFFIX}", "1"))},
-        {"config": status(good=reference(f"base-{SUFFIX}", "1"))},
-    ],
-)
-def test_prune_keeps_what_any_node_has_anywhere(using: dict[str, t.Any]) -> None:
-    """Also a node that is not Ready and whose kubelet has another version by now."""
-    name = f"base-{SUFFIX}"
-    with Calls(
-        managed(configmap(name, TEXT)), cluster(node("n1"), node("n2", ready="Unknown", version="v1.24.0", **using))
-    ) as session:
-        result = push.push(session, options(state="pruned"), False)
-    assert (result["changed"], result["pruned"], result["kept"]) == (False, [], [name])
-
-
-@pytest.mark.parametrize(
-    "name", ["other-abcdefghkm", "base-gpu-abcdefghkm", "base", "base-short", "base-abcdefghkmn", "mybase-abcdefghkm"]
-)
-def test_prune_keeps_other_names(name: str) -> None:
-    """A name that begins like ours is not ours: ours is the first part and the hash, nothing between them."""
-    with Calls(managed(configmap(name, TEXT)), cluster(node("n1"))) as session:
-        result = push.push(session, options(state="pruned"), False)
-    assert (result["changed"], result["kept"]) == (False, [name])
-
-
-def test_prune_sees_the_same_name_in_another_namespace() -> None:
-    name = f"base-{SUFFIX}"
-    elsewhere = node("n1", {**place(name), "namespace": "other"})
-    with Calls(managed(configmap(name, TEXT)), cluster(elsewhere), delete(name)) as session:
-        assert push.push(session, options(state="pruned"), False)["pruned"] == [name]
-
-
-def test_prune_reports_what_could_not_be_removed() -> None:
-    one, two = f"base-{SUFFIX}", f"base-{SUFFIX[::-1]}"
-    calls = (
-        managed(configmap(one, TEXT), configmap(two, "garbage: [")),
-        cluster(),
-        delete(one, ApiError(403, "forbidden")),
-        delete(two),
-    )
-    with Calls(*calls) as session, pytest.raises(ClusterError, match=f"{one}: forbidden") as caught:
-        push.push(session, options(state="pruned"), False)
-    assert (caught.value.result["changed"], caught.value.result["pruned"]) == (True, [two])
 
 
 def test_files_that_mean_the_same_are_two_objects(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
 from tests.support.cluster import Clock
 from tests.support.objects import pod
@@ -30,6 +30,138 @@ def test_requests_for_pods(clock: Clock) -> None:
     api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED)])
     run(api, pods=snapshot(api))
     assert api.count("GET", pods.PODS) == 2
+
+
+REPORTED = "Pods that changed without a loss: default/a: deleted through the API"
+TARGET = {"type": "DisruptionTarget", "status": "True"}
+FOREVER = [{"operator": "Exists"}]
+
+
+@pytest.mark.parametrize(
+    ("owner", "status", "reason"),
+    [
+        pytest.param(("ReplicaSet", "web"), {}, "", id="a Deployment scales down"),
+        pytest.param(("Job", "backup"), {"phase": "Succeeded"}, "", id="a Job ends"),
+        pytest.param(("Job", "backup"), {"phase": "Failed"}, "", id="a Job fails"),
+        pytest.param(("DaemonSet", "agent"), {}, "", id="a DaemonSet is updated"),
+        pytest.param(
+            ("ReplicaSet", "web"),
+            {"conditions": [{**TARGET, "reason": "EvictionByEvictionAPI"}]},
+            " (EvictionByEvictionAPI)",
+            id="a descheduler evicts",
+        ),
+    ],
+)
+@pytest.mark.parametrize("ended", [True, False])
+def test_pods_that_the_api_deleted(
+    clock: Clock, owner: tuple[str, str], status: dict[str, t.Any], reason: str, ended: bool
+) -> None:
+    """Reported and not counted, whether the deletion has ended or not; one watch for all looks."""
+    api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", owner=owner), pod("b", "n2", **OWNED)])
+    before = snapshot(api)
+
+    def delete() -> None:
+        api.pods["a"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        put(api.pods["a"], **status)
+        if ended:
+            api.delete("a")
+
+    clock.at(12, delete)
+    row = run(api, pods=before, seconds=70)["nodes"]["n1"]
+    assert row["pods"]["reported"] == [
+        {"namespace": "default", "name": "a", "reason": f"deleted through the API{reason}"}
+    ]
+    assert row["message"].endswith(f"{REPORTED}{reason}")
+    assert (api.count("GET", pods.PODS), api.count("WATCH", pods.PODS)) == (6, int(ended))
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        ({"phase": "Failed", "reason": "OutOfcpu"}, "OutOfcpu, then deleted"),
+        (
+            {"conditions": [{**TARGET, "reason": "DeletionByTaintManager"}]},
+            "deleted through the API (DeletionByTaintManager)",
+        ),
+        ({"containerStatuses": [{"name": "main", "restartCount": 2}]}, "container main restarted 2 times"),
+    ],
+)
+def test_losses_of_pods_that_are_deleted_then(clock: Clock, status: dict[str, t.Any], reason: str) -> None:
+    """A controller deletes a failed pod before the next look: its last state shows the loss."""
+    api = cluster(clock, done(), pods=[pod("a", owner=("DaemonSet", "agent"))])
+    before = snapshot(api)
+    api.pods["a"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    put(api.pods["a"], **status)
+    api.delete("a")
+    failed = fail(api, pods=before)
+    assert state(failed) == "pods_lost" and f"default/a: {reason}. " in failed.failures["n1"]
+    assert api.count("WATCH", pods.PODS) == 1
+
+
+@pytest.mark.parametrize("error", [410, 403])
+@pytest.mark.parametrize(
+    ("since", "tolerations", "lost"),
+    [
+        pytest.param("2025-12-31T23:43:00Z", [], False, id="Ready all the time"),
+        pytest.param("2025-12-31T23:43:40Z", [], True, id="not Ready for 20 s, tolerates nothing"),
+        pytest.param("2025-12-31T23:43:40Z", 300, False, id="not Ready for 20 s, tolerates 300 s"),
+        pytest.param("2025-12-31T23:50:00Z", 300, True, id="not Ready for 400 s, tolerates 300 s"),
+        pytest.param("2025-12-31T23:50:00Z", FOREVER, False, id="not Ready for 400 s, tolerates it for ever"),
+    ],
+)
+def test_deleted_pods_whose_last_state_is_unknown(
+    clock: Clock, error: int, since: str, tolerations: t.Any, lost: bool
+) -> None:
+    """How long the Node was not Ready shows whether the taint manager can have deleted them."""
+    made = pod("a", **OWNED)
+    made["spec"]["tolerations"] = (
+        [{"key": key, "effect": "NoExecute", "tolerationSeconds": 300, "operator": "Exists"} for key in pods.AWAY]
+        if tolerations == 300
+        else tolerations
+    )
+    api = cluster(clock, done(), pods=[made])
+    before = snapshot(api)
+    api.delete("a")
+    api.watch_error = ApiError(error, "no events")
+    api.nodes["n1"]["status"]["conditions"][1]["lastTransitionTime"] = since
+    row = (fail(api, pods=before).result if lost else run(api, pods=before))["nodes"]["n1"]
+    assert [len(row["pods"][kind]) for kind in ("lost", "reported")] == [int(lost), int(not lost)]
+    assert not lost or "default/a: deleted while its Node was not Ready" in row["message"]
+    assert api.count("WATCH", pods.PODS) == 1
+
+
+def test_an_outage_during_the_watch(clock: Clock) -> None:
+    """The next look asks again."""
+    api = cluster(clock, done(), pods=[pod("a", **OWNED)])
+    before = snapshot(api)
+    put(api.pods["a"], phase="Failed", reason="Evicted")
+    api.delete("a")
+    api.watch_error = ApiError(503, "away", transient=True)
+    clock.at(40, lambda: setattr(api, "watch_error", None))
+    assert "default/a: Evicted" in fail(api, pods=before).failures["n1"]
+
+
+def test_a_pod_that_becomes_ready_by_the_restart_alone(clock: Clock) -> None:
+    """As kubelets of 1.35 report it: its containers are the same."""
+    made = pod("a", ready=False, **OWNED)
+    made["status"]["containerStatuses"][0]["containerID"] = "containerd://1"
+    api = cluster(clock, done(), pods=[made])
+    before = snapshot(api)
+    put(api.pods["a"], conditions=[{"type": "Ready", "status": "True"}])
+    row = run(api, pods=before)["nodes"]["n1"]
+    assert [item["name"] for item in row["pods"]["reported"]] == ["a"]
+    assert "default/a: was not Ready before the change, and is Ready with the same containers" in row["message"]
+    assert api.count("WATCH", pods.PODS) == 0
+
+
+def test_many_reported_pods(clock: Clock) -> None:
+    """The message names two."""
+    api = cluster(clock, done(), pods=[pod(name, **OWNED) for name in "abcde"])
+    before = snapshot(api)
+    for name in "abcde":
+        api.delete(name)
+    row = run(api, pods=before)["nodes"]["n1"]
+    assert row["message"].endswith("default/b: deleted through the API; and 3 more") and len(row["message"]) < 240
 
 
 def test_pods_that_are_lost(clock: Clock) -> None:
@@ -65,7 +197,7 @@ def test_allowed_losses(clock: Clock, given: t.Any, ok: bool) -> None:
     """A number for each node, or any; restarted pods count too."""
     api = cluster(clock, done("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", **OWNED)])
     before = snapshot(api)
-    del api.pods["a"]
+    put(api.pods["a"], phase="Failed", reason="Evicted")
     put(api.pods["b"], containerStatuses=[{"name": "main", "restartCount": 1}])
     result = run(api, pods=before, allow_pod_loss=given) if ok else fail(api, pods=before, allow_pod_loss=given).result
     found = result["nodes"]["n1"]["pods"]

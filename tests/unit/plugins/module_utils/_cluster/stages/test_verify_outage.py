@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
 from tests.support.cluster import LEASES, Clock
-from tests.support.objects import place
+from tests.support.objects import node, place
 from tests.support.verifying import WAIT_SLEEP, cluster, done, fail, noticed, run, stopped, turn, waiting
 
 AWAY = ApiError(0, "no usable answer from the API server", transient=True)
@@ -59,9 +61,24 @@ def test_permission_lost_while_waiting(clock: Clock) -> None:
 
 
 def test_node_that_is_deleted_during_the_wait(clock: Clock) -> None:
-    """The verdicts on the others are kept."""
+    """The others are waited for."""
     api = cluster(waiting("n1"), waiting("n2"), done("n3"))
     clock.at(4, lambda: api.nodes.pop("n1"))
-    with pytest.raises(NodesFailed, match="no node named n1") as caught:
-        run(api, dict.fromkeys(["n1", "n2", "n3"], place()))
-    assert caught.value.result["nodes"]["n3"]["ok"]
+    clock.at(9, turn(api, done("n2")))
+    failed = fail(api, dict.fromkeys(["n1", "n2", "n3"], place()))
+    assert (set(failed.failures), failed.result["nodes"]["n1"]["state"], noticed(clock, 9)) == ({"n1"}, "gone", True)
+
+
+def test_node_that_is_created_again_during_the_wait(clock: Clock) -> None:
+    """It is another machine, whose local configuration is no change by another user."""
+
+    def numbered(found: dict[str, t.Any], uid: str) -> dict[str, t.Any]:
+        found["metadata"]["uid"] = uid
+        return found
+
+    api = cluster(numbered(waiting("n1"), "u1"), waiting("n2"))
+    clock.at(4, turn(api, numbered(node("n1"), "u2")))
+    clock.at(9, turn(api, done("n2")))
+    failed = fail(api, dict.fromkeys(["n1", "n2"], place()))
+    assert (set(failed.failures), failed.result["nodes"]["n1"]["state"]) == ({"n1"}, "replaced")
+    assert "deleted and created again" in failed.failures["n1"]

@@ -101,6 +101,13 @@ def test_a_field(cause: str, values: dict[str, Any], facts: dict[str, Any], text
     assert found.remedy.endswith(".") and not found.message.endswith(".")
 
 
+@pytest.mark.parametrize(("own", "remedy"), [("110", "Run the rollout, which reverts it"), (None, "playbook reset")])
+def test_a_value_that_is_no_longer_declared(own: str | None, remedy: str) -> None:
+    found = drift_cause.of_undeclared(own)
+    assert (found.cause, remedy in found.remedy) == ("no longer declared", True)
+    assert (own or "not known") in found.message and found.remedy.endswith(".") and not found.message.endswith(".")
+
+
 @pytest.mark.parametrize(
     ("path", "minor", "text"),
     [("seccompDefault", 20, "since 1.22, the node's kubelet is 1.20"), ("dynamicKubeletConfigDir", 30, "")],

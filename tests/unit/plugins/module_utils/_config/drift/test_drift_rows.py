@@ -248,3 +248,10 @@ def test_a_finder_that_has_seen_others_finds_the_same() -> None:
     assert finder.rows(Configs(({"maxPods": 110},), {}, {}, _live({})), Facts(20, **RUNS)) == []
     assert finder.rows(drifted, Facts(20, **RUNS)) == first != []
     assert finder.rows(drifted, Facts(20, **{**RUNS, "ours": False}))[0]["cause"] == "foreign source"
+
+
+def test_the_remedy_for_kubeadm_is_one_that_push_accepts() -> None:
+    """It refuses a value that nodes of other groups do not share."""
+    live = _live({"maxPods": 60})
+    rows = _rows(Configs(({"maxPods": 60},), {"maxPods": 60}, None, live, {"maxPods": (110, 60)}))
+    assert "for all nodes of the cluster" in rows["maxPods"]["remedy"]

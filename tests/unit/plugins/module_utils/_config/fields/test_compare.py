@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
@@ -48,9 +49,26 @@ def test_maps_are_compared_key_by_key_and_keys_with_dots_stay_readable() -> None
 def test_defaults_count_only_where_they_are_known() -> None:
     assert _paths({"maxPods": 110}, {}) == {}
     assert _paths({"maxPods": 50}, {}) == {"maxPods": (50, 110)}
-    assert _paths({"maxPods": 50}, {}, minor=25) == {}
     [change] = compare.changes({}, {"maxParallelImagePulls": 3}, 30)
     assert not change.known
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "minor", "after", "known"),
+    [
+        ("maxPods", 50, 20, 110, True),
+        ("maxPods", 50, 25, None, False),
+        ("cgroupDriver", "cgroupfs", 36, None, False),
+        # Without a default the value is gone.
+        ("readOnlyPort", 10255, 36, None, True),
+        # The table holds no default of a field that is newer than 1.20.
+        ("memoryManagerPolicy", "Static", 21, None, False),
+        ("seccompDefault", True, 36, None, False),
+    ],
+)
+def test_a_live_value_that_is_removed_is_a_change(path: str, value: Any, minor: int, after: Any, known: bool) -> None:
+    [change] = compare.changes({path: value}, {}, minor)
+    assert (change.path, change.before, change.after, change.known) == (path, value, after, known)
 
 
 def test_a_field_without_default_that_is_left_out_is_removed_at_any_version() -> None:

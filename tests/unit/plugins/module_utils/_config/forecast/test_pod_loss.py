@@ -27,13 +27,18 @@ def pod(name: str = "a", **fields: t.Any) -> Pod:
         "owner": "ReplicaSet/a",
         "phase": "Running",
         "reason": "",
+        "fault": "",
+        "disruption": "",
+        "tolerates": 300,
+        "revision": "5",
+        "at": 1000.0,
         **fields,
     }
 
 
-def compare(old: Pod, new: Pod | None, uid: str = "u1") -> tuple[str, str]:
-    """Which of the three lists a pod is in, and the reason there; empty for none."""
-    found = pod_loss.compare({"u1": old}, {uid: new} if new else {})
+def compare(old: Pod, new: Pod | None, uid: str = "u1", **more: t.Any) -> tuple[str, str]:
+    """Which of the lists a pod is in, and the reason there; empty for none."""
+    found = pod_loss.compare({"u1": old}, {uid: new} if new else {}, **more)
     (found_loss,) = [(kind, entry["reason"]) for kind, entries in found._asdict().items() for entry in entries] or [
         ("", "")
     ]
@@ -48,21 +53,42 @@ STATIC = {"owner": "Node/n1", "static": True}
     ("old", "new", "kind", "reason"),
     [
         pytest.param(pod(), pod(), "", "", id="the same"),
-        pytest.param(pod(), None, "lost", "deleted through the API", id="gone"),
-        pytest.param(pod(), pod(reason="Terminating"), "lost", "being deleted", id="going"),
-        pytest.param(pod(), pod(phase="Failed", reason="Evicted", ready=False), "lost", "Evicted", id="evicted"),
+        pytest.param(pod(), None, "reported", "deleted through the API", id="gone"),
+        pytest.param(pod(), pod(reason="Terminating"), "reported", "deleted through the API", id="going"),
+        pytest.param(pod(), pod(phase="Failed", fault="Evicted", ready=False), "lost", "Evicted", id="evicted"),
         pytest.param(pod(), pod(phase="Failed", reason="", ready=False), "lost", "Failed", id="failed"),
         pytest.param(
-            pod(**JOB), pod(phase="Failed", reason="OutOfcpu", **JOB), "lost", "OutOfcpu", id="refused, of a job"
+            pod(**JOB), pod(phase="Failed", fault="OutOfcpu", **JOB), "lost", "OutOfcpu", id="refused, of a job"
         ),
         pytest.param(pod(), pod(phase="Succeeded", ready=False), "", "", id="succeeded"),
-        pytest.param(pod(**JOB), None, "", "", id="gone, of a job"),
-        pytest.param(pod(**JOB), pod(reason="Terminating", ready=False, **JOB), "", "", id="going, of a job"),
-        pytest.param(pod(owner="Jobs/x"), None, "lost", "deleted", id="gone, of something else"),
+        pytest.param(pod(**JOB), None, "reported", "deleted", id="gone, of a job"),
+        pytest.param(
+            pod(**JOB), pod(reason="Terminating", ready=False, **JOB), "reported", "deleted", id="going, of a job"
+        ),
+        pytest.param(
+            pod(**JOB),
+            pod(phase="Failed", ready=False, **JOB),
+            "reported",
+            "its containers ended",
+            id="failed, of a job",
+        ),
+        pytest.param(
+            pod(), pod(phase="Failed", fault="DeadlineExceeded"), "reported", "DeadlineExceeded", id="its own deadline"
+        ),
+        pytest.param(
+            pod(),
+            pod(phase="Failed", reason="Terminating", fault="Evicted"),
+            "lost",
+            "Evicted, then deleted",
+            id="evicted, then deleted",
+        ),
+        pytest.param(
+            pod(), pod(phase="Failed", reason="Terminating"), "reported", "deleted", id="going, its containers ended"
+        ),
         pytest.param(pod(phase="Failed", reason="Evicted", ready=False), None, "", "", id="had failed before"),
         pytest.param(pod(phase="Succeeded", ready=False), None, "", "", id="had finished before"),
         pytest.param(pod(reason="Terminating"), None, "", "", id="was going before"),
-        pytest.param(pod(ready=False), None, "lost", "deleted", id="gone, not ready before"),
+        pytest.param(pod(ready=False), None, "reported", "deleted", id="gone, not ready before"),
         pytest.param(
             pod(),
             pod(containers={"main": 1}, ids={"main": "containerd://2"}),
@@ -96,6 +122,13 @@ STATIC = {"owner": "Node/n1", "static": True}
         ),
         pytest.param(pod(), pod(ready=False, reason="CrashLoopBackOff"), "unready", "CrashLoopBackOff", id="not ready"),
         pytest.param(pod(ready=False), pod(ready=False), "", "", id="not ready before"),
+        pytest.param(
+            pod(ready=False), pod(), "reported", "was not Ready before the change", id="Ready by the restart alone"
+        ),
+        pytest.param(
+            pod(ready=False), pod(containers={"main": 1}), "", "", id="Ready after a restart of its container"
+        ),
+        pytest.param(pod(ready=False, ids={}, phase="Pending"), pod(), "", "", id="Ready after its start"),
         pytest.param(pod(), pod(containers={"main": 0, "debugger": 3}), "", "", id="a container more"),
         pytest.param(pod(**STATIC), None, "unready", "no longer has its manifest", id="static, gone"),
         pytest.param(
@@ -128,7 +161,60 @@ def test_a_static_pod_whose_mirror_was_made_again(new: Pod, kind: str) -> None:
 
 def test_another_pod_of_the_name_is_another_pod() -> None:
     """As a StatefulSet makes them, on the same node again."""
-    assert compare(pod(owner="StatefulSet/a"), pod(owner="StatefulSet/a"), "u2")[0] == "lost"
+    assert compare(pod(owner="StatefulSet/a"), pod(owner="StatefulSet/a"), "u2")[0] == "reported"
+
+
+AGENT = {"owner": "DaemonSet/agent", "tolerates": None}
+GONE = {"phase": "Failed", "reason": "Terminating"}
+
+
+@pytest.mark.parametrize(
+    ("old", "last", "unready", "kind", "reason"),
+    [
+        pytest.param({}, {"reason": "Terminating"}, 0, "reported", "deleted through the API", id="scaled down"),
+        pytest.param(JOB, {"phase": "Succeeded"}, 0, "reported", "deleted through the API", id="Job and its TTL"),
+        pytest.param(AGENT, {"reason": "Terminating"}, 900, "reported", "deleted", id="update of a DaemonSet"),
+        pytest.param(
+            {}, {"disruption": "EvictionByEvictionAPI"}, 900, "reported", "EvictionByEvictionAPI", id="descheduler"
+        ),
+        pytest.param(
+            {}, {"disruption": "PreemptionByScheduler"}, 0, "reported", "PreemptionByScheduler", id="preempted"
+        ),
+        pytest.param(
+            {}, {"disruption": "DeletionByTaintManager"}, 0, "lost", "DeletionByTaintManager", id="evicted by a taint"
+        ),
+        pytest.param({}, {"disruption": "DeletionByPodGC"}, 0, "lost", "DeletionByPodGC", id="no Node"),
+        pytest.param(AGENT, {**GONE, "fault": "OutOfcpu"}, 0, "lost", "OutOfcpu, then deleted", id="refused, deleted"),
+        pytest.param({}, {**GONE, "fault": "Evicted"}, 0, "lost", "Evicted, then deleted", id="evicted, deleted"),
+        pytest.param({}, None, 0, "reported", "deleted through the API", id="unknown, Ready"),
+        pytest.param({}, None, 20, "reported", "deleted", id="unknown, not Ready for less than it tolerates"),
+        pytest.param({}, None, 300, "lost", "while its Node was not Ready (300 s", id="not Ready for long"),
+        pytest.param({"tolerates": 0}, None, 1, "lost", "while its Node was not Ready", id="tolerates nothing"),
+        pytest.param({"tolerates": 0}, None, 0, "reported", "deleted", id="tolerates nothing, Ready"),
+        pytest.param(AGENT, None, 900, "reported", "deleted", id="tolerates it for ever"),
+        pytest.param({}, {"reason": "Terminating"}, 400, "lost", "not Ready", id="an API server without the condition"),
+    ],
+)
+def test_a_pod_that_is_gone(old: Pod, last: Pod | None, unready: float, kind: str, reason: str) -> None:
+    """Only what the restart caused counts: the pod's last state shows it, or else how long its Node was not Ready."""
+    found = compare(pod(**old), None, last={"u1": pod(**old, **last)} if last else {}, unready=unready)
+    assert (found[0], reason in found[1]) == (kind, True), found
+    if last and last.get("reason") == "Terminating":
+        assert compare(pod(**old), pod(**old, **last), unready=unready) == found
+
+
+@pytest.mark.parametrize(
+    ("new", "kind"),
+    [
+        ({"phase": "Failed", "fault": "OutOfcpu", **AGENT}, "lost"),
+        ({**AGENT}, "reported"),
+        ({"phase": "Failed", "fault": "OutOfcpu", "owner": "DaemonSet/other"}, "reported"),
+    ],
+)
+def test_a_successor_that_the_kubelet_refuses(new: Pod, kind: str) -> None:
+    """A DaemonSet deletes a failed pod at once and makes another, which fails as well."""
+    assert compare(pod(**AGENT), pod("b", **new), "u2")[0] == kind
+    assert compare(pod(**AGENT), pod("b", **new), "u2", last={"u1": pod(**AGENT)})[0] == "reported"
 
 
 PODS = st.dictionaries(
@@ -142,8 +228,9 @@ PODS = st.dictionaries(
         static=st.booleans(),
         owner=st.sampled_from(["", "Job/j", "ReplicaSet/r"]),
         phase=st.sampled_from(["Pending", "Running", "Succeeded", "Failed"]),
-        reason=st.sampled_from(["", "Terminating", "Evicted"]),
-    ),
+        reason=st.sampled_from(["", "Terminating", "CrashLoopBackOff"]),
+        fault=st.sampled_from(["", "Evicted"]),
+    ).map(lambda made: made if made["phase"] == "Failed" else {**made, "fault": ""}),
 )
 
 
@@ -151,26 +238,30 @@ PODS = st.dictionaries(
 def test_what_never_happens(before: dict[str, Pod], now: dict[str, Pod]) -> None:
     """A pod in two lists, one that was not there before, one without a reason; new pods that matter."""
     found = pod_loss.compare(before, now)
-    named = [*found.final, *found.unready]
+    named = [*found.final, *found.unready, *found.reported]
     assert len(named) <= len(before)
     assert all(entry["reason"] for entry in named)
     assert {entry["name"] for entry in named} <= {old["name"] for old in before.values()}
-    assert found == pod_loss.compare(before, {uid: new for uid, new in now.items() if uid in before or new["static"]})
+    matter = {uid: new for uid, new in now.items() if uid in before or new["static"] or new["fault"]}
+    assert found == pod_loss.compare(before, matter)
 
 
 @given(pods=PODS)
 def test_nothing_happened(pods: dict[str, Pod]) -> None:
     """What stays as it is was neither lost nor restarted, and is no less Ready than it was."""
     found = pod_loss.compare(pods, pods)
-    assert found == ([], [], [])
+    assert found == ([], [], [], [])
 
 
 @given(before=PODS)
 def test_all_pods_are_deleted(before: dict[str, Pod]) -> None:
-    """Every pod that was at work is named once, but those of Jobs."""
+    """Every pod that was at work is named once: static ones as missing, others are lost if their Node was away."""
     found = pod_loss.compare(before, {})
+    away = pod_loss.compare(before, {}, unready=300)
     working = [
         old for old in before.values() if old["phase"] in ("Pending", "Running") and old["reason"] != "Terminating"
     ]
-    assert len(found.lost) == len([old for old in working if not old["static"] and not old["owner"].startswith("Job/")])
+    bound = [old for old in working if not old["static"]]
+    assert (len(found.lost), len(found.reported)) == (0, len(bound))
+    assert (len(away.lost), len(away.reported)) == (len(bound), 0)
     assert len(found.unready) == len([old for old in working if old["static"]])

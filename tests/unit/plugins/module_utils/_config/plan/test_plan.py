@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan, plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
 
@@ -48,7 +48,8 @@ def _applied(table: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
             full = {"configMap": {**source, "uid": "u", "resourceVersion": "1"}}
             status = {"assigned": full, "active": full, "lastKnownGood": None}
         variants[identity.variant(live)] = live
-        nodes[name] = {**row, "variant": identity.variant(live), "source": source, "status": status}
+        own = planned.get("own") or row.get("own")
+        nodes[name] = {**row, "variant": identity.variant(live), "source": source, "status": status, "own": own}
     return {"variants": variants, "nodes": nodes}
 
 
@@ -61,6 +62,141 @@ def test_an_applied_plan_leaves_nothing_to_do(live: dict[str, Any], layer: dict[
     assert [row["action"] for row in again["nodes"].values()] == ["none", "none"]
     assert [row["changes"] for row in again["nodes"].values()] == [[], []]
     assert again["summary"]["to_change"] == 0
+
+
+def test_a_removal_is_applied_once_although_its_default_is_not_known() -> None:
+    """The kubelet shows its default, which the layer removes again: the same variant, so no assignment and no drain."""
+    layer = {"cgroupDriver": None}
+    table = _table({**LIVE, "cgroupDriver": "systemd"}, kubelet_version="v1.30.1")
+    made = plan.make_plan(table, layer, allow_effect="reboot")
+    assert (made["nodes"]["n0"]["action"], made["nodes"]["n0"]["effect"]) == ("assign", "reboot")
+    row = plan.make_plan(_applied(table, made), layer)["nodes"]["n0"]
+    assert (row["action"], row["effect"], row["changes"], row["problems"]) == ("none", None, [], [])
+    # A value that is set and not live still shows.
+    wanted = {"cgroupDriver": None, "maxPods": 50}
+    after = _applied(table, plan.make_plan(table, wanted, allow_effect="reboot"))
+    variant = next(iter(after["variants"]))
+    after["variants"][variant] = {**after["variants"][variant], "maxPods": 110}
+    row = plan.make_plan(after, wanted)["nodes"]["n0"]
+    assert (row["action"], row["effect"], [change["path"] for change in row["changes"]]) == (
+        "none",
+        "disrupt",
+        ["maxPods"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("live", "layer", "path"),
+    [
+        ({}, {"maxPods": 50}, "maxPods"),
+        ({"maxPods": 200}, {"maxPods": 50}, "maxPods"),
+        ({}, {"authentication": {"webhook": {"cacheTTL": "90s"}}}, "authentication.webhook.cacheTTL"),
+        ({}, {"evictionHard": {"memory.available": "1Gi"}}, 'evictionHard["imagefs.available"]'),
+        ({"featureGates": {"A": False}}, {"featureGates": {"A": True, "B": True}}, "featureGates.B"),
+        ({"kubeReserved": {"cpu": "1"}}, {"kubeReserved": None}, "kubeReserved.cpu"),
+        ({"providerID": "a"}, {"enableServer": False}, "enableServer"),
+    ],
+)
+@pytest.mark.parametrize("kept", [{}, {"eventBurst": 7}])
+def test_a_deleted_line_reverts_to_the_nodes_own_value(
+    live: dict[str, Any], layer: dict[str, Any], path: str, kept: dict[str, Any]
+) -> None:
+    before = complete_config.restore(model.configz(live))
+    table = _table(before)
+    table = _applied(table, plan.make_plan(table, {**layer, **kept}, allow_effect="reboot"))
+    made = plan.make_plan(table, [kept], allow_effect="reboot")
+    row = made["nodes"]["n0"]
+    assert row["action"] == "assign"
+    assert (path, True) in {(change["path"], change["no_longer_declared"]) for change in row["changes"]}
+    assert any(path in line and line.endswith("(no longer declared)") for line in made["text"]), made["text"]
+    table = _applied(table, made)
+    assert len(table["variants"]) == 1
+    after = next(iter(table["variants"].values()))
+    assert compare.changes(after, {**before, **kept}, 20) == []
+    again = plan.make_plan(table, [kept], allow_effect="reboot")["nodes"]["n0"]
+    assert (again["action"], again["changes"], again["problems"]) == ("none", [], [])
+
+
+def test_an_own_value_that_is_not_known_is_reported_and_nothing_changes() -> None:
+    """The source is older than the records, so the value that a layer replaces may be that of an earlier layer."""
+    old = {"source": _reference(), "status": _status("other")}
+    table = _table({**LIVE, "maxPods": 50}, **old)
+    table = _applied(table, plan.make_plan(table, {"maxPods": 60}))
+    made = plan.make_plan(table, [{}])
+    assert (made["nodes"]["n0"]["action"], made["nodes"]["n0"]["changes"]) == ("none", [])
+    assert _rules(made) == [("warning", "no-longer-declared", "maxPods")]
+    assert not made["refused"]
+
+
+def test_a_plan_without_an_inventory_reverts_nothing() -> None:
+    """Neither does the plan of a rollback, but its assignment keeps the record."""
+    table = _table(LIVE)
+    table = _applied(table, plan.make_plan(table, {"maxPods": 50}))
+    assert plan.make_plan(table)["nodes"]["n0"]["action"] == "none"
+    assert plan.make_plan(table, None, {})["nodes"]["n0"]["action"] == "assign"
+    rollback = plan.make_plan(table, target={**LIVE, "maxPods": 70, "eventBurst": 7})
+    assert [change["after"] for change in rollback["nodes"]["n0"]["changes"]] == [7, 70]
+    assert rollback["nodes"]["n0"]["own"]["own"] == {"maxPods": [110], "eventBurst": [10]}
+    again = plan.make_plan(_applied(table, rollback), {"maxPods": 50})
+    assert [(change["path"], change["after"]) for change in again["nodes"]["n0"]["changes"]] == [
+        ("eventBurst", 10),
+        ("maxPods", 50),
+    ]
+
+
+def test_a_revert_is_a_change_with_the_effect_of_its_field() -> None:
+    table = _table(LIVE)
+    table = _applied(table, plan.make_plan(table, {"clusterDNS": ["10.0.0.1"]}, allow_effect="drain"))
+    assert ("refusal", "effect", "clusterDNS") in _rules(plan.make_plan(table, [{}]))
+    assert plan.make_plan(table, [{}], allow_effect="drain")["nodes"]["n0"]["effect"] == "drain"
+
+
+def test_equal_nodes_with_other_values_of_their_own_revert_to_them() -> None:
+    """They share the variant that the layers gave them."""
+    table = _table(LIVE, {**LIVE, "maxPods": 200}, {**LIVE, "maxPods": 50})
+    table = _applied(table, plan.make_plan(table, {"eventBurst": 7}, {"n0": {"maxPods": 50}, "n1": {"maxPods": 50}}))
+    assert len({row["variant"] for row in table["nodes"].values()}) == 1
+    made = plan.make_plan(table, {"eventBurst": 7})
+    desired = {name: made["variants"][row["variant"]]["maxPods"] for name, row in made["nodes"].items()}
+    assert desired == {"n0": 110, "n1": 200, "n2": 50}
+    assert [row["action"] for row in made["nodes"].values()] == ["assign", "assign", "none"]
+
+
+def test_a_removal_that_is_applied_asks_for_no_permission_again() -> None:
+    """Another change is assigned, and the null is still declared: the kubelet has its default already."""
+    layer: dict[str, Any] = {"cgroupDriver": None}
+    table = _table({**LIVE, "cgroupDriver": "systemd"}, kubelet_version="v1.30.1")
+    table = _applied(table, plan.make_plan(table, layer, allow_effect="reboot"))
+    for number in (50, 60):
+        made = plan.make_plan(table, {**layer, "maxPods": number})
+        row = made["nodes"]["n0"]
+        assert not made["refused"], made["text"]
+        assert [change["path"] for change in row["changes"]] == ["maxPods"]
+        assert "cgroupDriver" not in made["variants"][row["variant"]]
+        table = _applied(table, made)
+    # Where the kubelet runs another source, its value may be another one.
+    table["nodes"]["n0"].update(source=_reference(), status=_status("other"))
+    assert ("refusal", "effect", "cgroupDriver") in _rules(plan.make_plan(table, {**layer, "maxPods": 70}))
+
+
+def test_eviction_keys_that_the_kubelet_merges_are_no_change() -> None:
+    """With mergeDefaultEvictionSettings (1.33) it adds the defaults of evictionHard to the configured keys."""
+    layer = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
+    defaults = {"nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%"}
+    live = {**LIVE, "mergeDefaultEvictionSettings": True}
+    live["evictionHard"] = {"memory.available": "1Gi", "imagefs.inodesFree": "5%", **defaults}
+    made = plan.make_plan(_table(live, kubelet_version="v1.33.1"), layer)
+    assert (made["nodes"]["n0"]["action"], made["nodes"]["n0"]["changes"]) == ("none", []), made["text"]
+    # Other values are changes, and so is the loss of a key that has no default.
+    live["evictionHard"] = {**live["evictionHard"], "nodefs.available": "20%", "pid.available": "5%"}
+    made = plan.make_plan(_table(live, kubelet_version="v1.33.1"), layer)
+    assert [(change["path"], change["after"]) for change in made["nodes"]["n0"]["changes"]] == [
+        ('evictionHard["nodefs.available"]', "10%"),
+        ('evictionHard["pid.available"]', None),
+    ]
+    # The kubelet of 1.32 does not have the field.
+    paths = {change.path for change in compare.changes(live, {**live, **layer}, 32)}
+    assert 'evictionHard["imagefs.available"]' in paths
 
 
 def test_no_layers_no_work_and_every_node_keeps_what_is_its_own() -> None:
@@ -95,6 +231,7 @@ def test_the_row_of_a_change() -> None:
             "effect": "disrupt",
             "shadowed_by": "--max-pods=61",
             "machine_specific": False,
+            "no_longer_declared": False,
             "reason": "lowering can fail admission of running pods at restart; changes reported capacity and "
             "scheduling",
         }
@@ -268,3 +405,42 @@ def test_a_thousand_nodes_are_planned_with_the_work_of_their_kinds(monkeypatch: 
     assert len(merges) == 3
     assert made["summary"]["variants"] == 2
     assert len(made["text"]) < 20
+
+
+def test_a_target_takes_the_place_of_the_live_configuration_except_for_the_machine() -> None:
+    """Equal nodes still share a variant; the overrides are merged over the target."""
+    live = [{**LIVE, "providerID": name, "podPidsLimit": 500} for name in ("a", "b", "b")]
+    target = {**LIVE, "providerID": "a", "maxPods": 70}
+    made = plan.make_plan(_table(*live), None, {"n2": {"eventBurst": 7}}, target=target)
+    assert not made["refused"], made["text"]
+    desired = {name: made["variants"][row["variant"]] for name, row in made["nodes"].items()}
+    assert desired == {
+        "n0": target,
+        "n1": {**target, "providerID": "b"},
+        "n2": {**target, "providerID": "b", "eventBurst": 7},
+    }
+    assert [_rules(made, name) for name in made["nodes"]] == [
+        [],
+        [("warning", "machine-specific", "providerID")],
+        [("warning", "machine-specific", "providerID")],
+    ]
+    assert {change["path"] for change in made["nodes"]["n1"]["changes"]} == {"maxPods", "podPidsLimit"}
+    as_text = plan.make_plan(_table(*live), target=document.render(target))
+    assert as_text["nodes"]["n1"] == made["nodes"]["n1"]
+
+
+def test_the_effects_of_a_target_are_weighed() -> None:
+    made = plan.make_plan(_table(LIVE), target={**LIVE, "clusterDNS": ["10.96.0.99"]})
+    assert made["refused"] and ("refusal", "effect", "clusterDNS") in _rules(made), made["text"]
+
+
+@pytest.mark.parametrize("target", [[], 5, {"maxPods": 1}, "maxPods: 1", "a: [b"])
+def test_a_target_that_is_no_configuration(target: Any) -> None:
+    with pytest.raises(document.DocumentError, match="target"):
+        plan.make_plan(_table(LIVE), target=target)
+
+
+def test_a_plan_names_the_node_that_it_was_made_for() -> None:
+    """Another Node of that name is not assigned what was planned for this one."""
+    assert plan.make_plan(_table(LIVE, uid="u1"))["nodes"]["n0"]["node_uid"] == "u1"
+    assert "node_uid" not in plan.make_plan(_table(LIVE))["nodes"]["n0"]

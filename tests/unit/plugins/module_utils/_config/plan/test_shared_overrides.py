@@ -165,3 +165,26 @@ def test_layers_that_do_not_fit_are_refused() -> None:
 )
 def test_changed_paths(before: dict[str, Any], after: dict[str, Any], minor: int, changed: list[str]) -> None:
     assert shared_overrides.changed_paths(before, after, minor) == changed
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({}, {}),
+        ({"a": [{"maxPods": 50}]}, {}),
+        ({"a": [{"maxPods": 50}], "b": [], "c": [{}]}, {"maxPods": ["b", "c"]}),
+        ({"a": [{"maxPods": 51}]}, {"maxPods": ["a"]}),
+        ({"a": [{"maxPods": None}]}, {"maxPods": ["a"]}),
+        # What the nodes do not set is not written, whatever the others declare.
+        ({"a": [{"maxPods": 50, "eventBurst": 7}]}, {}),
+    ],
+)
+def test_who_does_not_share_the_common_values(others: dict[str, Any], expected: dict[str, list[str]]) -> None:
+    own = [[{"maxPods": 50, "resolvConf": "/x"}]]
+    assert shared_overrides.not_shared(BASE, own, others, 20) == expected
+
+
+def test_keys_of_a_map_are_shared_one_by_one() -> None:
+    own = [[{"kubeReserved": {"cpu": "2", "memory": "1Gi"}}]]
+    found = shared_overrides.not_shared(BASE, own, {"a": [{"kubeReserved": {"cpu": "2"}}]}, 20)
+    assert found == {"kubeReserved.memory": ["a"]}

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import same_place
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import read, same_place
 from tests.support.objects import place, reference
 
 
@@ -17,3 +19,10 @@ def test_same_place() -> None:
     assert not same_place(place("a"), place("b"))
     assert not same_place(place(key="a"), place(key="b"))
     assert not same_place({**place(), "namespace": "other"}, place())
+
+
+def test_read() -> None:
+    assert read(None) is read({}) is None
+    assert read({"configMap": {**reference(), "more": 1}}) == reference()
+    with pytest.raises(ValueError, match=r"active\.configMap has no namespace"):
+        read({"configMap": {}}, "active")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import checkpoint_module, statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
@@ -105,6 +106,29 @@ def test_a_reboot_before_the_confirmation_reverts_it(node: Node) -> None:
     node.boot, node.seconds = "b2", 5.0
     node.start()
     assert node.ran[-1] == NEW and "rebooted" in node.error()
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_what_is_on_trial_itself_is_nothing_to_revert_to(node: Node, confirmed: bool) -> None:
+    """The kubelet is deaf with OTHER. The controller resets the node and is lost before it restarts the kubelet."""
+    node.assign(OTHER, confirmed=confirmed)
+    node.start()
+    done = apply(node, "reset")
+    assert done["trial"]["to"] is None and done["trial"]["revert_to"] == SOURCE
+    node.well = False
+    for _look in range(10):
+        node.later(60)
+    assert (node.store.active_source(), node.ran[-1]) == (SOURCE, NEW)
+
+
+def test_a_first_configuration_on_trial_is_reverted_to_the_local_one(node: Node) -> None:
+    node.store.reset()
+    node.assign(OTHER)
+    node.start()
+    done = apply(node, "reset")
+    assert done["restart_needed"] and node.store.running() == LOCAL
+    node.start()
+    assert node.ran[-1] == LOCAL and apply(node, "reset")["trial"] is None
 
 
 def test_a_confirmed_reset_stays(node: Node) -> None:

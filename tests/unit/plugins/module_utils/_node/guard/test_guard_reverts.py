@@ -53,13 +53,15 @@ def test_the_kubelet_is_not_restarted_while_the_revert_is_not_possible(tmp_path:
     assert node.store.running() == LOCAL and node.commands.count("systemctl restart") == 1
 
 
-def test_the_prepared_link_goes_with_the_trial(node: Node) -> None:
+def test_the_prepared_link_leads_to_the_local_config_after_a_trial(node: Node) -> None:
     node.assign()
     assert os.readlink(node.store.prepared) == LOCAL
     node.store.graduate(SOURCE, "")
-    assert not os.path.lexists(node.store.prepared)
+    assert os.readlink(node.store.prepared) == LOCAL
     node.assign(OTHER)
     assert os.readlink(node.store.prepared) == NEW
+    node.store.graduate(OTHER, "")
+    assert os.readlink(node.store.prepared) == LOCAL
     node.store.reset()
     assert not os.path.lexists(node.store.prepared)
 

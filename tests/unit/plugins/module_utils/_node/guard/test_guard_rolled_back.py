@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import checkpoint_module, statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from tests.support.guard_node import LOCAL, NEW, Node, NoRoom
 
 REASON = "pods were lost"
@@ -174,6 +178,56 @@ def test_a_full_disk_leaves_the_restart_to_the_controller(tmp_path: Path, monkey
     assert done["restart_needed"] and node.store.running() == LOCAL and done["warnings"]
     trial = node.store.trial()
     assert trial and not trial.failed, "no record without the verdict"
+
+
+def test_a_full_disk_and_a_lost_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kubelet is deaf, and runs what is not active any more. The guard cannot record that it restarts it."""
+    disk = NoRoom(names=True)
+    node = Node(tmp_path, disk)
+    keep_time(node, monkeypatch)
+    node.assign()
+    node.start()
+    node.later()
+    disk.full, node.well = True, False
+    assert rolled_back(node)["restart_needed"]
+    for _look in range(10):
+        node.later(60)
+    assert node.commands.count("systemctl restart") == 1 and node.ran == [NEW, LOCAL]
+
+
+def test_one_restart_on_a_read_only_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note of the revert cannot be removed, and the guard finds it at each look."""
+
+    class ReadOnly(files.OS):
+        on = False
+
+        def _check(self) -> None:
+            if self.on:
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+        def create(self, path: str, mode: int) -> int:
+            self._check()
+            return super().create(path, mode)
+
+        def unlink(self, path: str) -> None:
+            self._check()
+            super().unlink(path)
+
+    disk = ReadOnly()
+    node = Node(tmp_path, disk)
+    keep_time(node, monkeypatch)
+    node.assign()
+    node.start()
+    node.later()
+    rolled_back(node)
+    disk.on, guard = True, node.guard()
+    for _look in range(20):
+        node.seconds += GRACE
+        guard.tick()
+    assert node.commands.count("systemctl restart") == 1 and node.ran == [NEW, LOCAL]
+    disk.on = False
+    guard.tick()
+    assert node.commands.count("systemctl restart") == 1 and not node.guard().records.progress().verdict
 
 
 def test_a_second_change_before_that_restart_keeps_the_state_files(node: Node, tmp_path: Path) -> None:

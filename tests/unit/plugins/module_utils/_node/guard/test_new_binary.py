@@ -216,6 +216,16 @@ def test_a_full_disk_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet
     assert node.ran[-1] == LOCAL and len(kubelet.asked) == asked
 
 
+def test_a_full_disk_after_the_trial_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet) -> None:
+    """There is no room for a link either: the one to the local configuration was prepared when the trial ended."""
+    disk = NoRoom()
+    node = with_good(tmp_path, disk)
+    kubelet.replace(NEW_VERSION, "FIRST")
+    disk.full = True
+    node.start()
+    assert node.ran[-1] == LOCAL
+
+
 def test_an_installed_guard_does_not_ask_what_the_controller_has_asked(tmp_path: Path, kubelet: Kubelet) -> None:
     node = with_good(tmp_path)
     os.remove(Path(node.store.folder, "binary"))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.blockyaml import Unreadable, load
-from tests.lab import files
+from tests.lab import kubeadm
 
 KUBECONFIG = """apiVersion: v1
 kind: Config
@@ -37,8 +37,8 @@ users:
     "text",
     [
         KUBECONFIG,
-        files.config_yaml(files.traits("n1")),
-        files.config_yaml(files.traits("n2")),
+        kubeadm.config_yaml(kubeadm.traits("n1")),
+        kubeadm.config_yaml(kubeadm.traits("n2")),
         "a:\n  - 1\n  -\n    b: 2\n",
         "a: 'it''s'\nb: \"x: # y\"\nc: 10.0.0.1\nd: 1m30s\ne:\nf: 100Mi\n",
         "- a: 1\n  b: 2\n- - 1\n  - 2\n",

@@ -6,19 +6,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import typing as t
 
+from ..store import statefiles
+from ..store.active_choice import resolve
+from ..store.kept_files import KeptFiles
+from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
+from ..store.store_reader import quietly
 from ..system import trust
 from ..system.command import execute
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from . import shown, statefiles
-from .active_choice import resolve
-from .kept_files import KeptFiles
-from .store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
-from .store_reader import quietly
+from . import requested, shown
 
 GUARD = "/etc/systemd/system/livenodes-kubelet-guard.service"
 # After a revert the controller restarts the kubelet. If it has not after these seconds, the guard does.
@@ -34,12 +34,7 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     Returns the module's result: changed, restart_needed, assigned, active, lastKnownGood, error, trial, config,
     checkpoint, removed, diff, warnings. Raises StoreError.
     """
-    # ansible-core before 2.19 turns a template's result that looks like JSON into a mapping.
-    texts = {
-        key: text if isinstance(text, str) else json.dumps(text, indent=2, sort_keys=True) + "\n"
-        for key, text in (options["data"] or {}).items()
-    }
-    options = {**options, "data": texts or options["data"]}
+    options = {**options, "data": requested.texts(options["data"] or {}) or options["data"]}
     store = store or Store(options["config_dir"])
     if options["state"] in ("staged", "assigned") or (options["state"] == "confirmed" and not store.resetting()):
         # A revert and a reset only leave such a folder: refusing them would keep a configuration that failed.
@@ -71,14 +66,7 @@ class _Run:
         self.gone = False
         self.waiting = False
         self.local_text: bytes | None = None
-        given = options.get("source")
-        self.source: Source | None = given and {
-            "namespace": given["namespace"],
-            "name": given["name"],
-            "uid": given["uid"],
-            "resourceVersion": given["resource_version"],
-            "kubeletConfigKey": given["kubelet_config_key"],
-        }
+        self.source = requested.source(options.get("source"))
 
     # The states
 
@@ -155,7 +143,7 @@ class _Run:
                 self.warnings.append(f"{describe(active)} is damaged: the guard cannot revert a failed reset")
             elif active is not None:
                 self._refresh_local(active)
-                self._switch(None, good=active)
+                self._switch_to_local(active)
                 self._collect()
                 return
         held = (quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial), quietly(store.running))
@@ -194,6 +182,17 @@ class _Run:
 
         self._change(switch)
         self.predicted = {"assigned": source, "active": source, "error": "", "trial": shown.trial(fresh)}
+
+    def _switch_to_local(self, active: Source) -> None:
+        """Put the local config on trial. If possible, it does not revert to what is on trial itself."""
+        armed = quietly(self.store.trial)
+        if armed is None or armed.to != active or armed.failed:
+            self._switch(None, good=active)
+        elif armed.revert_to is not None or armed.confirmed:
+            self._switch(None, good=armed.revert_to or active)
+        else:
+            self._revert(armed)
+            self.waiting = True
 
     def _confirm_reset(self, armed: Trial) -> None:
         """End the trial of the local config: the kubelet was verified with the file that it had before us."""

@@ -10,9 +10,9 @@ import typing as t
 
 from ..._config.fields import difftext
 from ..._config.values import document
-from .store import Store
-from .store_reader import quietly
-from .trial import Trial
+from ..store.store import Store
+from ..store.store_reader import quietly
+from ..store.trial import Trial
 
 
 def trial(armed: Trial) -> dict[str, t.Any]:

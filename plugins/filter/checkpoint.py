@@ -1,0 +1,80 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters of the role `checkpoint`: the text of a configuration, and why a node was not switched or not reset."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.livenodes.kubelet.plugins.filter.message import node_message
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+
+Result = t.Mapping[str, t.Any]
+
+UNREACHABLE = "unreachable"
+"""State of the result of a call on a node whose host cannot be reached."""
+
+
+def config_text(config: t.Mapping[str, t.Any]) -> str:
+    """Return the text of a configuration as the role C(push) writes it into a ConfigMap."""
+    return document.render(config)
+
+
+def switch_failure(reason: t.Any, name: str, host: str, assigned: t.Any = None, reverted: t.Any = None) -> str:
+    """Return why a node was not switched, and what it runs.
+
+    C(reason): the message of the task that failed. C(assigned): the result of the call that inspects and switches.
+    C(reverted): the result of the revert, if there was one.
+    """
+    assigned = _result(assigned)
+    early = _before_the_switch(assigned, name, host, "switch", "switched")
+    if early:
+        return early
+    reverted = _result(reverted)
+    # The guard may have reverted the switch before the role did. An error in a store without a switch is that of an
+    # earlier configuration.
+    switched = bool(reverted.get("changed") or assigned.get("restart_needed"))
+    what = "was reverted to its previous configuration" if switched else "was not switched and keeps its configuration"
+    return f"Node {name} {what}: {_part((switched and reverted.get('error')) or reason, name, host)}"
+
+
+def reset_failure(reason: t.Any, name: str, host: str, reset: t.Any = None, reverted: t.Any = None) -> str:
+    """Return why a node was not reset, and what it runs. C(reset): the result of the call that inspects and switches.
+    The others are those of C(switch_failure).
+    """
+    reset = _result(reset)
+    early = _before_the_switch(reset, name, host, "reset", "reset")
+    if early:
+        return early
+    reverted = _result(reverted)
+    # With the trial, the end of the reset was confirmed too. The guard may have reverted it before the role did.
+    if reset.get("trial") and (reverted.get("changed") or (reverted.get("trial") or {}).get("failed")):
+        cause = _part(reverted.get("error") or reason, name, host)
+        return f"Node {name} was not reset, and was reverted to its previous configuration: {cause}"
+    return f"Node {name} was not reset: {_part(reason, name, host)}"
+
+
+def _before_the_switch(first: Result, name: str, host: str, noun: str, what: str) -> str:
+    """Return what the first call reported, if the node cannot be reached or must not be changed."""
+    if first.get("state") == UNREACHABLE:
+        cause = _part(first.get("msg"), name, host)
+        return f"Node {name} was not {what}: {cause}. If the {noun} had begun, the guard reverts it"
+    reasons = first.get("reasons")
+    return f"{node_message(reasons, name, host)}. Nothing was changed." if reasons else ""
+
+
+def _part(reason: t.Any, name: str, host: str) -> str:
+    return node_message([reason], name, host, node="")
+
+
+def _result(value: t.Any) -> Result:
+    return value if isinstance(value, t.Mapping) else {}
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """Return the filters by name."""
+        return {"config_text": config_text, "switch_failure": switch_failure, "reset_failure": reset_failure}

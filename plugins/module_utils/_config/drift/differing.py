@@ -1,0 +1,89 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the configurations of one node differ: one rule for the stages verify and drift.
+
+A field that a configuration does not set has the default of the kubelet's minor. Where that default is not known, the
+field is not compared: the kubelet completes a configuration of few fields, and this is no difference.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Iterator, Mapping
+
+from ..fields import compare, fields, overlay
+from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE
+
+
+def between(wanted: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
+    """Return (path, wanted, live) for every value of a source that is not live, sorted by path.
+
+    `wanted` may set few fields; `live` is complete. `minor` is that of the kubelet (20 for 1.20).
+    """
+    read = {ASSIGNED: compare.normalise(wanted, minor), LIVE: compare.normalise(live, minor)}
+    return [(path, values[ASSIGNED], values[LIVE]) for path, values in differing(read, set(), minor)]
+
+
+def differing(
+    read: Mapping[str, Mapping[str, Any]], declared: set[str], minor: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every path at which the known values of the stages differ, with these values by stage, sorted by path.
+
+    `read` holds the configuration of each stage in the form of compare.normalise. Of the stage `declared` only the
+    paths `declared` and those below them count.
+    """
+    tops = {stage: {path.split(".")[0].split("[")[0] for path in values} for stage, values in read.items()}
+    for path in sorted(set().union(*read.values())):
+        if _alike(values.get(path) for values in read.values()):
+            continue
+        empty = any(values.get(path) == {} for values in read.values())
+        values = {}
+        for stage, known in read.items():
+            if stage == DECLARED and not overlay.is_set(path, declared):
+                continue
+            if empty and path not in known and _has_keys(path, known):
+                continue
+            if stage == LIVE or compare.is_known(path, known, tops[stage], minor):
+                values[stage] = known.get(path)
+        values = _without_secrets_of_the_disk(path, _resolved(path, values))
+        if not _alike(values.values()):
+            yield path, values
+
+
+def _alike(values: Iterable[Any]) -> bool:
+    first, *others = [*values] or [None]
+    return all(compare.same(first, value) for value in others)
+
+
+def _has_keys(path: str, known: Mapping[str, Any]) -> bool:
+    """Return whether a stage has keys in the map, so that the rows of the keys show the difference."""
+    return any(name.startswith((f"{path}.", f"{path}[")) for name in known)
+
+
+def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values without those of the disk for a secret: the node masks it, so it cannot be compared.
+
+    The digest of the checkpoint shows whether a secret was changed.
+    """
+    field = fields.owner(path)
+    return (
+        {stage: value for stage, value in values.items() if stage != DISK}
+        if field is not None and field.secret
+        else values
+    )
+
+
+def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with relative file paths replaced by the kubelet's absolute path.
+
+    The kubelet resolves a relative path against the folder of its config file.
+    """
+    field, live = fields.owner(path), values.get(LIVE)
+    if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
+        return values
+    return {
+        stage: live
+        if isinstance(value, str) and value and not value.startswith("/") and live.endswith(f"/{value}")
+        else value
+        for stage, value in values.items()
+    }

@@ -1,0 +1,106 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What former sources declared and the inventory does not declare now, and the node's own values of it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Iterable, Iterator, Mapping, NamedTuple
+
+from ..fields import compare, fields, overlay
+from ..rules.problem import WARNING, Problem
+from ..values import paths
+from ..values.own_values import Record
+
+
+class Undeclared(NamedTuple):
+    """The paths that former sources replaced and no layer sets."""
+
+    known: dict[str, Any]
+    """The node's own value, where it differs from the live one; None: absent."""
+    unknown: list[str]
+    """The paths whose own value is not known."""
+
+
+def undeclared(record: Record, layers: Iterable[Mapping[str, Any]], live: Mapping[str, Any], minor: int) -> Undeclared:
+    """Return what a record has of a node that no layer sets. ``live`` is its complete live configuration."""
+    if not record["own"]:
+        return Undeclared({}, [])
+    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}
+    values = compare.normalise(live, minor)
+    known: dict[str, Any] = {}
+    unknown = []
+    for path, held in sorted(record["own"].items()):
+        if overlay.is_set(path, names) or any(overlay.is_set(name, {path}) for name in names):
+            continue
+        if not held or not _fits(live, paths.parse(path)):
+            unknown.append(path)
+        elif not compare.same(held[0], values.get(path)):
+            known[path] = held[0]
+    return Undeclared(known, unknown)
+
+
+def revert(config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with a node's own values; neither argument is modified or shared."""
+    result = copy.deepcopy(dict(config)) if known else dict(config)
+    for path, value in known.items():
+        *parents, name = paths.parse(path)
+        inside: Any = result
+        for parent in parents:
+            if inside.get(parent) is None:
+                inside[parent] = {}
+            inside = inside[parent]
+        if value is None:
+            inside.pop(name, None)
+        else:
+            inside[name] = copy.deepcopy(value)
+    return result
+
+
+def warnings(unknown: Iterable[str]) -> Iterator[Problem]:
+    """Yield a warning for each path that is no longer declared and whose own value is not known."""
+    for path in unknown:
+        yield Problem(
+            WARNING,
+            path,
+            "no longer declared, but the node's own value is not known, so the live value is not changed",
+            "Declare the value that you want, or run the playbook reset for the node.",
+            "no-longer-declared",
+        )
+
+
+def record_after(before: Record, source: str, changes: Iterable[compare.Change]) -> Record:
+    """Return the record of a node to which ``source`` is assigned, with all its changes to the live configuration."""
+    own: dict[str, list[Any]] = {}
+    absent = []
+    for change in changes:
+        own[change.path] = [change.before] if before["complete"] and not _is_secret(change.path) else []
+        if left_to_kubelet(change):
+            absent.append(change.path)
+    return {"complete": before["complete"], "source": source, "absent": absent, "own": {**own, **before["own"]}}
+
+
+def left_to_kubelet(change: compare.Change) -> bool:
+    """Return whether a change removes a value and the kubelet replaces it with a default that is not known."""
+    return change.after is None and not change.known
+
+
+def _is_secret(path: str) -> bool:
+    """Return whether a value must not be on a Node, which more users may read than ConfigMaps.
+
+    What an unknown field holds is not known either.
+    """
+    field = fields.owner(path)
+    return field is None or field.secret
+
+
+def _fits(config: Any, path: paths.Path) -> bool:
+    """Return whether a value can be at this path: all its parents are mappings or absent."""
+    for key in path[:-1]:
+        if not isinstance(config, Mapping):
+            return False
+        config = config.get(key)
+        if config is None:
+            return True
+    return isinstance(config, Mapping)

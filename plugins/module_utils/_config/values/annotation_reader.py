@@ -1,0 +1,184 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads the annotations of a Node, and its configSource and config status, whatever they contain.
+
+A kubelet may write those of its own Node, and so may every user with access. Each function returns only what has the
+right shape, and as a text what is wrong with the rest: the text is empty if nothing is. None of them raises an error.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from typing import Any, Callable, Mapping, NamedTuple
+
+from . import annotation, reference
+
+PARTS = ("assigned", "active", "lastKnownGood")
+"""The parts of a status that hold a source."""
+# The format in which the guard writes `time` and `started`.
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+SPEC, CONFIG = "spec.configSource", "status.config"
+"""The fields that the annotations replace."""
+# What follows on the removal of a malformed annotation.
+_THEN = {
+    annotation.SOURCE: "then roll out again, which writes it",
+    annotation.STATUS: "then reset the node and roll out again: its guard writes it at a switch",
+    annotation.PREVIOUS: "the next assignment writes it",
+    annotation.CORDONED: "then uncordon the node if it is cordoned",
+}
+
+
+class Records(NamedTuple):
+    """What a Node records about its configuration.
+
+    `spec` and `config` are Node.spec.configSource and Node.status.config, the next four are the annotations. `machine`
+    is that to which the source was assigned, by the keys of annotation.MACHINE; empty if unknown.
+    `malformed` states by field or annotation what is malformed, and how to repair it; NAME stands for the node.
+    """
+
+    spec: dict[str, str] | None
+    config: dict[str, Any] | None
+    source: dict[str, str] | None
+    status: dict[str, Any] | None
+    previous: dict[str, dict[str, str]] | None
+    cordoned: dict[str, str] | None
+    machine: dict[str, str]
+    malformed: dict[str, str]
+
+
+def records(notes: Mapping[str, Any], spec: Any, config: Any) -> Records:
+    """Return what a Node with these annotations, this spec.configSource and this status.config records."""
+    faults: dict[str, str] = {}
+    spec, faults[SPEC] = source(spec)
+    config, faults[CONFIG] = status(config)
+    holders: dict[str, Any] = {}
+    for key in (annotation.SOURCE, annotation.STATUS, annotation.PREVIOUS, annotation.CORDONED):
+        holders[key], faults[key] = mapping(notes.get(key))
+    found, why = source(holders[annotation.SOURCE])
+    if holders[annotation.SOURCE] is not None and found is None:
+        # The local config has no such annotation.
+        faults[annotation.SOURCE] = faults[annotation.SOURCE] or why or "it has no configMap"
+    reported, why = status(holders[annotation.STATUS])
+    faults[annotation.STATUS] = faults[annotation.STATUS] or why
+    before, why = source(holders[annotation.PREVIOUS])
+    faults[annotation.PREVIOUS] = faults[annotation.PREVIOUS] or why
+    # A malformed annotation is no local config: a node is not reverted to a guess.
+    local = holders[annotation.PREVIOUS] is not None and not faults[annotation.PREVIOUS]
+    cordoned, why = mark(holders[annotation.CORDONED] or {})
+    faults[annotation.CORDONED] = faults[annotation.CORDONED] or why
+    return Records(
+        spec,
+        config,
+        found,
+        reported,
+        {"configMap": before} if before else {} if local else None,
+        # A malformed mark marks a cordon, too.
+        None if holders[annotation.CORDONED] is None else cordoned,
+        _machine(holders[annotation.SOURCE] or {}),
+        {place: _message(place, fault) for place, fault in faults.items() if fault},
+    )
+
+
+def _machine(holder: Mapping[str, Any]) -> dict[str, str]:
+    return {key: holder[key] for key in annotation.MACHINE if isinstance(holder.get(key), str) and holder[key]}
+
+
+def _message(place: str, fault: str) -> str:
+    if place == SPEC:
+        return f"its {SPEC} is malformed: {fault}. Assign a source again"
+    if place == CONFIG:
+        return f"its {CONFIG} is malformed: {fault}. Restart its kubelet, which writes it again"
+    return (
+        f"its annotation {place} is malformed: {fault}. Remove it with `kubectl annotate node NAME {place}-`, "
+        f"{_THEN[place]}"
+    )
+
+
+def mapping(value: Any) -> tuple[dict[str, Any] | None, str]:
+    """Return the mapping that an annotation holds, and why it is malformed (empty: it is not).
+
+    The mapping is None without an annotation, and empty for an annotation that holds no mapping.
+    """
+    if value is None:
+        return None, ""
+    try:
+        found = json.loads(value)
+    except (TypeError, ValueError, RecursionError):
+        # RecursionError: 256 KiB of brackets fit into an annotation.
+        return {}, "it is not JSON"
+    return (found, "") if isinstance(found, dict) else ({}, f"it is {reference.shown(found)}, not a mapping")
+
+
+def source(holder: Any) -> tuple[dict[str, str] | None, str]:
+    """Return the reference in a holder of the shape of Node.spec.configSource, and why it is malformed."""
+    try:
+        return reference.read(holder), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+def status(holder: Any) -> tuple[dict[str, Any] | None, str]:
+    """Return a status of the shape of Node.status.config without its malformed and unknown fields.
+
+    Also returns what is wrong with the first malformed field. None for a status that was never reported.
+    """
+    if holder is None:
+        return None, ""
+    if not isinstance(holder, dict):
+        return {}, f"it is {reference.shown(holder)}, not a mapping"
+    found: dict[str, Any] = {}
+    faults = []
+    for part in PARTS:
+        try:
+            source_of_part = reference.read(holder.get(part), part)
+            found.update({part: {"configMap": source_of_part}} if source_of_part else {})
+        except ValueError as error:
+            faults.append(str(error))
+    for field, (fits, meaning) in _TEXTS.items():
+        value = holder.get(field)
+        if value is None:
+            continue
+        if isinstance(value, str) and fits(value):
+            found[field] = value
+        else:
+            faults.append(f"{field} is {reference.shown(value)}, not {meaning}")
+    return found, faults[0] if faults else ""
+
+
+def mark(holder: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+    """Return a mark of a cordon without its malformed and unknown fields, and what is wrong with the first of them."""
+    given = {field: holder[field] for field in ("holder", "time") if holder.get(field) is not None}
+    found = {field: value for field, value in given.items() if isinstance(value, str) and _unicode(value)}
+    faults = [f"{field} is {reference.shown(given[field])}, not a text" for field in given if field not in found]
+    return found, faults[0] if faults else ""
+
+
+def _unicode(value: str) -> bool:
+    """Return whether a text can be written as UTF-8: JSON can hold half a surrogate pair."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _time(value: str) -> bool:
+    """Return whether a text is a time as the guard writes it; such texts sort by time."""
+    if not _TIME.fullmatch(value):
+        return False
+    try:
+        datetime.datetime.fromisoformat(value[:-1])
+    except ValueError:
+        return False
+    return True
+
+
+_TEXTS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "error": (_unicode, "a text"),
+    "reason": (_unicode, "a text"),
+    "time": (_time, "a time"),
+    "started": (_time, "a time"),
+}

@@ -1,0 +1,70 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The modules of the guard's program: what guard_main imports, now and on demand.
+
+It is a list because several modules of this collection install the guard, and each of them loads other modules too: the
+same program must result. The unit test of this file compares the list with the imports.
+"""
+
+from __future__ import annotations
+
+MODULES = (
+    "_config",
+    "_config.fields",
+    "_config.fields.field_row",
+    "_config.fields.fields",
+    "_config.fields.fields_table",
+    "_config.fields.shadow",
+    "_config.values",
+    "_config.values.annotation",
+    "_config.values.paths",
+    "_node",
+    "_node.guard",
+    "_node.guard.base",
+    "_node.guard.decide",
+    "_node.guard.evidence",
+    "_node.guard.guard",
+    "_node.guard.guard_files",
+    "_node.guard.guard_main",
+    "_node.guard.judging",
+    "_node.guard.known_binary",
+    "_node.guard.new_binary",
+    "_node.guard.observe",
+    "_node.guard.pacing",
+    "_node.guard.without_trial",
+    "_node.report",
+    "_node.report.outbox",
+    "_node.report.status_annotation",
+    "_node.report.status_reporter",
+    "_node.store",
+    "_node.store.active_choice",
+    "_node.store.checkpoints",
+    "_node.store.kept_files",
+    "_node.store.local",
+    "_node.store.meta",
+    "_node.store.progress",
+    "_node.store.statefiles",
+    "_node.store.store",
+    "_node.store.store_reader",
+    "_node.store.trial",
+    "_node.system",
+    "_node.system.binary",
+    "_node.system.blockyaml",
+    "_node.system.command",
+    "_node.system.config_summary",
+    "_node.system.credentials",
+    "_node.system.files",
+    "_node.system.health",
+    "_node.system.kubeconfig",
+    "_node.system.last_words",
+    "_node.system.lock",
+    "_node.system.store_error",
+    "_node.unit",
+    "_node.unit.commandline",
+    "_node.unit.secret_flags",
+    "_node.unit.systemd_check",
+    "_node.unit.unit",
+    "_node.unit.unit_override",
+    "_node.unit.unitfile",
+)

@@ -1,0 +1,176 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one call of the module kubelet_checkpoint does on a node: a whole switch, the begin of a reset, its end.
+
+Each step is the one that a module does alone: kubelet_preflight_info, kubelet_guard, or a state of kubelet_checkpoint.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..host import preflight
+from ..host.preflight_decisions import Terms
+from ..install import guard_module, removal
+from ..store.store import Store
+from ..store.store_reader import quietly
+from ..system import config_summary
+from ..system.store_error import StoreError
+from ..unit.unit import Unit
+from . import checkpoint_module, requested
+from .checkpoint_module import Options, Result
+from .steps import step
+
+INSPECT = "inspecting the node"
+
+
+def apply(options: Options, pretend: bool) -> Result:
+    """Bring the node into `options["state"]`, or only predict (`pretend`) what that would change.
+
+    With `options["preflight"]`, or for the state `removed`, in several steps. Returns the module's result. Raises
+    StepError, StoreError.
+    """
+    steps = {"assigned": switched, "reset": reset} if options["preflight"] is not None else {}
+    several = {**steps, "removed": removed}.get(options["state"])
+    if several is None:
+        return checkpoint_module.apply(options, pretend)
+    return several(options, pretend, Unit(options["unit"]))
+
+
+def switched(options: Options, pretend: bool, unit: Unit) -> Result:
+    """Inspect the node, store the configuration, install the guard, arm it and switch; or only predict that.
+
+    Returns the result of `assigned`, with `preflight` and `reasons`. With reasons nothing was changed. Raises
+    StepError.
+    """
+    config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
+    with step(INSPECT):
+        data = _data(options)
+        text = _text(data, key)
+    found = _inspected(options, unit, text, sorted(data))
+    if found["reasons"]:
+        return _refused(found)
+    own = {"local_config": None if found["reads_store"] else found["kubelet"]["config"]}
+    steps = []
+    if not found["reads_store"]:
+        # The guard's drop-in makes the kubelet read the store, which must have its local configuration by then. Once
+        # the kubelet reads the store, the switch also stores the configuration.
+        with step("storing the configuration", text):
+            steps.append(checkpoint_module.apply({**options, **own, "state": "staged"}, pretend))
+    with step("installing the guard", text):
+        steps.append(guard_module.present(config_dir, unit, key, pretend))
+    with step("switching", text):
+        result = checkpoint_module.apply({**options, **own, **_known(found, steps[-1])}, pretend)
+    return _together(result, found, steps)
+
+
+def reset(options: Options, pretend: bool, unit: Unit) -> Result:
+    """Inspect the node, bring the guard up to date and put the local configuration on trial; or only predict that.
+
+    Returns the result of `reset`, with `preflight`, `reasons` and `state_files`, those that `removed` must
+    remove. With reasons nothing was changed. Raises StepError.
+    """
+    found = _inspected(options, unit, None, ())
+    if found["reasons"]:
+        return _refused(found)
+    with step("updating the guard"):
+        guard = removal.updated(options["config_dir"], unit, pretend)
+    with step("switching to the local configuration"):
+        own = {"local_config": found["kubelet"]["local_config"]}
+        result = checkpoint_module.apply({**options, **own, **_known(found, guard)}, pretend)
+    # The trial has moved them, if there is one.
+    left = [] if result["trial"] is not None else found["state_files"]
+    return {**_together(result, found, [guard]), "state_files": left}
+
+
+def removed(options: Options, pretend: bool, unit: Unit) -> Result:
+    """End a reset: confirm the local configuration if it is on trial, remove the guard with a restart of the kubelet,
+    then the store. Or only predict that.
+
+    Returns the result of `reset`. Raises StepError; nothing is removed unless the kubelet runs without the drop-in.
+    """
+    config_dir = options["config_dir"]
+    store = Store(config_dir)
+    # They belong to a switch.
+    of_store = {**options, "source": None, "local_config": None}
+    with step("confirming the local configuration"):
+        armed = quietly(store.trial)
+        if armed is not None and armed.to is None and not pretend:
+            checkpoint_module.apply({**of_store, "state": "confirmed"}, pretend)
+        if quietly(store.running) not in (None, store.target(None)) and not pretend:
+            raise StoreError(f"{store.active} leads to another configuration: reset the node first")
+    with step("removing the guard"):
+        gone = removal.removed(config_dir, unit, options["seconds"], pretend, options["state_files"] or ())
+    with step("removing the store"):
+        # A prediction cannot remove the store, because the local configuration is not active.
+        result = checkpoint_module.apply({**of_store, "state": "reset", "remove": not pretend}, pretend)
+    return {
+        **result,
+        "changed": gone["changed"] or result["changed"],
+        "diff": [*gone["diff"], result["diff"]],
+        "warnings": [*gone["warnings"], *result["warnings"]],
+    }
+
+
+def _data(options: Options) -> Mapping[str, str]:
+    """Return the data of the source: those of the options, else those of its checkpoint. Raises StoreError."""
+    if options["data"]:
+        return requested.texts(options["data"])
+    source = requested.source(options["source"])
+    staged = Store(options["config_dir"]).data(source) if source else {}
+    return {name: content.decode("utf-8", "surrogateescape") for name, content in staged.items()}
+
+
+def _text(data: Mapping[str, str], key: str) -> str:
+    if key not in data:
+        raise StoreError(f"the ConfigMap has no key {key!r}, which source.kubeletConfigKey names: correct one of them")
+    return data[key]
+
+
+def _inspected(options: Options, unit: Unit, text: str | None, files: Any) -> dict[str, Any]:
+    """Return what kubelet_preflight_info returns of a configuration; with None, of the node's own one."""
+    given = {name: value for name, value in options["preflight"].items() if name in Terms._fields}
+    terms = Terms(**{**given, "config_dir": options["config_dir"], "files": files})
+    with step(INSPECT, text or ""):
+        found = preflight.look(unit.name, text, unit.root, unit.run, local=text is None, terms=terms)
+    shown: dict[str, Any] = config_summary.shown(found, text or "")
+    return shown
+
+
+def _known(found: Mapping[str, Any], guard: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a trial that the steps before it have found."""
+    return {
+        "invocation": guard["invocation_id"],
+        "was_healthy": guard["healthy"],
+        "kubelet_version": found["kubelet"]["version"] or "",
+        "state_files": found["state_files"],
+        "node_proof": found["node_proof"],
+    }
+
+
+def _refused(found: dict[str, Any]) -> Result:
+    return {
+        "changed": False,
+        "restart_needed": False,
+        "trial": None,
+        "reasons": found["reasons"],
+        "warnings": found.pop("warnings"),
+        "diff": [],
+        "preflight": found,
+    }
+
+
+def _together(result: Result, found: dict[str, Any], steps: list[dict[str, Any]]) -> Result:
+    """Return the result of the switch with what the steps before it found and changed."""
+    parts = [*steps, result]
+    diffs = [part.get("diff") or [] for part in parts]
+    entries = [entry for diff in diffs for entry in (diff if isinstance(diff, list) else [diff])]
+    return {
+        **result,
+        "changed": any(part["changed"] for part in parts),
+        "diff": [entry for entry in entries if entry["before"] != entry["after"]],
+        "warnings": [*found.pop("warnings"), *(text for part in parts for text in part.get("warnings") or ())],
+        "reasons": [],
+        "preflight": found,
+    }

@@ -1,0 +1,51 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubelet_config_inputs
+short_description: Check the variables of a run against the argument specs of the roles
+version_added: 1.0.0
+author: livenodes.kubelet contributors (@livenodes)
+description:
+  - Checks the variables C(kubelet_config_*) of all hosts of the play, wherever they are set, and fails with one message
+    that names every wrong one, its value and its hosts.
+  - A value is wrong if its variable has another type, other choices or another range. A name is wrong if no role has a
+    variable of this name. The message contains the nearest name.
+  - The playbooks of this collection run it once in their first play, so they skip the validation of the roles, which
+    would run once for each role and host.
+  - Renders templates first. If that is not possible yet, the role checks the value later.
+  - Does not check the fields in C(kubelet_config) and C(kubelet_config_host), which the plan checks, and no variable of
+    a role outside O(roles).
+  - Runs on the controller, without a connection to the hosts.
+extends_documentation_fragment:
+  - livenodes.kubelet.attributes
+  - livenodes.kubelet.attributes.read_only
+options:
+  roles:
+    description:
+      - Roles of this collection whose variables are checked. The default is all of them.
+    type: list
+    elements: str
+    choices: [assign, checkpoint, drift, dump, edit, push, rollout, verify]
+seealso:
+  - module: livenodes.kubelet.kubelet_config_plan
+"""
+
+EXAMPLES = r"""
+- name: Check the variables before a play of your own that uses two roles
+  livenodes.kubelet.kubelet_config_inputs:
+    roles: [dump, edit]
+  run_once: true
+"""
+
+RETURN = r"""
+msg:
+  description: Every wrong variable, with its value, its hosts and what it accepts.
+  returned: failure
+  type: str
+  sample: >-
+    1 variable is wrong. Nothing was changed. Correct the inventory or the -e options, then run again:
+    kubelet_config_drain is "Never" on all hosts: use never, when_needed or always
+"""

@@ -1,0 +1,108 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Collects the wrong variables of all hosts, for one message."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import typing as t
+
+from .check import Option, accepted
+from .limits import FORMS
+
+PREFIX = "kubelet_config"
+SHOWN_HOSTS = 3
+SHOWN_CHARACTERS = 40
+
+
+class Inputs:
+    """The variables of a run, host by host.
+
+    `known`: the specs of all variables of the collection by name. `read`: the names that the playbook reads; a variable
+    that only another playbook reads may have any value.
+    """
+
+    def __init__(self, known: t.Mapping[str, Option], read: t.Container[str]) -> None:
+        self._known = known
+        self._read = read
+        self._hosts: dict[str, list[str]] = {}
+        # Most hosts share their values, so each of them is compared once.
+        self._seen: dict[tuple[str, type, t.Any], str] = {}
+
+    def matters(self, name: str) -> bool:
+        """Return whether a variable must be added: its name is unknown, or its value may be wrong."""
+        if name != PREFIX and not name.startswith(f"{PREFIX}_"):
+            return False
+        option = self._known.get(name)
+        return option is None or (name in self._read and (option["type"] != "raw" or name in FORMS))
+
+    def is_default(self, name: str, value: t.Any) -> bool:
+        """Return whether a value is the default of a role's variable. The defaults of a role are seen in the play."""
+        return name in self._known and "default" in self._known[name] and self._known[name]["default"] == value
+
+    def add(self, host: str, name: str, value: t.Any) -> None:
+        """Check one variable of a host."""
+        key = (name, type(value), value)
+        try:
+            problem = self._seen.get(key)
+        except TypeError:  # a list or a mapping
+            problem = self._problem(name, value)
+        else:
+            if problem is None:
+                problem = self._seen[key] = self._problem(name, value)
+        if problem:
+            self._hosts.setdefault(problem, []).append(host)
+
+    def message(self, hosts: int) -> str:
+        """Return the error for the operator, a line for each wrong value, with `{hosts}` named; empty without any.
+
+        `hosts` is the number of all hosts.
+        """
+        if not self._hosts:
+            return ""
+        lines = [problem.replace(_HOSTS, _named(found, hosts), 1) for problem, found in sorted(self._hosts.items())]
+        count = "1 variable is wrong" if len(lines) == 1 else f"{len(lines)} variables are wrong"
+        return "\n".join(
+            [f"{count}. Nothing was changed. Correct the inventory or the -e options, then run again:", *lines]
+        )
+
+    def _problem(self, name: str, value: t.Any) -> str:
+        option = self._known.get(name)
+        if option is None:
+            return f"{name}{_HOSTS}: {self._unknown(name)}"
+        words = accepted(name, option, value)
+        return f"{name} is {_shown(option, value)}{_HOSTS}: use {words}{_hint(option, value)}" if words else ""
+
+    def _unknown(self, name: str) -> str:
+        ends = {known[len(PREFIX) :]: known for known in self._known}
+        near = difflib.get_close_matches(name[len(PREFIX) :], ends, n=1, cutoff=0.5)
+        advice = f"Did you mean {ends[near[0]]}?" if near else "Rename it"
+        return f"unknown, and the prefix {PREFIX}_ is reserved. {advice}"
+
+
+_HOSTS = "\0"
+"""Stands for the hosts in a problem that is not yet complete."""
+
+
+def _named(found: t.Sequence[str], hosts: int) -> str:
+    if len(found) == hosts:
+        return " on all hosts" if hosts > 1 else f" on {found[0]}"
+    more = f" and {len(found) - SHOWN_HOSTS} more hosts" if len(found) > SHOWN_HOSTS else ""
+    return f" on {', '.join(found[:SHOWN_HOSTS])}{more}"
+
+
+def _shown(option: Option, value: t.Any) -> str:
+    """Return a value as YAML has it. Mappings may contain secrets, so only their type is shown."""
+    if option["type"] == "dict" or isinstance(value, dict):
+        kinds = ((str, "a text"), (list, "a list"), (dict, "a mapping"))
+        return next((words for kind, words in kinds if isinstance(value, kind)), "no mapping")
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
+
+
+def _hint(option: Option, value: t.Any) -> str:
+    if isinstance(value, bool) and option["type"] == "str" and "choices" in option:
+        return ". YAML reads a bare no, off, yes or on as a boolean: use quotes"
+    return ""

@@ -1,0 +1,68 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the argument specs of the roles cannot state about a variable: its form, its least number, when it is unset."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+
+class Form(t.NamedTuple):
+    """A form of text: whether it accepts a value, and what it accepts in words."""
+
+    accepts: t.Callable[[t.Any], bool]
+    words: str
+
+
+_SIZE = re.compile(r"\s*0*[1-9]\d*%?\s*")
+_LIMIT = re.compile(r"\s*(0*[1-9]\d*|0*([1-9]\d?|100) ?%)\s*")
+_LOSS = re.compile(r"\s*(\d+|true|yes|on|false|no|off|none|)\s*", re.IGNORECASE)
+
+
+def _is_serial(value: t.Any) -> bool:
+    sizes = value if isinstance(value, (list, tuple)) else str(value).split(",")
+    return bool(sizes) and all(not isinstance(size, bool) and _SIZE.fullmatch(str(size)) for size in sizes)
+
+
+def _is_limit(value: t.Any) -> bool:
+    return not isinstance(value, bool) and bool(_LIMIT.fullmatch(str(value)))
+
+
+def _is_loss(value: t.Any) -> bool:
+    return bool(_LOSS.fullmatch(str(value)))
+
+
+FORMS = {
+    "kubelet_config_serial": Form(
+        _is_serial, "a number above 0, a percentage, or several of them as a list or with commas, such as 1,20%"
+    ),
+    "kubelet_config_max_unavailable": Form(_is_limit, "a number above 0 or a percentage from 1% to 100%"),
+    "kubelet_config_allow_pod_loss": Form(_is_loss, "a number of pods, or true for any number"),
+}
+"""By variable, as rollout_order, the gate and the soak read it."""
+
+MINIMUM = {
+    "kubelet_config_confirm_seconds": 1,
+    "kubelet_config_lease_seconds": 1,
+    "kubelet_config_node_seconds": 1,
+}
+"""The least whole number, if it is not 0."""
+
+UNSET_IF_EMPTY = frozenset(
+    {
+        "kubelet_config_confirm_seconds",
+        "kubelet_config_delivery",
+        "kubelet_config_flags",
+        "kubelet_config_lease_seconds",
+        "kubelet_config_serial",
+    }
+)
+"""The roles read null and the empty text as if the variable was not set. AWX passes an unanswered question as such."""
+
+OF_THE_PLAYBOOKS: dict[str, dict[str, t.Any]] = {"kubelet_config_auth": {"type": "dict"}}
+"""Specs of the variables that the playbooks read, but no role."""
+
+OF_EVERY_PLAYBOOK = ("kubelet_config_auth", "kubelet_config_hosts", "kubelet_config_serial")
+"""The variables that the playbooks read themselves, whatever their roles."""

@@ -1,0 +1,51 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action of a module that runs on a node: a lost connection fails the task instead of removing the host.
+
+Ansible removes an unreachable host from the play without rescue and always. If it was the last host of a batch, nothing
+of the batch would be cleaned up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action.normal import ActionModule as Normal
+
+UNREACHABLE = "unreachable"
+
+
+class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
+    """Base class of the actions. Ansible treats a task with C(ignore_unreachable) as it treats any other."""
+
+    def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Run the module. A host that cannot be reached is a failure with C(state=unreachable)."""
+        try:
+            result: dict[str, t.Any] = super().run(tmp, task_vars)
+        except AnsibleConnectionFailure as error:
+            if self._task.ignore_unreachable:
+                raise
+            return lost(str(error))
+        if result.get(UNREACHABLE) and not self._task.ignore_unreachable:
+            return lost(str(result.get("msg") or ""))
+        return result
+
+    def cleanup(self, force: bool = False) -> None:
+        """Remove the temporary folder on the node. A lost connection must not replace the result of the task."""
+        # The next task on the host reports it.
+        with contextlib.suppress(AnsibleConnectionFailure):
+            super().cleanup(force)
+
+
+def lost(reason: str) -> dict[str, t.Any]:
+    """Return the failure of a task whose host cannot be reached, for Ansible's own `reason`."""
+    cause = " ".join(reason.split()).rstrip(". ")
+    return {
+        "failed": True,
+        "changed": False,
+        "state": UNREACHABLE,
+        "msg": f"its host cannot be reached: {cause or 'the connection failed'}. Run again once it can be reached",
+    }

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lab of two nodes with releases from a folder of binaries: n1 runs 1.28, n2 and the API server run 1.36."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.lab import releases
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.borrowed_lab import borrowed
+from tests.support.node_bench import Bench
+
+
+@pytest.fixture(scope="session")
+def lab() -> t.Iterator[Lab]:
+    """Yield the lab. Skip the tests without the binaries, or fail where LAB_KUBERNETES=require asks for them."""
+    reason = releases.missing(releases.UPGRADED)
+    if reason and os.environ.get("LAB_KUBERNETES") == "require":
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+    with borrowed(nodes=2, dynamic=False, kubernetes=releases.UPGRADED) as found:
+        yield found
+
+
+@pytest.fixture
+def ansible(lab: Lab, tmp_path: Path) -> Ansible:
+    """Return Ansible for the lab."""
+    return Ansible(tmp_path, lab.kubeconfig, lab.inventory)
+
+
+@pytest.fixture
+def bench(lab: Lab, ansible: Ansible, request: pytest.FixtureRequest) -> t.Iterator[Bench]:
+    """Yield the node that a test names; afterwards restore its version and its own configuration."""
+    bench = Bench(lab, request.param)
+    version = bench.node.release.version
+    try:
+        yield bench
+    finally:
+        if lab.node(bench.node.name).release.version != version:
+            lab.upgrade(bench.node.name, version)
+            bench.wait(bench.healthy, 60, "healthz of the former version")
+        ansible.variables()
+        run = ansible.playbook("reset", "-e", f"kubelet_config_hosts={bench.node.name}")
+        assert run.code == 0, run.output
+        lab.kubectl("delete", "configmap", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet")

@@ -1,0 +1,129 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every playbook checks the variables of its hosts before it connects to a cluster, and names all its roles."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.ansible import ROOT, Ansible
+
+PLAYBOOKS = sorted(
+    path.stem for path in (ROOT / "playbooks").glob("*.yml") if "livenodes.kubelet." in path.read_text(encoding="utf-8")
+)
+WRONG = {
+    "kubelet_config_drain": False,  # YAML's bare no
+    "kubelet_config_state_files": "Keep",
+    "kubelet_config_serial": "1,20 nodes",
+    "kubelet_config_wait_timout": 60,
+}
+CONNECTS = "no-kubeconfig"
+
+
+@pytest.fixture
+def ansible(tmp_path: Path) -> Ansible:
+    """Return Ansible with three hosts, and no cluster."""
+    hosts = tmp_path / "hosts.yml"
+    hosts.write_text(json.dumps({"all": {"hosts": {"n1": {}, "n2": {}, "n3": {}}}}))
+    return Ansible(tmp_path / "home", tmp_path / CONNECTS, hosts)
+
+
+def message(output: str) -> str:
+    """Return the error of the check as the operator reads it."""
+    found = re.search(
+        r'"msg": "(\d+ variables? .*?[^\\])"[,}]|(?<=Task failed: )(\d+ variables? (?:.|\n)*?)\n\n', output
+    )
+    assert found, output
+    return (found[1] or found[2]).replace("\\n", "\n").replace('\\"', '"')
+
+
+@pytest.mark.parametrize(
+    ("playbook", "named"),
+    [
+        ("rollout", {"drain", "state_files", "serial", "wait_timout"}),
+        ("rollback", {"drain", "state_files", "serial", "wait_timout"}),
+        ("reset", {"state_files", "serial", "wait_timout"}),
+        ("plan", {"serial", "wait_timout"}),
+        ("dump", {"serial", "wait_timout"}),
+    ],
+)
+def test_all_wrong_variables_are_named_at_once(ansible: Ansible, playbook: str, named: set[str]) -> None:
+    run = ansible.playbook(playbook, "--check", "-e", json.dumps(WRONG))
+    assert run.code != 0 and CONNECTS not in run.output, run.output
+    lines = message(run.output).splitlines()
+    assert named <= {re.findall(r"kubelet_config_(\w+)", line)[0] for line in lines[1:]}, lines
+    assert "Nothing was changed" in lines[0]
+    assert all("on all hosts" in line for line in lines[1:])
+    assert "Did you mean kubelet_config_wait_timeout?" in lines[-1]
+
+
+def test_hosts_that_differ_are_checked_and_named(ansible: Ansible) -> None:
+    """Values of groups and hosts, templates, and variables of import_playbook."""
+    ansible.variables(all={"kubelet_config_drain": "{{ drain }}", "kubelet_config_delivery": "{{ later }}"})
+    ansible.host_variables(n1={"drain": "never"}, n2={"drain": "Never"}, n3={"drain": "{{ 'Never' }}"})
+    lines = message(ansible.playbook("rollout").output).splitlines()
+    assert [line for line in lines if "drain" in line] == [
+        'kubelet_config_drain is "Never" on n2, n3: use never, when_needed or always'
+    ]
+
+
+def test_variables_of_import_playbook_are_checked(ansible: Ansible, tmp_path: Path) -> None:
+    """They are not variables of the hosts."""
+    mine = tmp_path / "mine.yml"
+    mine.write_text(
+        json.dumps([{"import_playbook": "livenodes.kubelet.plan", "vars": {"kubelet_config_allow_effect": "dran"}}])
+    )
+    assert 'kubelet_config_allow_effect is "dran" on all hosts' in message(ansible.playbook(str(mine)).output)
+
+
+def test_prune_checks_its_variables(ansible: Ansible) -> None:
+    run = ansible.playbook("prune", "-e", "kubelet_config_nam=mine")
+    assert "Did you mean kubelet_config_name?" in message(run.output)
+
+
+@pytest.mark.parametrize("variables", [{}, {"kubelet_config_serial": "1,20%"}, {"kubelet_config_drain": "no"}])
+def test_right_variables_and_those_of_other_playbooks_are_accepted(
+    ansible: Ansible, variables: dict[str, t.Any]
+) -> None:
+    run = ansible.playbook("plan", "-e", json.dumps(variables))
+    assert run.code != 0 and CONNECTS in run.output, run.output
+
+
+def included(text: str) -> set[str]:
+    """Return the roles that a playbook or a tasks file uses."""
+    return set(re.findall(r"name: livenodes\.kubelet\.(\w+)$", text, re.MULTILINE))
+
+
+def closure(roles: set[str]) -> set[str]:
+    """Return the roles with those that their tasks use."""
+    more = {
+        other
+        for role in roles
+        for path in (ROOT / "roles" / role / "tasks").glob("*.yml")
+        for other in included(path.read_text(encoding="utf-8"))
+    }
+    return roles if more <= roles else closure(roles | more)
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_each_playbook_names_all_its_roles(playbook: str) -> None:
+    """Otherwise the variables of a role would not be checked."""
+    text = (ROOT / "playbooks" / f"{playbook}.yml").read_text(encoding="utf-8")
+    plays = yaml.safe_load(text)
+    if playbook == "require_hosts":
+        return
+    named = plays[0]["vars"]["require_roles"] if "vars" in plays[0] else None
+    if named is None:
+        (named,) = (
+            task["livenodes.kubelet.kubelet_config_inputs"]["roles"]
+            for task in plays[0]["tasks"]
+            if "livenodes.kubelet.kubelet_config_inputs" in task
+        )
+    assert set(named) == closure(included(text))

@@ -1,0 +1,260 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Node that an autoscaler deletes or replaces before any request of any call of a batch.
+
+Its row names the cause. The other nodes of the call are gated, drained, assigned, verified, soaked and reverted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain, gate, revert
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, soak, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
+from tests.support.cluster import Clock
+from tests.support.objects import configmap, live, node, place, pod, reference, status, text
+from tests.support.pod_cluster import PodCluster
+
+NAMES = ("n1", "n2", "n3")
+LOST, OTHERS = "n2", ("n1", "n3")
+A, OLD = reference("config-a"), reference("old")
+OURS = {"holder": "me", "time": "2026-01-01T00:00:00Z"}
+Call = t.Callable[[PodCluster], dict[str, t.Any]]
+SOURCES = {name: {**place("config-a"), "node_uid": f"uid-{name}"} for name in NAMES}
+
+
+class Autoscaled(PodCluster):
+    """A cluster whose node LOST is deleted, or replaced by a new one, before request number `before`."""
+
+    def __init__(self, *found: dict[str, t.Any], before: int = -1, again: bool = False, **more: t.Any) -> None:
+        super().__init__(*found, **more)
+        self.before = before
+        self.again = again
+        for name, item in self.nodes.items():
+            item["metadata"]["uid"] = f"uid-{name}"
+
+    def _answer(self, method: str, path: str, query: dict[str, t.Any], body: t.Any) -> t.Any:
+        self._scale()
+        answer = super()._answer(method, path, query, body)
+        if method == "PATCH" and path.startswith("/api/v1/nodes/") and "configSource" in body.get("spec", {}):
+            self._follow(path.rpartition("/")[2])
+        return answer
+
+    def text(self, path: str, budget: float | None = None) -> str:
+        """Return what a kubelet serves as text."""
+        self._scale(1)
+        return super().text(path, budget)
+
+    def _scale(self, late: int = 0) -> None:
+        if len(self.requests) + late > self.before >= 0 and LOST in self.nodes:
+            self.before = -1
+            del self.nodes[LOST]
+            self.pods = {name: item for name, item in self.pods.items() if item["spec"]["nodeName"] != LOST}
+            if self.again:
+                self.nodes[LOST] = node(LOST, config=status(), revision="9")
+                self.nodes[LOST]["metadata"]["uid"] = "uid-of-the-new-one"
+
+    def _follow(self, name: str) -> None:
+        """Make a kubelet with native delivery run its source at once."""
+        if name in self.nodes:
+            source = (self.nodes[name]["spec"].get("configSource") or {}).get("configMap")
+            full = {**source, "uid": f"uid-{source['name']}", "resourceVersion": "7"} if source else None
+            self.nodes[name]["status"]["config"] = status(full, full)
+
+
+def cluster(source: str, **more: t.Any) -> Autoscaled:
+    """Return three nodes that run this source, each with a pod."""
+    made = Autoscaled(
+        *(node(name, place(source), status(reference(source), reference(source))) for name in NAMES),
+        pods=[pod(f"web-{name}", node=name, owner=("ReplicaSet", "web")) for name in NAMES],
+        configmaps=[configmap(name, text(maxPods=50)) for name in ("config-a", "old")],
+        live=dict.fromkeys(NAMES, live(maxPods=50)),
+        **more,
+    )
+    made.renewed = dict.fromkeys(NAMES, "2026-01-01T00:16:40Z")
+    return made
+
+
+def source_options(state: str, **more: t.Any) -> dict[str, t.Any]:
+    return {
+        "state": state,
+        "nodes": None,
+        "source": None,
+        "sources": SOURCES,
+        "delivery": "auto",
+        "check_source": True,
+        "wait": False,
+        "wait_timeout": 20,
+        "wait_sleep": 2,
+        "pods": None,
+        "allow_pod_loss": "0",
+        "pods_timeout": 120,
+        "lease": None,
+        **more,
+    }
+
+
+def gated(api: t.Any) -> dict[str, t.Any]:
+    options = {
+        "nodes": list(NAMES),
+        "group_nodes": list(NAMES),
+        "max_unavailable": 3,
+        "allow_unready": False,
+        "pause": False,
+        "started": True,
+        "namespace": "kube-system",
+        "pause_configmap": "pause",
+        "timeout": 10,
+        "lease": None,
+        "pods": True,
+    }
+    return gate.gate(api, options, False)
+
+
+def drained(api: t.Any, state: str = "drained") -> dict[str, t.Any]:
+    options = {
+        "state": state,
+        "nodes": list(NAMES),
+        "timeout": 60,
+        "grace_period": None,
+        "delete_emptydir_data": False,
+        "force": False,
+        "lease": None,
+    }
+    return drain.drain(api, options, False)
+
+
+def restored(api: t.Any) -> dict[str, t.Any]:
+    return drained(api, "restored")
+
+
+def assigned(api: t.Any) -> dict[str, t.Any]:
+    return assign_and_wait.config_source(api, source_options("present"), False)
+
+
+def waited(api: t.Any) -> dict[str, t.Any]:
+    return assign_and_wait.config_source(api, source_options("present", wait=True), False)
+
+
+def removed(api: t.Any) -> dict[str, t.Any]:
+    return assign_and_wait.config_source(api, source_options("absent", nodes=list(NAMES), sources=None), False)
+
+
+def verified(api: t.Any) -> dict[str, t.Any]:
+    return assign_and_wait.config_source(api, source_options("verified"), False)
+
+
+def soaked(api: t.Any) -> dict[str, t.Any]:
+    options = source_options("verified", nodes=list(NAMES), sources=None, seconds=40)
+    return soak.soak(api, options, False)
+
+
+def reverted(api: t.Any) -> dict[str, t.Any]:
+    rows = {
+        name: {"changed": True, "delivery": "native", "source": A, "previous": OLD, "uid": f"uid-{name}"}
+        for name in NAMES
+    }
+    return revert.revert(
+        api, {"nodes": rows, "current": None, "wait_timeout": 20, "wait_sleep": 2, "lease": None}, False
+    )
+
+
+# The call, and what the nodes run before it.
+STAGES: dict[str, tuple[Call, str]] = {
+    "gate": (gated, "old"),
+    "drain": (drained, "old"),
+    "uncordon": (restored, "old"),
+    "assign": (assigned, "old"),
+    "assign and wait": (waited, "old"),
+    "reset": (removed, "old"),
+    "verify": (verified, "config-a"),
+    "soak": (soaked, "config-a"),
+    "revert": (reverted, "config-a"),
+}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    for used in (drain, gate, lease, revert, soak, verify):
+        monkeypatch.setattr(used, "time", made)
+    return made
+
+
+def play(stage: str, clock: Clock, before: int, again: bool) -> tuple[dict[str, t.Any], Autoscaled]:
+    """Return the rows of a call during which the node is deleted, and the cluster after it."""
+    call, source = STAGES[stage]
+    api = cluster(source, before=before, again=again)
+    if stage == "uncordon":
+        for name in NAMES:
+            fresh = node(name, place(source), status(), cordoned=OURS, unschedulable=True)
+            api.nodes[name]["metadata"].update(annotations=fresh["metadata"]["annotations"])
+            api.nodes[name]["spec"].update(unschedulable=True)
+    for second in range(5, 300, 5):
+        clock.at(second, lambda at=second: beat(api, at))
+    try:
+        return call(api)["nodes"], api
+    except NodesFailed as failed:
+        assert set(failed.failures) == {LOST}, failed
+        assert failed.result.get("stop", False) is False
+        return failed.result["nodes"], api
+
+
+def beat(api: Autoscaled, second: int) -> None:
+    """Renew the heartbeats of all kubelets."""
+    api.renewed = dict.fromkeys(NAMES, f"2026-01-01T00:{16 + second // 60:02}:{second % 60:02}Z")
+
+
+def requests(stage: str, clock: Clock) -> int:
+    """Return the number of requests of a call in which no node is deleted."""
+    return len(play(stage, clock, -1, False)[1].requests)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "replaced"])
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_node_that_is_no_longer_there_is_a_row(stage: str, again: bool, clock: Clock) -> None:
+    found = set()
+    for before in range(requests(stage, clock)):
+        rows, api = play(stage, clock, before, again)
+        where = f"{stage}, before request {before}: {api.requests}"
+        assert set(rows) == set(NAMES), where
+        assert all(rows[name]["ok"] for name in OTHERS), (where, rows)
+        if not rows[LOST]["ok"]:
+            assert rows[LOST]["state"] in node_row.ABSENT and rows[LOST]["message"], (where, rows[LOST])
+            found.add(rows[LOST]["state"])
+        for name in OTHERS:
+            done(stage, api, name)
+    # These know no earlier Node: to them, a new one is a node like any other.
+    assert found or (again and stage in ("gate", "drain", "uncordon", "reset")), f"{stage} has noticed nothing"
+
+
+def done(stage: str, api: Autoscaled, name: str) -> None:
+    """Check what a call must have done to a node, whatever happened to another one."""
+    spec = api.nodes[name]["spec"]
+    goal = {"assign": "config-a", "assign and wait": "config-a", "revert": "old", "reset": None}
+    if stage in goal:
+        assert ((spec.get("configSource") or {}).get("configMap") or {}).get("name") == goal[stage]
+    if stage == "drain":
+        assert spec["unschedulable"] and f"web-{name}" not in api.pods
+    if stage == "uncordon":
+        assert "unschedulable" not in spec
+
+
+def test_a_deleted_node_is_gone_at_the_first_request(clock: Clock) -> None:
+    for stage in STAGES:
+        rows, _api = play(stage, clock, 0, False)
+        assert (rows[LOST]["ok"], rows[LOST]["state"]) == (False, "gone"), stage
+        assert rows[LOST]["message"].startswith("the cluster at https://api.example:6443 has no such Node: it was")
+
+
+def test_every_row_has_the_same_keys(clock: Clock) -> None:
+    for stage, before in itertools.product(STAGES, (-1, 0)):
+        for name, row in play(stage, clock, before, False)[0].items():
+            assert set(vars(node_row.Row(True, ""))) <= set(row), (stage, name)

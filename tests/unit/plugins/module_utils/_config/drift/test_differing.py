@@ -1,0 +1,148 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import Facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
+from tests.support.objects import place, reference
+
+from .. import kubelet_model as model
+
+MINORS = range(20, 37)
+# What kubelets add to a configuration that does not set it: (path, first minor with this value, value). Source:
+# pkg/kubelet/apis/config/v1beta1/defaults.go and component-base/logs of each minor.
+FILLED_IN: tuple[tuple[str, int, Any], ...] = (
+    ("memoryManagerPolicy", 21, "None"),
+    ("enableSystemLogHandler", 21, True),
+    ("memoryThrottlingFactor", 22, 0.8),
+    ("registerNode", 23, True),
+    ("logging.format", 20, "text"),
+    ("logging.flushFrequency", 23, 5000000000),
+    ("logging.flushFrequency", 28, "5s"),
+    ("logging.verbosity", 23, 0),
+    ("logging.options.json.infoBufferSize", 23, "0"),
+    ("localStorageCapacityIsolation", 25, True),
+    ("kubeAPIQPS", 27, 50),
+    ("kubeAPIBurst", 27, 100),
+    ("eventRecordQPS", 27, 50),
+    ("containerRuntimeEndpoint", 27, "unix:///run/containerd/containerd.sock"),
+    ("containerLogMaxWorkers", 30, 1),
+    ("podLogsDir", 30, "/var/log/pods"),
+    ("mergeDefaultEvictionSettings", 33, False),
+    ("imagePullCredentialsVerificationPolicy", 35, "NeverVerifyPreloadedImages"),
+    ("failCgroupV1", 35, True),
+    ("memoryReservationPolicy", 36, "None"),
+)
+
+
+def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
+    """What /configz of a kubelet of this minor shows, completed."""
+    shown = model.configz(config)
+    for path, since, value in FILLED_IN:
+        if since <= minor and model.get(config, path) in (None, "", 0):
+            model.put(shown, path, copy.deepcopy(value))
+    return complete_config.restore(shown)
+
+
+def _drift(wanted: dict[str, Any], live: dict[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
+    """What drift reports for the same two configurations."""
+    a = reference("config-a")
+    facts = Facts(minor, source=place(), assigned=a, active=a, pushed=a)
+    found = Finder().rows(Configs((), wanted, wanted, live), facts)
+    return [(row["path"], row["assigned"], row["live"]) for row in found]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "minor"),
+    [
+        pytest.param(wanted, minor, id=f"{name}, 1.{minor}")
+        for name, since, wanted in (
+            ("few fields", 20, {"maxPods": 50}),
+            ("as kubeadm writes", 23, {"logging": {"flushFrequency": 0, "verbosity": 0}, "memorySwap": {}}),
+            ("null", 20, {"memoryManagerPolicy": None, "cgroupDriver": None}),
+            ("zero", 20, {"containerRuntimeEndpoint": "", "registryBurst": 0}),
+        )
+        for minor in MINORS
+        if minor >= since
+    ],
+)
+def test_what_the_kubelet_fills_in_is_no_difference(wanted: dict[str, Any], minor: int) -> None:
+    live = _live(wanted, minor)
+    assert differing.between({**model.HEADER, **wanted}, live, minor) == [] == _drift(wanted, live, minor)
+
+
+@pytest.mark.parametrize(
+    ("path", "declared", "other", "minor"),
+    [
+        pytest.param(path, declared, other, minor, id=f"{path}, 1.{minor}")
+        for path, since, declared, other in (
+            ("maxPods", 20, 50, 110),
+            ("syncFrequency", 20, "1m30s", "1m0s"),
+            ("memoryManagerPolicy", 21, "Static", "None"),
+            ("seccompDefault", 22, False, True),
+            ("registerNode", 23, False, True),
+            ("resolvConf", 23, "", "/etc/resolv.conf"),
+            ("containerLogMaxWorkers", 30, 3, 1),
+            ("unknownField", 20, 1, 2),
+        )
+        for minor in MINORS
+        if minor >= since
+    ],
+)
+def test_a_value_that_the_source_names_is_compared(path: str, declared: Any, other: Any, minor: int) -> None:
+    """An explicit zero too, where the kubelet does not replace it."""
+    live = {**_live({path: declared}, minor), path: other}
+    found = differing.between({path: declared}, live, minor)
+    assert found == [(path, declared, other)] == _drift({path: declared}, live, minor)
+
+
+@pytest.mark.parametrize("minor", MINORS)
+@pytest.mark.parametrize(
+    ("wanted", "changed", "expected"),
+    [
+        # Without a default, nothing but a flag or a drop-in can set the field.
+        ({}, {"readOnlyPort": 10255}, [("readOnlyPort", None, 10255)]),
+        ({}, {"kubeReserved": {"cpu": "1"}}, [("kubeReserved.cpu", None, "1")]),
+        # No default replaces a key of a map that is set.
+        (
+            {"featureGates": {"A": True}},
+            {"featureGates": {"A": True, "B": True}},
+            [("featureGates.B", None, True)],
+        ),
+        # The kubelet makes a path absolute.
+        ({"staticPodPath": "manifests"}, {"staticPodPath": "/etc/kubernetes/manifests"}, []),
+        (
+            {"staticPodPath": "manifests"},
+            {"staticPodPath": "/etc/other"},
+            [("staticPodPath", "manifests", "/etc/other")],
+        ),
+    ],
+    ids=["no default", "no default, map", "key of a map", "relative path", "another path"],
+)
+def test_what_has_one_meaning_at_every_version(
+    wanted: dict[str, Any], changed: dict[str, Any], expected: list[tuple[str, Any, Any]], minor: int
+) -> None:
+    live = {**_live(wanted, minor), **changed}
+    assert differing.between(wanted, live, minor) == expected == _drift(wanted, live, minor)
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(19, []), (20, [("maxPods", 110, 60)]), (21, []), (36, [])])
+def test_a_default_counts_where_it_is_known(minor: int, expected: list[tuple[str, Any, Any]]) -> None:
+    live = {**_live({}, minor), "maxPods": 60}
+    assert differing.between({}, live, minor) == expected == _drift({}, live, minor)
+
+
+@given(model.configs(), model.configs())
+def test_with_all_defaults_known_it_is_what_a_plan_would_change(wanted: dict[str, Any], other: dict[str, Any]) -> None:
+    live = complete_config.restore(model.configz(other))
+    changes = [(change.path, change.after, change.before) for change in compare.changes(live, wanted, 20)]
+    assert differing.between(wanted, live, 20) == changes

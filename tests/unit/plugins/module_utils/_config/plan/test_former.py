@@ -1,0 +1,106 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What former sources replaced: which values are undeclared, and what a node reverts to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import former
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
+
+LIVE: dict[str, Any] = {
+    "maxPods": 50,
+    "evictionHard": {"memory.available": "1Gi"},
+    "authentication": {"webhook": {"enabled": True, "cacheTTL": "5m0s"}},
+    "featureGates": {"A": True},
+}
+MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.available"]'
+
+
+@pytest.mark.parametrize(
+    ("own", "layers", "known", "unknown"),
+    [
+        ({"maxPods": [110]}, [], {"maxPods": 110}, []),
+        ({"maxPods": [110]}, [{"maxPods": 50}], {}, []),
+        ({"maxPods": [110]}, [{"maxPods": None}], {}, []),
+        ({"maxPods": [110]}, [{"kind": "KubeletConfiguration", "eventBurst": 1}], {"maxPods": 110}, []),
+        # Nothing to revert: the live value is the node's own.
+        ({"maxPods": [50]}, [], {}, []),
+        ({"clusterDNS": [None]}, [], {}, []),
+        ({"maxPods": [None]}, [], {"maxPods": None}, []),
+        ({"maxPods": []}, [], {}, ["maxPods"]),
+        ({"maxPods": []}, [{}, {"maxPods": 1}], {}, []),
+        # A map that is replaced as a whole is declared as a whole; others key by key.
+        ({MEMORY: ["100Mi"], NODEFS: ["10%"]}, [{"evictionHard": {"imagefs.available": "5%"}}], {}, []),
+        ({MEMORY: ["100Mi"], NODEFS: ["10%"]}, [], {MEMORY: "100Mi", NODEFS: "10%"}, []),
+        ({"featureGates.A": [None]}, [{"featureGates": {"B": True}}], {"featureGates.A": None}, []),
+        ({"authentication.webhook.enabled": [False]}, [{"authentication": None}], {}, []),
+        ({"featureGates": [{}]}, [{"featureGates": {"B": True}}], {}, []),
+        # The type of a parent has changed since.
+        ({"maxPods.a": [1]}, [], {}, ["maxPods.a"]),
+    ],
+)
+def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any], unknown: list[str]) -> None:
+    found = former.undeclared({**NO_RECORD, "own": own}, layers, LIVE, 30)
+    assert (found.known, found.unknown) == (known, unknown)
+
+
+def test_revert_neither_modifies_nor_shares() -> None:
+    before = {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
+    listed = ["10.0.0.1"]
+    known = {"maxPods": 110, MEMORY: None, NODEFS: "10%", "kubeReserved.cpu": "1", "clusterDNS": listed, "gone": None}
+    after = former.revert(before, known)
+    assert after == {
+        "maxPods": 110,
+        "evictionHard": {"nodefs.available": "10%"},
+        "kubeReserved": {"cpu": "1"},
+        "clusterDNS": ["10.0.0.1"],
+    }
+    assert before == {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
+    assert after["clusterDNS"] is not listed
+
+
+CHANGES = [
+    Change("maxPods", 110, 50, True),
+    Change("clusterDNS", None, ["10.0.0.1"], True),
+    Change("cgroupDriver", "systemd", None, False),
+    Change('staticPodURLHeader["Authorization"]', ["secret"], ["other"], True),
+    Change("ofTheFuture", 1, 2, True),
+]
+
+
+def test_the_record_after_an_assignment() -> None:
+    """A secret is not written to a Node, nor the value of a field that may be one."""
+    before = {**NO_RECORD, "own": {"maxPods": [200], "eventBurst": [5]}}
+    made = former.record_after(before, "config-a", CHANGES)
+    assert made == {
+        "complete": True,
+        "source": "config-a",
+        "absent": ["cgroupDriver"],
+        "own": {
+            "maxPods": [200],
+            "eventBurst": [5],
+            "clusterDNS": [None],
+            "cgroupDriver": ["systemd"],
+            'staticPodURLHeader["Authorization"]': [],
+            "ofTheFuture": [],
+        },
+    }
+
+
+def test_a_value_found_after_sources_without_a_record_may_be_theirs() -> None:
+    made = former.record_after({**NO_RECORD, "complete": False, "own": {"eventBurst": [5]}}, "config-a", CHANGES)
+    assert made["complete"] is False
+    assert {path: held for path, held in made["own"].items() if held} == {"eventBurst": [5]}
+    assert set(made["own"]) == {"eventBurst", *(change.path for change in CHANGES)}
+
+
+def test_the_warning_names_what_to_do() -> None:
+    [problem] = former.warnings(["maxPods"])
+    assert (problem.severity, problem.path, problem.rule) == ("warning", "maxPods", "no-longer-declared")
+    assert "no longer declared" in problem.message and "reset" in problem.remedy

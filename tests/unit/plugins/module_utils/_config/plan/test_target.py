@@ -1,0 +1,62 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import target
+
+from .. import kubelet_model as model
+
+
+@pytest.mark.parametrize(
+    ("goal", "live", "expected"),
+    [
+        ({"maxPods": 70}, {"maxPods": 80}, {"maxPods": 70}),
+        ({}, {"maxPods": 80}, {}),
+        ({"providerID": "a", "maxPods": 70}, {"providerID": "b"}, {"providerID": "b", "maxPods": 70}),
+        ({"address": "10.0.0.1"}, {"address": "0.0.0.0"}, {"address": "0.0.0.0"}),
+        ({"tlsCertFile": "/pki/a.crt"}, {}, {}),
+        ({}, {"reservedMemory": [{"numaNode": 0}]}, {"reservedMemory": [{"numaNode": 0}]}),
+        ({"kubeReserved": {"cpu": "1"}}, {"kubeReserved": {"memory": "1Gi"}}, {"kubeReserved": {"cpu": "1"}}),
+    ],
+)
+def test_a_node_keeps_the_values_of_its_machine(
+    goal: dict[str, Any], live: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert target.for_machine(goal, live) == expected
+
+
+@given(model.configs(), model.configs())
+def test_every_other_field_is_that_of_the_target(goal: dict[str, Any], live: dict[str, Any]) -> None:
+    before = copy.deepcopy((goal, live))
+    made = target.for_machine(goal, live)
+    for name in {*goal, *live, *made}:
+        field = fields.ALL.get(name)
+        holder = live if field is not None and field.machine else goal
+        assert (name in made, made.get(name)) == (name in holder, holder.get(name)), name
+    assert target.for_machine(goal, made) == made
+    assert (goal, live) == before
+
+
+@pytest.mark.parametrize(
+    ("goal", "live", "paths"),
+    [
+        ({"maxPods": 70, "providerID": "a"}, {"maxPods": 80, "providerID": "a"}, []),
+        ({"providerID": "a", "address": "10.0.0.1"}, {"address": "10.0.0.2"}, ["address", "providerID"]),
+        ({"providerID": None}, {"providerID": "b"}, []),
+        ({}, {"providerID": "b"}, []),
+    ],
+)
+def test_each_value_that_a_node_does_not_get_is_a_warning(
+    goal: dict[str, Any], live: dict[str, Any], paths: list[str]
+) -> None:
+    found = list(target.kept(goal, live))
+    assert [problem.path for problem in found] == paths
+    assert {problem.severity for problem in found} <= {"warning"}

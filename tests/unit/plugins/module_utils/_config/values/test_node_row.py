@@ -1,0 +1,38 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The row of a node."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.node_row import Row
+
+
+def test_a_row_has_all_keys_and_those_of_its_stage() -> None:
+    assert Row(True, "active").shown(differences=[]) == {
+        "ok": True,
+        "state": "active",
+        "message": "",
+        "changed": False,
+        "delivery": "none",
+        "source": None,
+        "error": "",
+        "differences": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "stops"),
+    [
+        ([], False),
+        ([Row(True, "drained")], False),
+        ([Row(False, node_row.GONE), Row(False, node_row.REPLACED), Row(True, "drained")], False),
+        ([Row(False, "not_drained"), Row(True, "drained")], True),
+        ([Row(False, "not_drained"), Row(False, node_row.GONE)], True),
+    ],
+)
+def test_what_ends_a_batch(rows: list[Row], stops: bool) -> None:
+    assert node_row.stops({str(index): row.shown() for index, row in enumerate(rows)}) is stops

@@ -1,0 +1,253 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A whole switch and a whole reset on a store in a folder: the order of the steps, and what a failure names."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module, removal
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module, one_call
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.steps import StepError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
+
+SECRET = "planted-secret"
+CONFIG = {"kind": "KubeletConfiguration", "maxPods": 61, "staticPodURLHeader": {"Authorization": [f"Bearer {SECRET}"]}}
+SOURCE = {"namespace": "b", "name": "a", "uid": "u", "resource_version": "1", "kubelet_config_key": "kubelet"}
+OPTIONS: dict[str, t.Any] = {
+    "preflight": {"state_files": "keep", "allow_pending_edits": False, "allow_unchecked": True},
+    "unit": "kubelet.service",
+    "seconds": 60,
+    "source": SOURCE,
+    "data": {"kubelet": json.dumps(CONFIG)},
+    "local_config": "/no/such/file",
+    "local_files": None,
+    "trial_seconds": 60,
+    "confirm_seconds": 60,
+    "was_healthy": None,
+    "node_proof": True,
+    "invocation": "",
+    "kubelet_version": "",
+    "state_files": None,
+    "collect": True,
+    "lock_timeout": 1,
+    "reason": "reverted by a run of Ansible",
+    "unconfirmed_only": False,
+    "remove": False,
+}
+
+
+class Node:
+    """A store in a folder, and stand-ins for the steps that need systemd. They write down that they ran."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.steps: list[str] = []
+        self.fails: dict[str, Exception] = {}
+        self.store = Store(str(folder / "config"))
+        self.own = folder / "kubelet.yaml"
+        self.own.write_text("kind: KubeletConfiguration\n")
+        self.asked: list[tuple[t.Any, ...]] = []
+        self.found: dict[str, t.Any] = {
+            "kubelet": {"config": str(self.own), "local_config": str(self.own), "version": "v1.30.2"},
+            "reasons": [],
+            "warnings": ["a warning"],
+            "state_files": [],
+            "reads_store": False,
+            "node_proof": False,
+        }
+        monkeypatch.setattr(preflight, "look", self._look)
+        monkeypatch.setattr(guard_module, "present", lambda *given: self._guard("install", *given))
+        monkeypatch.setattr(removal, "updated", lambda *given: self._guard("update", *given))
+        monkeypatch.setattr(removal, "removed", lambda *given: self._guard("remove", *given))
+        apply = checkpoint_module.apply
+
+        def state(options: dict[str, t.Any], pretend: bool) -> dict[str, t.Any]:
+            self._step(f"{options['state']}{' and remove' if options['remove'] else ''}")
+            return apply(options, pretend)
+
+        monkeypatch.setattr(checkpoint_module, "apply", state)
+
+    def _step(self, name: str) -> None:
+        self.steps.append(name)
+        if name in self.fails:
+            raise self.fails[name]
+
+    def _look(self, _name: str, text: str | None, *_place: t.Any, local: bool, terms: t.Any) -> dict[str, t.Any]:
+        self._step("look")
+        self.asked.append((text, local, list(terms.files), terms.state_files, terms.config_dir))
+        return json.loads(json.dumps(self.found))
+
+    def _guard(self, name: str, config_dir: str, _unit: t.Any, *given: t.Any) -> dict[str, t.Any]:
+        self._step(name)
+        if name == "install" and not given[1]:
+            # With the drop-in the kubelet reads the store.
+            Store(config_dir).settle()
+        seen = {"invocation_id": "i0", "healthy": True, "given": given}
+        return {
+            "changed": True,
+            "diff": [{"after_header": name, "before": "", "after": name}],
+            "warnings": [f"{name} warns"],
+            **seen,
+        }
+
+    def call(self, state: str, pretend: bool = False, **options: t.Any) -> dict[str, t.Any]:
+        self.steps.clear()
+        given = {**OPTIONS, "state": state, "config_dir": self.store.config_dir, **options}
+        return one_call.apply(given, pretend)
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    return Node(tmp_path, monkeypatch)
+
+
+def test_a_switch(node: Node) -> None:
+    before = sorted(node.folder.rglob("*"))
+    foretold = node.call("assigned", pretend=True)
+    assert foretold["changed"] and foretold["restart_needed"] and sorted(node.folder.rglob("*")) == before
+    done = node.call("assigned")
+    assert node.steps == ["look", "staged", "install", "assigned"]
+    assert node.asked[-1] == (json.dumps(CONFIG), False, ["kubelet"], "keep", node.store.config_dir)
+    assert (done["changed"], done["restart_needed"], done["reasons"]) == (True, True, [])
+    assert done["preflight"]["kubelet"]["version"] == "v1.30.2" and "warnings" not in done["preflight"]
+    assert done["warnings"][:2] == ["a warning", "install warns"]
+    assert [entry["after_header"] for entry in done["diff"]] == ["install", f"{node.store.active} (after)"]
+    assert SECRET not in json.dumps(done)
+    armed = node.store.trial()
+    assert armed is not None
+    assert (armed.invocation, armed.kubelet_version, armed.extra) == (
+        "i0",
+        "v1.30.2",
+        {"confirm_seconds": 60, "was_healthy": True, "node_proof": False},
+    )
+
+
+def test_once_the_kubelet_reads_the_store_the_switch_stages(node: Node) -> None:
+    node.call("assigned")
+    node.found["reads_store"] = True
+    node.own.unlink()
+    again = node.call("assigned", source={**SOURCE, "uid": "u2"}, data={"kubelet": CONFIG})
+    assert node.steps == ["look", "install", "assigned"]
+    assert again["restart_needed"]
+    # The text of a push, which ansible-core before 2.19 has turned into a mapping.
+    assert Path(again["checkpoint"], "kubelet").read_text() == json.dumps(CONFIG, indent=2, sort_keys=True) + "\n"
+    node.call("assigned", source={**SOURCE, "uid": "u2"}, data=None)
+    assert json.loads(node.asked[-1][0]) == CONFIG
+
+
+def test_reasons_change_nothing(node: Node) -> None:
+    node.found["reasons"] = ["refused"]
+    for state in ("assigned", "reset"):
+        done = node.call(state)
+        assert node.steps == ["look"] and not done["changed"]
+        assert (done["reasons"], done["restart_needed"], done["trial"]) == (["refused"], False, None)
+    assert not Path(node.store.config_dir).exists()
+
+
+@pytest.mark.parametrize(
+    ("failing", "name"),
+    [
+        ("look", "inspecting the node"),
+        ("staged", "storing the configuration"),
+        ("install", "installing the guard"),
+        ("assigned", "switching"),
+    ],
+)
+@pytest.mark.parametrize("error", [StoreError, UnitError, OSError])
+def test_a_failure_names_its_step_and_no_secret(node: Node, failing: str, name: str, error: type[Exception]) -> None:
+    node.fails[failing] = error(f"near Bearer {SECRET}")
+    with pytest.raises(StepError, match=f"^{name} failed: near ") as caught:
+        node.call("assigned")
+    assert caught.value.step == name and SECRET not in str(caught.value)
+    assert node.steps[-1] == failing and node.store.trial() is None
+
+
+def test_a_source_whose_key_the_data_lacks(node: Node) -> None:
+    with pytest.raises(StepError, match="the ConfigMap has no key 'kubelet'"):
+        node.call("assigned", data={"other": "{}"})
+    with pytest.raises(StepError, match="inspecting the node failed: "):
+        node.call("assigned", data=None)
+    assert not Path(node.store.config_dir).exists()
+
+
+@pytest.fixture
+def guarded(node: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """Return a node with a confirmed configuration whose guard is installed."""
+    node.call("assigned")
+    node.call("confirmed")
+    service = node.folder / "guard.service"
+    service.touch()
+    monkeypatch.setattr(checkpoint_module, "GUARD", str(service))
+    monkeypatch.setattr(checkpoint_module, "_start_guard", lambda: "")
+    return node
+
+
+def test_a_reset(guarded: Node) -> None:
+    node = guarded
+    node.found["state_files"] = ["/var/lib/kubelet/cpu_manager_state"]
+    assert node.call("reset", pretend=True)["trial"]["to"] is None
+    assert node.store.active_source() is not None
+    begun = node.call("reset")
+    assert node.steps == ["look", "update", "reset"] and node.asked[-1][:3] == (None, True, [])
+    assert begun["restart_needed"] and begun["trial"]["to"] is None and node.store.active_source() is None
+    assert begun["state_files"] == [], "the trial has moved them"
+    ended = node.call("removed", state_files=[])
+    assert node.steps == ["confirmed", "remove", "reset and remove"]
+    assert ended["changed"] and not Path(node.store.config_dir).exists()
+    assert ended["warnings"] == ["remove warns"]
+
+
+def test_a_reset_of_a_configuration_on_trial(guarded: Node) -> None:
+    """It is reverted, and the local configuration needs no trial and no confirmation."""
+    node = guarded
+    node.call("assigned", source={**SOURCE, "uid": "u2"})
+    armed = node.store.trial()
+    assert armed is not None
+    node.store.record(armed.but(revert_to=None))
+    begun = node.call("reset")
+    assert begun["restart_needed"] and begun["trial"]["failed"] and begun["state_files"] == []
+    node.call("removed", state_files=[])
+    assert node.steps == ["remove", "reset and remove"] and not Path(node.store.config_dir).exists()
+
+
+def test_a_reset_of_a_node_without_a_store(node: Node) -> None:
+    node.found["state_files"] = ["/s"]
+    begun = node.call("reset")
+    assert begun["state_files"] == ["/s"] and begun["trial"] is None
+    node.call("removed", state_files=["/s"])
+    assert node.steps == ["remove", "reset and remove"]
+    assert not Path(node.store.config_dir).exists()
+
+
+def test_the_end_of_a_reset_in_check_mode(guarded: Node) -> None:
+    """The local configuration is not active then, because the begin of the reset was a prediction too."""
+    assert guarded.call("removed", pretend=True, state_files=[])["changed"]
+    assert guarded.steps == ["remove", "reset"] and guarded.store.active_source() is not None
+
+
+def test_nothing_is_removed_unless_the_local_configuration_is_active_and_did_not_fail(guarded: Node) -> None:
+    node = guarded
+    with pytest.raises(StepError, match="leads to another configuration: reset the node first"):
+        node.call("removed")
+    assert node.steps == []
+    node.call("reset")
+    node.store.revert("it ended")
+    with pytest.raises(StepError, match=r"confirming the local configuration failed: .*the node reverted it: it ended"):
+        node.call("removed")
+    assert node.steps == ["confirmed"]
+
+
+def test_without_a_preflight_it_is_one_state_of_the_store(node: Node) -> None:
+    done = node.call("staged", preflight=None, local_config=str(node.own))
+    assert node.steps == ["staged"] and "preflight" not in done
+    node.call("staged", local_config=str(node.own))
+    assert node.steps == ["staged"]

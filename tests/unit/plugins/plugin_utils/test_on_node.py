@@ -1,0 +1,73 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a lost connection to a node becomes. tests/unit/roles/test_endings.py shows it in a rollout."""
+
+from __future__ import annotations
+
+import types
+import typing as t
+
+import pytest
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.action.normal import ActionModule as Normal
+
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import NodeAction, lost
+
+CAUSE = "Failed to connect to the host via ssh: No route to host"
+FAILED = {
+    "failed": True,
+    "changed": False,
+    "state": "unreachable",
+    "msg": f"its host cannot be reached: {CAUSE}. Run again once it can be reached",
+}
+UNREACHABLE = {"unreachable": True, "msg": CAUSE}
+DONE = {"changed": True, "state": "assigned"}
+
+
+def action(ignoring: bool = False) -> NodeAction:
+    """Return the action of a task, with its keyword ignore_unreachable."""
+    return NodeAction(types.SimpleNamespace(ignore_unreachable=ignoring), None, None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ignoring", "expected"),
+    [
+        (DONE, False, DONE),
+        (UNREACHABLE, False, FAILED),
+        (UNREACHABLE, True, UNREACHABLE),
+        (AnsibleConnectionFailure(f" {CAUSE}.\n"), False, FAILED),
+        (AnsibleConnectionFailure(CAUSE), True, AnsibleConnectionFailure),
+        (AnsibleError("no such file"), False, AnsibleError),
+    ],
+    ids=["reached", "result", "result, ignored", "exception", "exception, ignored", "other error"],
+)
+def test_a_lost_connection(monkeypatch: pytest.MonkeyPatch, outcome: t.Any, ignoring: bool, expected: t.Any) -> None:
+    def run(*_given: t.Any) -> t.Any:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(Normal, "run", run)
+    if isinstance(expected, type):
+        with pytest.raises(expected):
+            action(ignoring).run()
+    else:
+        assert action(ignoring).run() == expected
+
+
+@pytest.mark.parametrize("error", [AnsibleConnectionFailure("x"), AnsibleError("x")])
+def test_a_connection_lost_in_the_cleanup_keeps_the_result(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def cleanup(*_given: t.Any) -> t.Any:
+        raise error
+
+    monkeypatch.setattr(Normal, "cleanup", cleanup)
+    if isinstance(error, AnsibleConnectionFailure):
+        action().cleanup()
+    else:
+        with pytest.raises(AnsibleError):
+            action().cleanup()
+
+
+def test_without_a_cause() -> None:
+    assert lost("")["msg"].startswith("its host cannot be reached: the connection failed")

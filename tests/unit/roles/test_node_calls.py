@@ -1,0 +1,260 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The calls of modules on a node, counted in a run of the role `checkpoint` with ansible-playbook.
+
+The modules are stand-ins that write down their calls. Each case is a host of the run. Some hosts are lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.support.ansible import ROOT
+
+STUB = """#!/usr/bin/python
+# WANT_JSON
+import json, os, sys
+given = json.load(open(sys.argv[1]))
+name, host = {name!r}, os.environ["TEST_HOST"]
+call = name + " " + given.get("state", "")
+with open({home!r} + "/" + host + ".log", "a") as log:
+    log.write(json.dumps([call, given]) + chr(10))
+print(json.dumps({{"changed": False, **{answers!r}[host].get(call, {{}})}}))
+"""
+# The connection of a host that is lost after a number of calls.
+CONNECTION = """
+DOCUMENTATION = '''
+name: lost
+short_description: A host that becomes unreachable
+description: A local connection, for tests.
+author: tests
+'''
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.connection import local
+
+
+class Connection(local.Connection):
+    transport = "livenodes.kubelet.lost"
+
+    def exec_command(self, *given, **named):
+        host = self._play_context.remote_addr
+        try:
+            calls = len(open({home!r} + "/" + host + ".log").readlines())
+        except FileNotFoundError:
+            calls = 0
+        if calls >= {lost!r}[host]:
+            raise AnsibleConnectionFailure("ssh: no route to host")
+        return super().exec_command(*given, **named)
+"""
+MODULES = ("kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info")
+TASKS = ("main", "reset", "confirm", "revert")
+SOURCE = {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
+NEVER = 99
+
+SWITCH, RESTART, CONFIRM = "kubelet_checkpoint assigned", "kubelet_guard restarted", "kubelet_checkpoint confirmed"
+ROLL_BACK, RESET, REMOVE = "kubelet_checkpoint rolled_back", "kubelet_checkpoint reset", "kubelet_checkpoint removed"
+
+DONE: dict[str, t.Any] = {"reasons": [], "restart_needed": False, "preflight": {}, "trial": None, "state_files": ["/s"]}
+SWITCHED = {**DONE, "changed": True, "restart_needed": True}
+ON_TRIAL = {**SWITCHED, "trial": {"to": None, "failed": ""}, "state_files": []}
+FAILED = {"failed": True, "msg": "it did not stay up"}
+REVERTED = {"changed": True, "error": "it did not stay up"}
+LOSING = {SWITCH: SWITCHED, RESET: ON_TRIAL, ROLL_BACK: REVERTED}
+LOST = "its host cannot be reached"
+
+
+class Case(t.NamedTuple):
+    """Tasks of the role, what the modules answer, the expected calls on the node and the expected message.
+
+    Without a message the run succeeds. `lost`: the number of calls after which the host is lost.
+    """
+
+    tasks: str
+    answers: dict[str, dict[str, t.Any]]
+    calls: list[str]
+    message: str = ""
+    variables: t.Mapping[str, t.Any] = {}
+    lost: int = NEVER
+
+
+CASES = {
+    "switch": Case("main", {SWITCH: SWITCHED}, [SWITCH, RESTART, CONFIRM]),
+    "later": Case("main", {SWITCH: SWITCHED}, [SWITCH, RESTART], variables={"kubelet_config_confirm": False}),
+    "again": Case("main", {SWITCH: DONE}, [SWITCH, CONFIRM]),
+    # Only the guard was updated, so the kubelet is not restarted.
+    "guard": Case("main", {SWITCH: {**DONE, "changed": True}}, [SWITCH, CONFIRM]),
+    "reset": Case("reset", {RESET: ON_TRIAL}, [RESET, RESTART, REMOVE]),
+    "reset-again": Case("reset", {RESET: DONE}, [RESET, REMOVE]),
+    "confirm": Case("confirm", {}, [CONFIRM]),
+    "revert": Case("revert", {ROLL_BACK: REVERTED}, [ROLL_BACK, RESTART]),
+    "revert-again": Case("revert", {}, [ROLL_BACK]),
+    "refused": Case(
+        "main",
+        {SWITCH: {**DONE, "reasons": ["maxPods is refused"]}},
+        [SWITCH],
+        "Node node-1: maxPods is refused. Nothing was changed.",
+    ),
+    "not-switched": Case(
+        "main",
+        {SWITCH: {"failed": True, "msg": "installing the guard failed: disk full"}},
+        [SWITCH, ROLL_BACK],
+        "Node node-1 was not switched and keeps its configuration: installing the guard failed: disk full",
+    ),
+    "guard-reverts": Case(
+        "main",
+        {SWITCH: SWITCHED, RESTART: FAILED, ROLL_BACK: {"changed": False, "error": "the guard reverted it"}},
+        [SWITCH, RESTART, ROLL_BACK],
+        "Node node-1 was reverted to its previous configuration: the guard reverted it",
+    ),
+    "not-confirmed": Case(
+        "main",
+        {SWITCH: DONE, CONFIRM: FAILED, ROLL_BACK: REVERTED},
+        [SWITCH, CONFIRM, ROLL_BACK, RESTART],
+        "Node node-1 was reverted to its previous configuration: it did not stay up",
+    ),
+    "reset-refused": Case(
+        "reset", {RESET: {**DONE, "reasons": ["refused"]}}, [RESET], "Node node-1: refused. Nothing was changed."
+    ),
+    "reset-not-begun": Case("reset", {RESET: FAILED}, [RESET], "Node node-1 was not reset: it did not stay up"),
+    "reset-reverted": Case(
+        "reset",
+        {RESET: ON_TRIAL, RESTART: FAILED, ROLL_BACK: {"changed": False, "trial": {"failed": "ended"}, "error": "x"}},
+        [RESET, RESTART, ROLL_BACK],
+        "Node node-1 was not reset, and was reverted to its previous configuration: x",
+    ),
+    "not-removed": Case(
+        "reset",
+        {RESET: ON_TRIAL, REMOVE: {"failed": True, "msg": "removing the guard failed: a"}, ROLL_BACK: {"trial": None}},
+        [RESET, RESTART, REMOVE, ROLL_BACK],
+        "Node node-1 was not reset: removing the guard failed: a",
+    ),
+    "main-0": Case("main", LOSING, [], f"Node node-1 was not switched: {LOST}", lost=0),
+    "main-1": Case("main", LOSING, [SWITCH], LOST, lost=1),
+    "main-2": Case("main", LOSING, [SWITCH, RESTART], LOST, lost=2),
+    "reset-0": Case("reset", LOSING, [], f"Node node-1 was not reset: {LOST}", lost=0),
+    "reset-1": Case("reset", LOSING, [RESET], LOST, lost=1),
+    "reset-2": Case("reset", LOSING, [RESET, RESTART], LOST, lost=2),
+    "confirm-0": Case("confirm", {}, [], LOST, lost=0),
+    "revert-0": Case("revert", LOSING, [], LOST, lost=0),
+    "revert-1": Case("revert", LOSING, [ROLL_BACK], LOST, lost=1),
+}
+
+
+class Seen(t.NamedTuple):
+    """The calls on each host with their options, the messages of the failed ones, and all output."""
+
+    calls: dict[str, list[tuple[str, dict[str, t.Any]]]]
+    messages: dict[str, str]
+    output: str
+
+
+def play(home: Path, cases: t.Mapping[str, Case], *arguments: str) -> Seen:
+    """Run the role on a host for each case."""
+    place = home / "collections/ansible_collections/livenodes/kubelet"
+    for folder in ("plugins/modules", "plugins/connection"):
+        (place / folder).mkdir(parents=True)
+    for name in ("roles", "meta", "plugins/action", "plugins/filter", "plugins/module_utils", "plugins/plugin_utils"):
+        (place / name).symlink_to(ROOT / name)
+    answers = {host: case.answers for host, case in cases.items()}
+    for module in MODULES:
+        text = STUB.format(name=module, answers=answers, home=str(home))
+        (place / f"plugins/modules/{module}.py").write_text(text)
+    lost = {host: case.lost for host, case in cases.items()}
+    (place / "plugins/connection/lost.py").write_text(CONNECTION.format(home=str(home), lost=lost))
+    given = {
+        "ansible_connection": "livenodes.kubelet.lost",
+        "ansible_python_interpreter": sys.executable,
+        "kubelet_config_source": SOURCE,
+        "kubelet_config_data": {"kubelet": "{}", "more": "text"},
+        "kubelet_config_node_name": "node-1",
+        "kubelet_config_reason": "pods were lost",
+    }
+    hosts = {host: {"tasks_of": case.tasks, **case.variables} for host, case in cases.items()}
+    (home / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts, "vars": given}}))
+    tasks = [
+        {
+            "name": "include_role",
+            "ansible.builtin.include_role": {"name": "livenodes.kubelet.checkpoint", "tasks_from": name},
+            "when": f"tasks_of == '{name}'",
+        }
+        for name in TASKS
+    ]
+    environment = {"TEST_HOST": "{{ inventory_hostname }}"}
+    play_ = {"hosts": "all", "gather_facts": False, "environment": environment, "tasks": tasks}
+    (home / "play.yml").write_text(json.dumps([play_]))
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "hosts.json", "play.yml", *arguments],
+        check=False,
+        text=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        cwd=home,
+        timeout=300,
+        env={
+            **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
+            "HOME": str(home),
+            "ANSIBLE_HOME": str(home / ".ansible"),
+            "ANSIBLE_COLLECTIONS_PATH": str(home / "collections"),
+            "ANSIBLE_PIPELINING": "1",
+            "COLUMNS": "1000",
+        },
+    )
+    calls = {}
+    for host in cases:
+        log = home / f"{host}.log"
+        lines = log.read_text().splitlines() if log.exists() else []
+        calls[host] = [tuple(json.loads(line)) for line in lines]
+    output, messages = done.stdout + done.stderr, {}
+    for line in output.splitlines():
+        if line.startswith("fatal: [") and "]: FAILED! => " in line:
+            # The last one: a failure before that was rescued.
+            messages[line[len("fatal: [") : line.index("]")]] = str(json.loads(line.partition(" => ")[2])["msg"])
+    return Seen(calls, messages, output)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    """Return one run of all cases."""
+    return play(tmp_path_factory.mktemp("calls"), CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_calls_on_the_node_and_the_verdict(seen: Seen, name: str) -> None:
+    """A lost host is a failed host with a message, which a rescue gets. An unreachable one would leave without any."""
+    case = CASES[name]
+    assert [call for call, _options in seen.calls[name]] == case.calls, seen.output
+    [recap] = [line for line in seen.output.splitlines() if line.startswith(f"{name} ") and "ok=" in line]
+    assert "unreachable=0" in recap and ("failed=0" in recap) == (not case.message), recap
+    if case.message:
+        message = seen.messages[name]
+        assert message == case.message if case.lost == NEVER else case.message in message, message
+        assert message.count("node-1") <= 1 and message.count("no route to host") == (case.lost != NEVER), message
+
+
+def test_what_the_calls_get(seen: Seen) -> None:
+    [first, _restart, last] = [options for _name, options in seen.calls["switch"]]
+    names = ("allow_pending_edits", "allow_unchecked", "allow_offline_guard")
+    assert first["preflight"] == {"state_files": "keep", **dict.fromkeys(names, False)}
+    assert set(first["data"]) == {"kubelet", "more"} and first["source"] == last["source"] == SOURCE
+    assert int(first["confirm_seconds"]) > 0 and int(first["trial_seconds"]) == 600
+    [_reset, removed] = [options for _name, options in seen.calls["reset-again"]]
+    assert removed["state_files"] == ["/s"]
+
+
+def test_check_mode_predicts_with_the_same_calls(tmp_path: Path) -> None:
+    checked = {name: CASES[name] for name in ("switch", "reset")}
+    found = play(tmp_path, checked, "--check").calls
+    # A prediction has nothing to confirm.
+    assert {name: [call for call, _options in calls] for name, calls in found.items()} == {
+        "switch": [SWITCH, RESTART],
+        "reset": [RESET, RESTART, REMOVE],
+    }
+    assert all(options["_ansible_check_mode"] for calls in found.values() for _call, options in calls)

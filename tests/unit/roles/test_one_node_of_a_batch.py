@@ -1,0 +1,157 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node of a batch that is deleted or cannot be written, with ansible-playbook and an HTTP server as API server.
+
+The other nodes of the batch are assigned, verified and uncordoned as usual. The verdict names the cause.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.support import objects
+from tests.support.ansible import Ansible
+from tests.support.served_cluster import ServedCluster
+
+NAMES = ("n1", "n2", "n3")
+BAD = "n2"
+DENIED = 403, "Forbidden", 'admission webhook "nodes.example.com" denied the request: frozen'
+CONFLICT = 409, "Conflict", "the object has been modified"
+TIMEOUT = 504, "Timeout", "the request did not complete in time"
+
+
+class Denying(ServedCluster):
+    """A cluster that answers each write of `denied`'s config source with an error."""
+
+    denied: tuple[int, str, str] = (0, "", "")
+    ends_at = ""
+    """A part of the first request before which an autoscaler deletes the node."""
+    new: dict[str, t.Any] | None = None
+    """The Node that it creates in place of it."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names)
+        for name, node in self.nodes.items():
+            node["metadata"]["uid"] = f"uid-{name}"
+
+    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+        """Answer one request."""
+        if self.denied[0] and method == "PATCH" and f"/nodes/{BAD}" in url and "configSource" in body.get("spec", {}):
+            code, reason, message = self.denied
+            return code, {"kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code}
+        if self.ends_at and f"{method} {url} {json.dumps(body)}".find(self.ends_at) >= 0:
+            self.ends_at = ""
+            del self.nodes[BAD]
+            if self.new:
+                self.nodes[BAD], self.live[BAD] = self.new, self.local
+        return super().serve(method, url, body)
+
+    def runs(self, name: str) -> int:
+        """Return maxPods of a kubelet."""
+        return int(self.live[name]["maxPods"])
+
+
+@pytest.fixture
+def fleet() -> t.Iterator[Denying]:
+    """Three nodes with native delivery, whose kubelets follow their source."""
+    with Denying(*NAMES) as made:
+        yield made
+
+
+@pytest.fixture
+def ansible(tmp_path: Path, fleet: Denying) -> Ansible:
+    """ansible-playbook with the fleet as its cluster, all nodes in one batch."""
+    hosts = tmp_path / "hosts.yml"
+    hosts.write_text(
+        json.dumps(
+            {
+                "all": {
+                    "hosts": {name: {} for name in NAMES},
+                    "vars": {
+                        "ansible_connection": "local",
+                        "ansible_python_interpreter": sys.executable,
+                        "kubelet_config": {"maxPods": 80},
+                        "kubelet_config_wait_timeout": 5,
+                    },
+                }
+            }
+        )
+    )
+    made = Ansible(tmp_path, tmp_path / "none", hosts)
+    (made.inventory / "quick.yml").write_text(
+        json.dumps(
+            {
+                "all": {
+                    "vars": {
+                        "kubelet_config_serial": 3,
+                        "kubelet_config_max_unavailable": "100%",
+                        "kubelet_config_soak_seconds": 0,
+                    }
+                }
+            }
+        )
+    )
+    del made.environment["K8S_AUTH_KUBECONFIG"]
+    made.environment["K8S_AUTH_HOST"] = fleet.url
+    return made
+
+
+@pytest.mark.parametrize("denied", [DENIED, CONFLICT, pytest.param(TIMEOUT, marks=pytest.mark.long)])
+def test_a_write_that_fails_fails_its_node_alone(
+    ansible: Ansible, fleet: Denying, denied: tuple[int, str, str]
+) -> None:
+    fleet.denied = denied
+    run = ansible.playbook("rollout")
+    assert run.code != 0 and f"Node {BAD}: " in run.output, run.output
+    assert [fleet.runs(name) for name in NAMES] == [80, 90, 80]
+    assert (run.recap(BAD)["failed"], run.recap("n3")["failed"]) == (1, 0), run.output
+    assert "is complete, but 1 of 3 nodes failed: n2." in run.output
+    assert (denied[2] if denied is not CONFLICT else "changes faster than it can be patched") in run.output
+    assert "another user or program changed it" not in run.output
+    assert fleet.claims.items == {}
+
+
+# Requests of the gate (renews the lease), the drain, the assignment, the verification and the soak.
+STEPS = {
+    "gate": "/leases/",
+    "drain": "kubelet-config.livenodes.io/cordoned",
+    "assign": '"configSource"',
+    "verify": f"{BAD}/proxy/configz",
+    "soak": f"{BAD}/proxy/metrics",
+}
+
+
+@pytest.mark.parametrize(
+    "step", ["gate", "assign", *(pytest.param(one, marks=pytest.mark.long) for one in ("drain", "verify", "soak"))]
+)
+def test_a_node_that_is_deleted_fails_alone(ansible: Ansible, fleet: Denying, step: str) -> None:
+    """Also in front of the step's own reading of the Nodes: then the next request for it has no answer."""
+    begun = fleet.serve
+
+    def serve(method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+        # The dump reads /configz, too.
+        if not fleet.ends_at and BAD in fleet.nodes and (step not in ("verify", "soak") or BAD in fleet.assigned):
+            fleet.ends_at = STEPS[step]
+        return begun(method, url, body)
+
+    fleet.serve = serve  # type: ignore[method-assign]  # only of this fleet, which ends with the test
+    run = ansible.playbook("rollout", "-e", "kubelet_config_drain=always", "-e", "kubelet_config_soak_seconds=1")
+    assert run.code != 0 and f"Node {BAD}: the cluster at {fleet.url} has no such Node: " in run.output, run.output
+    assert (fleet.runs("n1"), fleet.runs("n3"), run.recap("n3")["failed"]) == (80, 80, 0), run.output
+    assert not any(node["spec"].get("unschedulable") for node in fleet.nodes.values())
+    assert fleet.claims.items == {}
+
+
+def test_a_node_that_is_replaced_is_not_assigned_what_was_planned_for_another(ansible: Ansible, fleet: Denying) -> None:
+    fleet.new = objects.node(BAD, config={}, revision="99")
+    fleet.new["metadata"]["uid"] = "uid-of-another"
+    fleet.ends_at = '"configSource"'
+    run = ansible.playbook("rollout")
+    assert run.code != 0 and f"Node {BAD}: the Node was deleted and created again" in run.output, run.output
+    assert [fleet.runs(name) for name in NAMES] == [80, 110, 80] and "configSource" not in fleet.nodes[BAD]["spec"]

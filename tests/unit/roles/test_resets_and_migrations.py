@@ -1,0 +1,93 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbooks reset and migrate pass the same lease, gate, order and batches as a rollout.
+
+With the real roles and an HTTP server as API server.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.support.ansible import Ansible
+from tests.support.served_cluster import ServedCluster
+
+PLANE = {"node-role.kubernetes.io/control-plane": ""}
+
+
+class Ordered(ServedCluster):
+    """Remembers in which order the kubelets got their source. m1 is a control-plane node."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names)
+        self.order: list[str] = []
+        self.nodes["m1"]["metadata"]["labels"] = PLANE
+
+    def _kubelet(self, name: str) -> None:
+        if name not in self.assigned:
+            self.order.append(name)
+        super()._kubelet(name)
+
+
+@pytest.fixture
+def fleet() -> t.Iterator[Ordered]:
+    """Three workers and a control-plane node that have a config source."""
+    with Ordered("m1", "n1", "n2", "n3") as made:
+        yield made
+
+
+@pytest.fixture
+def ansible(tmp_path: Path, fleet: Ordered) -> Ansible:
+    """ansible-playbook with the fleet as its cluster."""
+    hosts = tmp_path / "hosts.yml"
+    given = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "kubelet_config_wait_timeout": 20,
+        "kubelet_config_gate_timeout": 0,
+    }
+    hosts.write_text(json.dumps({"all": {"hosts": {name: {} for name in fleet.nodes}, "vars": given}}))
+    made = Ansible(tmp_path, tmp_path / "none", hosts)
+    del made.environment["K8S_AUTH_KUBECONFIG"]
+    made.environment["K8S_AUTH_HOST"] = fleet.url
+    return made
+
+
+def test_a_reset_in_the_batches_of_the_operator(fleet: Ordered, ansible: Ansible) -> None:
+    """`serial` as in the README, workers first, the control plane one at a time, and a second run changes nothing."""
+    run = ansible.playbook("reset", "-e", "kubelet_config_serial=1,100%")
+    assert run.code == 0, run.output
+    assert (fleet.order[0], set(fleet.order[1:3]), fleet.order[3]) == ("n1", {"n2", "n3"}, "m1")
+    assert run.output.count("Gate | Check whether this batch may begin]") == 3
+    assert {name: live["maxPods"] for name, live in fleet.live.items()} == dict.fromkeys(fleet.nodes, 110)
+    assert fleet.claims.items == {}
+    assert ("POST", "") in fleet.claims.requests, "it held a lease"
+    again = ansible.playbook("reset", "-e", "kubelet_config_serial=1,100%")
+    assert again.code == 0 and "Gate |" not in again.output, again.output
+
+
+@pytest.mark.parametrize("playbook", ["reset", "migrate"])
+def test_beside_a_rollout(fleet: Ordered, ansible: Ansible, playbook: str) -> None:
+    """While a rollout of another group holds a node, nothing changes and the message names the holder."""
+    options = {"state": "held", "group": "others", "nodes": ["n3"], "holder": "another user", "duration": 600}
+    held = ansible.module("kubelet_rollout_lease", {**options, "host": fleet.url})
+    assert not held["failed"], held
+    run = ansible.playbook(playbook, "-e", "kubelet_config_delivery=checkpoint")
+    assert run.code != 0 and "another user" in run.output, run.output
+    assert fleet.order == [] and len(fleet.claims.items) == 1
+
+
+@pytest.mark.parametrize("playbook", ["reset", "migrate"])
+def test_the_budget_of_the_group(fleet: Ordered, ansible: Ansible, playbook: str) -> None:
+    """A cordoned node counts, as in a rollout. The refusal names the untouched hosts and leaves no lease."""
+    fleet.nodes["n3"]["spec"]["unschedulable"] = True
+    limits = ("-e", "kubelet_config_max_unavailable=1", "-e", "kubelet_config_delivery=checkpoint")
+    run = ansible.playbook(playbook, *limits)
+    assert run.code != 0 and "n3: cordoned" in run.output and "Untouched hosts: n2, n3, m1" in run.output, run.output
+    assert fleet.order == [] and fleet.claims.items == {}
