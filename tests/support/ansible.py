@@ -52,6 +52,31 @@ class Run:
         return {word.split("=")[0]: int(word.split("=")[1]) for word in line.split() if "=" in word}
 
 
+def bare(home: Path, *arguments: str, timeout: float = 300, **environment: str) -> Run:
+    """Run ansible-playbook in `home` with the collections that stand below it, and with no other settings."""
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("ansible-playbook")), *arguments],
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        cwd=home,
+        timeout=timeout,
+        env={
+            **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
+            "HOME": str(home),
+            "ANSIBLE_HOME": str(home / ".ansible"),
+            "ANSIBLE_COLLECTIONS_PATH": str(home / "collections"),
+            "ANSIBLE_LOCALHOST_WARNING": "false",
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PIPELINING": "1",
+            **environment,
+        },
+    )
+    return Run(done.returncode, done.stdout)
+
+
 class Ansible:
     """Runs Ansible commands with this checkout as the collection and the cluster of a kubeconfig."""
 

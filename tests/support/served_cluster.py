@@ -10,13 +10,16 @@ from __future__ import annotations
 import datetime
 import http.server
 import json
+import sys
 import threading
 import time
 import typing as t
 import urllib.parse
+from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from tests.support import objects
+from tests.support.ansible import Ansible
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.lease_api import LeaseApi
 from tests.support.pod_cluster import PodCluster
@@ -169,3 +172,24 @@ class ServedCluster(PodCluster):
             else json.loads(self.configmaps[reference["name"]]["data"][reference["kubeletConfigKey"]])
         )
         self.births[name] = time.time()
+
+
+def served_ansible(
+    home: Path, fleet: ServedCluster, hosts: t.Mapping[str, t.Mapping[str, t.Any]] | None = None, **variables: t.Any
+) -> Ansible:
+    """Return ansible-playbook with the fleet as its cluster. `hosts` are those with their variables, else one a node.
+
+    All hosts run their tasks here and, unless `variables` say otherwise, wait 5 s for a kubelet.
+    """
+    given = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "kubelet_config_wait_timeout": 5,
+        **variables,
+    }
+    path = home / "hosts.yml"
+    path.write_text(json.dumps({"all": {"hosts": hosts or {name: {} for name in fleet.nodes}, "vars": given}}))
+    made = Ansible(home, home / "none", path)
+    del made.environment["K8S_AUTH_KUBECONFIG"]
+    made.environment["K8S_AUTH_HOST"] = fleet.url
+    return made

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 import typing as t
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support import objects
 from tests.support.ansible import ROOT, Ansible
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 ON_NODES = ("kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info")
 MODEL, REACH = "/model/", "/reach/"
@@ -174,22 +173,13 @@ class SwitchedCluster(ServedCluster):
 
 def switched_ansible(home: Path, fleet: SwitchedCluster, **variables: t.Any) -> Ansible:
     """Return ansible-playbook with the fleet as its cluster and its nodes. `variables` are those of all hosts."""
-    hosts = home / "hosts.yml"
-    given = {
-        "ansible_connection": "lossy",
-        "ansible_python_interpreter": sys.executable,
-        "kubelet_config": {"maxPods": 80},
-        "kubelet_config_wait_timeout": 6,
-        **variables,
-    }
-    hosts.write_text(json.dumps({"all": {"hosts": {name: {} for name in fleet.nodes}, "vars": given}}))
-    made = Ansible(home, home / "none", hosts)
+    given = {"kubelet_config": {"maxPods": 80}, "kubelet_config_wait_timeout": 6, **variables}
+    made = served_ansible(home, fleet, ansible_connection="lossy", **given)
     _collection(home / "collections/ansible_collections/livenodes/kubelet")
     plugins = home / "connection"
     plugins.mkdir()
     (plugins / "lossy.py").write_text(LOSSY)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment.update(K8S_AUTH_HOST=fleet.url, TEST_FLEET=fleet.url, ANSIBLE_CONNECTION_PLUGINS=str(plugins))
+    made.environment.update(TEST_FLEET=fleet.url, ANSIBLE_CONNECTION_PLUGINS=str(plugins))
     return made
 
 
