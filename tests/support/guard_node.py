@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import take
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
@@ -68,6 +69,7 @@ class Node:
 
     def __init__(self, folder: Path, fs: files.OS | None = None) -> None:
         self.store = Store(str(folder / "config"), fs)
+        self.started = Started(str(folder / "run/started"))
         self.fs = fs
         self.boot, self.seconds, self.wall = "b1", 100.0, 1e9
         self.properties = {
@@ -101,6 +103,7 @@ class Node:
             lambda _port, _address, _pid: "" if self.well else "no answer",
             verify=lambda: self.unverified,
             away=lambda _path: self.away,
+            started=self.started,
         )
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:

@@ -29,6 +29,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import new_binary, observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
@@ -82,6 +83,8 @@ class WholeNode:
         for depth in range(1, len(Path(self.config_dir).parts) - 1):
             self.disk.mkdir("/" + "/".join(Path(self.config_dir).parts[1 : depth + 1]), 0o755)
         self.disk = self.disk.copy()
+        # The folder /run.
+        self.memory = Disk()
         self.boot, self.seconds = 1, 100.0
         self.version = 0
         self.install(1)
@@ -151,6 +154,7 @@ class WholeNode:
             self.disk = self.disk.one_after_power_cut(self.dice)
             self.disk.failure = failure
         self.disk.cut_after = None
+        self.memory = Disk()
         self.boot += 1
         self.seconds, self.restarts = 10.0, 0
         self.kubelet, self.next_start = None, None
@@ -316,6 +320,7 @@ class WholeNode:
             lambda *_where: "" if self.healthy() else "no answer",
             verify=lambda: "" if self.api else "no API server answers",
             away=lambda path: "" if self.runtime else f"{path} refuses connections",
+            started=Started("/run/guard/started", self.memory),
         )
 
     def _events(self) -> t.Iterator[tuple[float, t.Callable[[], object]]]:

@@ -15,9 +15,10 @@ from ..store.store import DEFAULT_KEY, Store
 from ..store.trial import Moment
 from ..system import command
 from ..system.store_error import StoreError
-from .guard_files import Records
+from .guard_files import Records, Started
 
 LOCK_SECONDS = 5.0
+STARTED = "/run/livenodes-kubelet-guard/started"
 
 
 class Settings(NamedTuple):
@@ -36,13 +37,18 @@ class Settings(NamedTuple):
 
 
 class Base:
-    """The store and the records of one node. `run` runs commands, `now` returns the time."""
+    """The store and the records of one node. `run` runs commands, `now` returns the time, `started` is what the kubelet
+    was started with.
+    """
 
-    def __init__(self, store: Store, settings: Settings, run: command.Run, now: Callable[[], Moment]) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, run: command.Run, now: Callable[[], Moment], started: Started
+    ) -> None:
         self.store = store
         self.settings = settings
         self.run = run
         self.now = now
+        self.started = started
         self.records = Records(store.config_dir, store.fs)
 
     def _when(self) -> tuple[str, float]:

@@ -23,8 +23,9 @@ from ..system import command, health, last_words
 from ..system.lock import locked
 from ..system.store_error import StoreError
 from . import decide, observe, pacing
-from .base import Settings, or_none
+from .base import STARTED, Settings, or_none
 from .decide import Facts, Unit
+from .guard_files import Started
 from .new_binary import NewBinary
 from .without_trial import CALM_AFTER_SECONDS, CRASHED, WithoutTrial
 
@@ -39,7 +40,8 @@ class Guard(NewBinary, WithoutTrial):
 
     `run` runs commands, `now` returns the time, `ask` asks healthz of a process. `verify` asks the API server for the
     Node: it returns why the Node does not verify the running kubelet, empty when it does. `away` returns why nothing
-    listens on the container runtime's socket, empty when a process does.
+    listens on the container runtime's socket, empty when a process does. `started` is the note of what the kubelet was
+    started with.
     """
 
     def __init__(
@@ -51,8 +53,9 @@ class Guard(NewBinary, WithoutTrial):
         ask: Callable[[int, str, int], str] = health.healthz,
         verify: Callable[[], str] | None = None,
         away: Callable[[str], str] = observe.away,
+        started: Started | None = None,
     ) -> None:
-        super().__init__(store, settings, run, now)
+        super().__init__(store, settings, run, now, started or Started(STARTED))
         self.ask = ask
         self.verify = verify or self._verify
         self.away = away
@@ -67,9 +70,21 @@ class Guard(NewBinary, WithoutTrial):
 
         Then ask a new binary of the kubelet what it accepts, and help a reverted kubelet that cannot start.
         """
-        needed = self._count_start()
-        needed = self._meet_binary((self.seen and self.seen.program) or (*self.settings.argv, "")[0]) or needed
-        return self._restore_state_files(self.seen.unit.restarts if self.seen else 0) or needed
+        try:
+            needed = self._count_start()
+            needed = self._meet_binary((self.seen and self.seen.program) or (*self.settings.argv, "")[0]) or needed
+            needed = self._restore_state_files(self.seen.unit.restarts if self.seen else 0) or needed
+        except Exception:
+            # The kubelet starts all the same.
+            self._note_start()
+            raise
+        self._note_start()
+        return needed
+
+    def _note_start(self) -> None:
+        """Note what this start reads: what is active after all other steps."""
+        if self.seen:
+            self._note(self.seen.unit.invocation)
 
     def _count_start(self) -> bool:
         seen = self.seen = observe.kubelet(self.settings.unit, self.run)

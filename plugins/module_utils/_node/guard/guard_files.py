@@ -1,9 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's own two files beside the trial: what it remembers of the trial, and what it must still report."""
+"""The guard's own files: what it remembers of the trial, what it must still report, and what the kubelet reads."""
 
 from __future__ import annotations
+
+import json
+import os
 
 from ..report.outbox import Outbox
 from ..store.progress import Progress, ProgressFile
@@ -24,3 +27,32 @@ class Records(Outbox):
     def remember(self, progress: Progress) -> None:
         """Write the progress. An empty Progress removes the file, also on a full disk. Raises files.FileError."""
         self.progress_file.write(progress)
+
+
+class Started:
+    """What a kubelet was started with: the target of `active` at its start, noted by the prestart step.
+
+    The file is in memory (/run): it can also be written while the disk of the store is full or read-only, and a reboot
+    ends it together with the kubelet. Reading never raises.
+    """
+
+    def __init__(self, path: str, fs: files.OS | None = None) -> None:
+        self.path = path
+        self.fs = fs or files.OS()
+
+    def target(self, invocation: str) -> str:
+        """Return what the kubelet of this InvocationID was started with; empty if that is unknown.
+
+        It is unknown for a kubelet from before the guard, and where the prestart step was killed.
+        """
+        try:
+            value = json.loads((files.read(self.path, self.fs) or b"null").decode())
+            return str(value["target"]) if value["invocation"] == invocation else ""
+        except (files.FileError, ValueError, TypeError, KeyError):
+            return ""
+
+    def note(self, invocation: str, target: str | None) -> None:
+        """Note what a kubelet is started with. Raises files.FileError."""
+        files.make_folder(os.path.dirname(self.path), self.fs)
+        value = {"invocation": invocation, "target": target}
+        files.write(self.path, (json.dumps(value, sort_keys=True) + "\n").encode(), fs=self.fs)

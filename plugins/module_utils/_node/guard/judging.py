@@ -30,8 +30,6 @@ class Judging(Base):
 
     # How many looks in a row could not make `active` point elsewhere.
     blocked = 0
-    # Name and verdict of the trial whose revert this process has ended with a restart of the kubelet.
-    restarted = ("", "")
 
     def _judge(self, trial: Trial, facts: Facts, starting: bool) -> str:
         """Observe, decide and act; return what is left to do without the lock.
@@ -89,17 +87,12 @@ class Judging(Base):
             self._remember(Progress())
             return decide.WAIT
         if not progress.verdict and self._running() != self.store.target(trial.to):
-            # It is reverted already, and only the note of that could not be written: one restart was enough.
-            recorded = self.records.progress()
+            # It is reverted already, and only the note of that could not be written.
             self._attempt(lambda: self._note_revert(reason))
-            # A controller that was lost before its restart leaves a deaf kubelet, which began with what failed. systemd
-            # starts one that ends.
-            began = recorded.name == trial.name and recorded.invocation == facts.unit.invocation
-            deaf = facts.healthy is False and not starting and not _never_stopped(trial, facts)
-            return decide.REVERT if began and deaf else decide.WAIT
+            return decide.WAIT if starting or self._reads_active(trial, facts) else decide.REVERT
         self._remember(progress._replace(verdict=reason))
         restart = self._revert(reason, facts)
-        if starting or _never_stopped(trial, facts):
+        if starting or (restart and self._reads_active(trial, facts)):
             # This start runs the former configuration; or the kubelet never stopped running it.
             self._finish(trial if starting else None)
             return decide.WAIT
@@ -137,22 +130,35 @@ class Judging(Base):
 
     def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts) -> bool:
         """End a revert that was decided before; return whether the kubelet must be restarted for it."""
-        if self.restarted == (progress.name, progress.verdict):
-            # Only the note of it could not be removed, as on a read-only file system: one restart was enough.
-            self._finish()
-            return False
         if progress.due and progress.boot == facts.boot and facts.now < progress.due:
             # The controller decided it and is about to restart the kubelet.
             return False
         if progress.reported == STOPPED and facts.unit.active == "inactive":
             return False
+        if trial and self._running() != self.store.target(trial.to) and self._reads_active(trial, facts):
+            # The kubelet never stopped running the former configuration. Or it was restarted, and only the note of the
+            # revert could not be removed, as on a read-only file system.
+            if progress.due:
+                self._report_revert(progress.verdict)
+            self._finish()
+            return False
         self._remember(progress._replace(due=0.0))
         restart = self._revert(progress.verdict, facts)
-        if trial and _never_stopped(trial, facts):
-            # The kubelet never stopped running the former configuration.
+        if restart and self._reads_active(trial, facts):
             self._finish()
             return False
         return restart
+
+    def _reads_active(self, trial: Trial | None, facts: Facts) -> bool:
+        """Whether the kubelet was started with what `active` leads to now, so that a restart would change nothing.
+
+        False if that is unknown.
+        """
+        target = self.started.target(facts.unit.invocation)
+        if not target and trial:
+            # A kubelet from before the guard, or its prestart step was killed.
+            target = self.store.target(trial.revert_to if _never_stopped(trial, facts) else trial.to)
+        return target == self._running()
 
     def _note_revert(self, reason: str) -> None:
         """Record a finished revert, then report it. Until the record can be written, each observation tries again."""
@@ -174,11 +180,15 @@ class Judging(Base):
         # A unit that hit its start limit refuses to start until this state is reset.
         self.run(["systemctl", "reset-failed", self.settings.unit])
         if self.run(["systemctl", "restart", self.settings.unit]).returncode == 0:
-            # The prestart step has finished it, if the kubelet's unit still has that step.
+            # The prestart step has done both, if the kubelet's unit still has that step.
             with locked(self.store.config_dir, self.settings.lock_seconds):
-                progress = self.records.progress()
-                self.restarted = (progress.name, progress.verdict)
+                seen = observe.kubelet(self.settings.unit, self.run)
+                if seen and not self.started.target(seen.unit.invocation):
+                    self._note(seen.unit.invocation)
                 self._finish()
+
+    def _note(self, invocation: str) -> None:
+        self._attempt(lambda: self.started.note(invocation, self._running()))
 
     def _finish(self, trial: Trial | None = None) -> None:
         """Remove the note of a finished revert. With the trial, before a start, the state files are restored too."""
@@ -193,7 +203,7 @@ class Judging(Base):
 
 
 def _never_stopped(trial: Trial, facts: Facts) -> bool:
-    """Whether the kubelet still runs what the trial reverts to.
+    """Whether the kubelet was not restarted since the trial was armed, so that it still runs what that reverts to.
 
     A trial that replaced an unfinished one was armed while the kubelet ran what that one had put on trial.
     """

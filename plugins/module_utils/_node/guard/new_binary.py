@@ -16,9 +16,9 @@ import sys
 from functools import partial
 from typing import NamedTuple
 
+from ..store.links import LOCAL_TARGET
 from ..store.meta import Source
 from ..store.progress import Progress
-from ..store.store_reader import LOCAL_TARGET
 from ..store.trial import Trial
 from ..system import command
 from ..system.lock import locked
@@ -70,6 +70,7 @@ class Choice(NamedTuple):
 
     `verdict`, `reason`: those of what is active. `refused`: sources that no revert may lead to. `target`: what becomes
     active, empty for no change. `renew`: the node's own config file as it is now becomes the local configuration.
+    `last_resort`: what becomes active if `target` cannot, empty for nothing.
     """
 
     verdict: str
@@ -78,6 +79,7 @@ class Choice(NamedTuple):
     accepted: tuple[Source, ...]
     target: str
     renew: bool = False
+    last_resort: str = ""
 
 
 class NewBinary(Judging):
@@ -123,7 +125,8 @@ class NewBinary(Judging):
         others = [target for target in map(self.store.target, sources) if target != active]
         target = next((target for target in others if not answers.refuses(target)), "")
         if target:
-            return Choice(verdict, reason, refused, accepted, target)
+            last_resort = "" if answers.refuses(LOCAL_TARGET) else LOCAL_TARGET
+            return Choice(verdict, reason, refused, accepted, target, last_resort=last_resort)
         if answers.of_file(self._own())[0] != "invalid":
             return Choice(verdict, reason, refused, accepted, LOCAL_TARGET, renew=True)
         if active != LOCAL_TARGET and not answers.refuses(LOCAL_TARGET):
@@ -207,8 +210,9 @@ class NewBinary(Judging):
             self.store.revert(reason)
         except StoreError as error:
             sys.stderr.write(f"{error}\n")
-        if self._running() != choice.target:
-            # On a full disk the store still holds what was refused.
-            self._attempt(lambda: self.store.point(choice.target))
+        for target in filter(None, (choice.target, choice.last_resort)):
+            # On a full disk the store still holds what was refused, and only prepared links can be used.
+            if self._running() in (active, None):
+                self._attempt(partial(self.store.point, target))
         self._report_revert(reason)
         self._finish(trial)

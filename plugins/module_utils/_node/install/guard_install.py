@@ -15,7 +15,7 @@ import sys
 from importlib import util
 from typing import Any, NamedTuple
 
-from ..guard import guard_main
+from ..guard import base, guard_main
 from ..system import files, trust
 from ..unit.unit import Unit
 from . import programs
@@ -151,5 +151,6 @@ def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:
         for path in (WANTED_BY, SERVICE_PATH):
             files.remove(path)
         files.remove_folder(folder)
+        files.remove_folder(os.path.dirname(base.STARTED))
         unit.run(["systemctl", "daemon-reload"])
     return bool(there)

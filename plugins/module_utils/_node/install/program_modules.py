@@ -41,6 +41,7 @@ MODULES = (
     "_node.store.active_choice",
     "_node.store.checkpoints",
     "_node.store.kept_files",
+    "_node.store.links",
     "_node.store.local",
     "_node.store.meta",
     "_node.store.progress",

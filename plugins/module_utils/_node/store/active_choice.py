@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ..system.store_error import StoreError
+from .links import LOCAL_TARGET
 from .meta import Source
-from .store_reader import LOCAL_TARGET, StoreReader, quietly
+from .store_reader import StoreReader, quietly
 from .trial import Trial
 
 

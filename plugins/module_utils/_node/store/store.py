@@ -7,7 +7,7 @@
 
     <config_dir>/active                          -> store/checkpoints/<uid>/<resourceVersion>, or store/local/config;
                                                     the kubelet runs with --config=<config_dir>/active/<key>
-    <config_dir>/revert                          -> what a revert makes active; prepared before it is needed
+    <config_dir>/revert, last-resort             see links.py
     <config_dir>/store/meta/assigned             what the kubelet should run (empty: its local config)
     <config_dir>/store/meta/last-known-good      what a revert leads to (empty: the local config)
     <config_dir>/store/checkpoints/              see checkpoints.py
@@ -34,10 +34,11 @@ from . import trial as trial_file
 from .active_choice import Resolution, resolve
 from .checkpoints import describe
 from .kept_files import KeptFiles
+from .links import LOCAL_TARGET
 from .local import DEFAULT_KEY, File, Local, take
 from .meta import Source
 from .progress import Progress
-from .store_reader import DEFAULT_DIR, LOCAL_TARGET, StoreReader, quietly
+from .store_reader import DEFAULT_DIR, StoreReader, quietly
 from .trial import Moment, Trial
 
 __all__ = [
@@ -114,7 +115,7 @@ class Store(StoreReader):
                 self._check_key(source, known)
                 digests[name] = self.verify(source)
         armed = armed.but(digests=digests, replaced=self._unfinished(armed))
-        self._prepare(armed.revert_to)
+        self.links.prepare(self.target(armed.revert_to))
         self.record(armed)
         return armed
 
@@ -126,15 +127,7 @@ class Store(StoreReader):
     def disarm(self) -> bool:
         """Remove the trial; return whether there was one. Raises StoreError."""
         existed = files.remove(self.trial_path, self.fs)
-        if quietly(self.running) in (None, LOCAL_TARGET):
-            files.remove(self.prepared, self.fs)
-        else:
-            # A new kubelet binary may refuse what is active while the disk is full.
-            try:
-                self._prepare(None)
-            except FileError as error:
-                if error.number != errno.ENOSPC:
-                    raise
+        self.links.release(quietly(self.running))
         KeptFiles(self.config_dir, self.fs).remove()
         return existed
 
@@ -146,7 +139,7 @@ class Store(StoreReader):
             self.disarm()
             return
         former = trial_file.decode(json.dumps(replaced).encode())
-        self._prepare(former.revert_to)
+        self.links.prepare(self.target(former.revert_to))
         self.record(former)
 
     def switch(self, source: t.Mapping[str, str] | None) -> bool:
@@ -170,10 +163,7 @@ class Store(StoreReader):
         """
         if quietly(self.running) == target:
             return False
-        if self._prepared_target() == target:
-            files.move_link(self.prepared, self.active, self.fs)
-        else:
-            files.swap_link(self.active, target, self.fs)
+        self.links.point(target)
         return True
 
     def settle(self) -> Resolution:
@@ -265,7 +255,7 @@ class Store(StoreReader):
         instead = None if good == source else good
         if armed is not None and armed.revert_to == source:
             if not armed.failed:
-                self._prepare(instead)
+                self.links.prepare(self.target(instead))
             self.record(armed.but(revert_to=instead))
         if good == source:
             self.forget_good()
@@ -315,7 +305,7 @@ class Store(StoreReader):
         if not files.check_folder(self.config_dir, self.fs):
             return False
         files.remove(self.active, self.fs)
-        files.remove(self.prepared, self.fs)
+        self.links.release(None)
         files.remove_folder(self.folder, self.fs)
         self._sweep(self.config_dir)
         files.remove(os.path.join(self.config_dir, "lock"), self.fs)
@@ -360,12 +350,6 @@ class Store(StoreReader):
         if progress.name != armed.name:
             progress = Progress(name=armed.name)
         self._progress.write(progress._replace(boot=due.boot_id, verdict=reason, due=due.monotonic))
-
-    def _prepare(self, revert_to: Source | None) -> None:
-        """Create the link that a revert renames to `active`: on a full disk a rename works, a new link does not."""
-        target = self.target(revert_to)
-        if self._prepared_target() != target:
-            files.swap_link(self.prepared, target, self.fs)
 
     def _write_source(self, name: str, source: t.Mapping[str, str] | None) -> None:
         data = meta.encode(source)

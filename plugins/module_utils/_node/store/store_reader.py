@@ -14,13 +14,13 @@ from ..system.files import OS, FileError
 from ..system.store_error import StoreError
 from . import meta, trial
 from .checkpoints import Checkpoints
+from .links import LOCAL_TARGET, Links
 from .local import Local, LocalStore
 from .meta import Source, SourceError
 from .progress import ProgressFile
 from .trial import Trial
 
 DEFAULT_DIR = "/var/lib/kubelet-config"
-LOCAL_TARGET = "store/local/config"
 T = t.TypeVar("T")
 
 
@@ -38,8 +38,8 @@ class StoreReader:
     def __init__(self, config_dir: str = DEFAULT_DIR, fs: OS | None = None) -> None:
         self.fs = fs or OS()
         self.config_dir = config_dir
-        self.active = os.path.join(config_dir, "active")
-        self.prepared = os.path.join(config_dir, "revert")
+        self.links = Links(config_dir, self.fs)
+        self.active = self.links.active
         self.folder = os.path.join(config_dir, "store")
         self.meta = os.path.join(self.folder, "meta")
         self.checkpoints = os.path.join(self.folder, "checkpoints")
@@ -100,19 +100,7 @@ class StoreReader:
 
         Raises StoreError when it points out of the store.
         """
-        try:
-            target = self.fs.readlink(self.active)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise FileError.of(self.active, "read the link", error) from error
-        parts = target.split("/")
-        inside = len(parts) == 4 and parts[:2] == ["store", "checkpoints"] and not {"", ".", ".."} & set(parts)
-        if target != LOCAL_TARGET and not inside:
-            raise StoreError(
-                f"{self.active} points to {target!r}, out of the store: it was changed. Run again to restore it"
-            )
-        return target
+        return self.links.running()
 
     def active_source(self) -> Source | None:
         """Return the source whose checkpoint `active` points to, None for the local config or no link.
@@ -161,13 +149,6 @@ class StoreReader:
     def verify(self, source: t.Mapping[str, str]) -> str:
         """Return the digest of a whole checkpoint. Raises StoreError when it is missing or damaged."""
         return self._checkpoints.verify(source)
-
-    def _prepared_target(self) -> str | None:
-        """Return what the prepared link of a revert points to, None without one."""
-        try:
-            return self.fs.readlink(self.prepared)
-        except OSError:
-            return None
 
     def _meta(self, name: str) -> str:
         return os.path.join(self.meta, name)
