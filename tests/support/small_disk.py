@@ -55,8 +55,12 @@ class SmallDisk:
         assert free == "0", free
 
     def read_only(self) -> None:
-        """Remount it read-only, as a kernel does with a damaged file system."""
-        self.node.run(f"mount -o remount,ro {STORE}")
+        """Remount it read-only, as a kernel does with a damaged file system.
+
+        Unlike a kernel, mount must wait for a moment in which the guard has no file open for writing, such as its lock.
+        """
+        remount = f"mount -o remount,ro {STORE}"
+        self.node.run(f"for i in $(seq 100); do {remount} 2>/dev/null && exit 0; sleep 0.1; done; {remount}")
 
     def heal(self) -> None:
         """Make it writable, with free space."""
