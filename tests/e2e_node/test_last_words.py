@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 
 from tests.support.kubelet_logs import CASES, OWN
@@ -43,16 +45,37 @@ def test_the_journal_keeps_the_last_words_of_each_version(nodes: dict[str, Node]
         node.run(f"systemctl stop {UNIT}; systemctl reset-failed {UNIT} || true")
 
 
-@pytest.mark.parametrize(("change", "words", "kind"), OWN)
-def test_the_last_words_of_the_real_kubelet(nodes: dict[str, Node], change: str, words: str, kind: str) -> None:
+@pytest.fixture
+def refusing(nodes: dict[str, Node]) -> t.Iterator[Node]:
+    """Yield a node whose own config file a test spoils; restore the file and the kubelet afterwards."""
     node = nodes["n2"]
     node.run(f"cp {FILE} {PLACE}/config.yaml")
     try:
-        node.run(change.format(file=FILE))
-        identity = node.run("systemctl restart kubelet; systemctl show -P InvocationID kubelet").strip()
-        now = "$(systemctl show -P SubState kubelet) $(systemctl show -P InvocationID kubelet)"
-        node.run(f'for i in $(seq 40); do [ "{now}" = "running {identity}" ] || exit 0; sleep 0.5; done; exit 1')
-        found = node.python(f"{WORDS}\nresult = words('kubelet.service', {identity!r})")
-        assert words in found[0] and found[1] == kind, found
+        yield node
     finally:
         node.run(f"cp {PLACE}/config.yaml {FILE}; systemctl reset-failed kubelet; systemctl restart kubelet")
+
+
+@pytest.mark.parametrize(("change", "words", "kind"), OWN)
+def test_the_last_words_of_the_real_kubelet(refusing: Node, change: str, words: str, kind: str) -> None:
+    refusing.run(change.format(file=FILE))
+    identity = refusing.run("systemctl restart kubelet; systemctl show -P InvocationID kubelet").strip()
+    now = "$(systemctl show -P SubState kubelet) $(systemctl show -P InvocationID kubelet)"
+    refusing.run(f'for i in $(seq 100); do [ "{now}" = "running {identity}" ] || exit 0; sleep 0.5; done; exit 1')
+    found = refusing.python(f"{WORDS}\nresult = words('kubelet.service', {identity!r})")
+    assert words in found[0] and found[1] == kind, found
+
+
+@pytest.mark.parametrize("seconds", [0.3, pytest.param(0.8, marks=pytest.mark.long)])
+def test_a_journal_that_is_late_as_on_a_busy_node(refusing: Node, seconds: float) -> None:
+    """By the time it reads what the kubelet logged, the kubelet has ended, and its start is unknown."""
+    change, words, kind = OWN[0]
+    refusing.run(change.format(file=FILE))
+    refusing.run("systemctl stop kubelet; systemctl reset-failed kubelet")
+    identity = refusing.run(
+        "journald=$(systemctl show -P MainPID systemd-journald); kill -STOP $journald; systemctl start kubelet; "
+        f"systemctl show -P InvocationID kubelet; sleep {seconds}; kill -CONT $journald"
+    ).strip()
+    found = refusing.python(f"{WORDS}\nresult = words('kubelet.service', {identity!r})")
+    assigned = refusing.run(f"journalctl --quiet --unit=kubelet _SYSTEMD_INVOCATION_ID={identity}")
+    assert words in found[0] and found[1] == kind and not assigned, (found, assigned)

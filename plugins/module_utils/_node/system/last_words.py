@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from typing import Iterable, NamedTuple, Sequence
+from typing import Any, Iterable, NamedTuple, Sequence
 
 from . import command
 
@@ -196,18 +196,52 @@ def read(unit: str, invocation: str, run: command.Run = command.execute, patienc
     """
     if not invocation:
         return ""
-    words = ["timeout", str(SECONDS), "journalctl", "--quiet", "--no-pager", "--output=cat", f"--lines={LINES}"]
     end = time.monotonic() + patience
     while True:
         try:
-            done = run([*words, f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}"])
-            found = parse(done.stdout.splitlines()) if done.returncode == 0 else ""
+            found = parse(_assigned(unit, invocation, run)) or parse(_unassigned(unit, invocation, run))
         except Exception:  # pylint: disable=broad-exception-caught
             # Words for a message: their absence must never prevent a revert.
             return ""
         if found or time.monotonic() >= end:
             return found
         time.sleep(PAUSE)
+
+
+def _journal(run: command.Run, *words: str) -> list[str]:
+    """Return what journalctl prints, nothing when it fails."""
+    done = run(["timeout", str(SECONDS), "journalctl", "--quiet", "--no-pager", f"--lines={LINES}", *words])
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def _assigned(unit: str, invocation: str, run: command.Run) -> list[str]:
+    return _journal(run, "--output=cat", f"--unit={unit}", f"_SYSTEMD_INVOCATION_ID={invocation}")
+
+
+def _unassigned(unit: str, invocation: str, run: command.Run) -> list[str]:
+    """Return the lines that journald could not assign to any start, after this one's and before the next one's.
+
+    journald looks a line's start up when it reads the line. On a busy node it is late, and finds none for a kubelet
+    that has ended by then, as one does at once that refuses its configuration.
+    """
+    found = []
+    ours = False
+    for line in _journal(run, "--output=json", "--all", f"--unit={unit}"):
+        entry = json.loads(line)
+        # The first one stands in systemd's own messages about the unit, the second one in those of its processes.
+        start = entry.get("INVOCATION_ID") or entry.get("_SYSTEMD_INVOCATION_ID")
+        if start:
+            ours = start == invocation
+        elif ours and entry.get("_PID") != "1":
+            found.extend(_text(entry.get("MESSAGE")).splitlines())
+    return found
+
+
+def _text(message: Any) -> str:
+    """Return the message of an entry in JSON: a list of bytes if it is not UTF-8, of texts if it has several."""
+    if isinstance(message, list) and all(isinstance(value, int) for value in message):
+        return bytes(message).decode("utf-8", "replace")
+    return message if isinstance(message, str) else ""
 
 
 def sentence(words: str, unit: str) -> str:

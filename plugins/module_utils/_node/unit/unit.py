@@ -40,8 +40,8 @@ PROPERTIES = (
 DROPIN = "zzz-livenodes-kubelet.conf"
 """Drop-ins are read in the order of their names, whatever folder they are in, and the last one wins."""
 
-LOG_SECONDS = 1.0
-"""Seconds to wait for the last lines of a kubelet that ended: the journal writes them a moment later."""
+LOG_SECONDS = 5.0
+"""Seconds to wait for the last lines of a kubelet that ended: the journal of a busy node writes them later."""
 
 # Distributions that run a kubelet without a unit of its own, by the prefix of their units.
 _OTHERS = {"k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "snap.": "a snap", "microk8s": "MicroK8s"}

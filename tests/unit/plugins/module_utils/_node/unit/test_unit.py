@@ -27,7 +27,8 @@ Restart=always
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Systemd:
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
+    monkeypatch.setattr(unit, "LOG_SECONDS", 0.0)
     return Systemd(tmp_path)
 
 
