@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.support.ansible import bare
 
 RESULT = Path(__file__).resolve().parents[3] / "roles/rollout/tasks/result.yml"
 LIMIT = 4096
@@ -35,25 +34,9 @@ def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
         }
     ]
     (tmp_path / "play.yml").write_text(json.dumps(play))
-    environment = {
-        **os.environ,
-        "ANSIBLE_HOME": str(tmp_path),
-        "ANSIBLE_SHOW_CUSTOM_STATS": "true",
-        "ANSIBLE_NOCOLOR": "1",
-        "ANSIBLE_LOCALHOST_WARNING": "false",
-    }
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("ansible-playbook")), "play.yml"],
-        check=False,
-        text=True,
-        capture_output=True,
-        cwd=tmp_path,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    text = done.stdout.partition("RUN: ")[2].strip()
+    done = bare(tmp_path, "play.yml", ANSIBLE_SHOW_CUSTOM_STATS="true")
+    assert done.code == 0, done.output
+    text = done.output.partition("RUN: ")[2].strip()
     found = json.loads(text)["kubelet_rollout"]
     # ansible-core 2.17 returns a text.
     counts = {"changed": 10, "untouched": 10, "unchanged": 2, "failed": 100}

@@ -11,8 +11,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
-import subprocess
 import sys
 import typing as t
 from pathlib import Path
@@ -20,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.filter import confirm
-from tests.support.ansible import ROOT
+from tests.support.ansible import ROOT, bare
 from tests.support.linear_play import Span, Step, play, waits
 
 # A module that takes its time, writes when it ran, and returns what the roles read of the real one.
@@ -116,29 +114,7 @@ def run(
         "tasks": tasks,
     }
     (home / "play.yml").write_text(json.dumps([play_]))
-    done = subprocess.run(
-        [
-            str(Path(sys.executable).with_name("ansible-playbook")),
-            "-i",
-            f"{','.join(hosts)},",
-            "-f",
-            str(forks),
-            "play.yml",
-        ],
-        check=False,
-        text=True,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        cwd=home,
-        timeout=1800,
-        env={
-            **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
-            "HOME": str(home),
-            "ANSIBLE_HOME": str(home / ".ansible"),
-            "ANSIBLE_COLLECTIONS_PATH": str(home / "collections"),
-            "ANSIBLE_PIPELINING": "1",
-        },
-    )
+    done = bare(home, "-i", f"{','.join(hosts)},", "-f", str(forks), "play.yml", timeout=1800)
     spans: dict[Task, dict[str, Span]] = {}
     deadlines = set()
     for line in log.read_text().splitlines() if log.exists() else []:
@@ -147,7 +123,7 @@ def run(
         if (name, state) == ARM:
             # Before ansible-core 2.19 a template's result is a text; the real module converts it.
             deadlines.add(int(confirm_seconds))
-    return Seen(spans, deadlines, done.stdout + done.stderr)
+    return Seen(spans, deadlines, done.output)
 
 
 def test_the_model_of_a_batch_is_what_ansible_does(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import typing as t
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 NAMES = ("n1", "n2", "n3")
 
@@ -57,27 +55,7 @@ def fleet() -> t.Iterator[Keeping]:
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: Keeping) -> Ansible:
     """ansible-playbook with the fleet as its cluster. All nodes are drained."""
-    hosts = tmp_path / "hosts.yml"
-    hosts.write_text(
-        json.dumps(
-            {
-                "all": {
-                    "hosts": {name: {} for name in NAMES},
-                    "vars": {
-                        "ansible_connection": "local",
-                        "ansible_python_interpreter": sys.executable,
-                        "kubelet_config": {"maxPods": 80},
-                        "kubelet_config_wait_timeout": 5,
-                        "kubelet_config_drain": "always",
-                    },
-                }
-            }
-        )
-    )
-    made = Ansible(tmp_path, tmp_path / "none", hosts)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = fleet.url
-    return made
+    return served_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80}, kubelet_config_drain="always")
 
 
 def test_each_batch_is_uncordoned(ansible: Ansible, fleet: Keeping) -> None:

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import json
-import sys
 import typing as t
 from pathlib import Path
 
 import pytest
 
 from tests.support import objects
-from tests.support.ansible import Ansible, Run
+from tests.support.ansible import Run
 from tests.support.calls import CONFIGMAPS
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 NAME = "kubelet-config-1.20"
 PLAY = [
@@ -54,14 +53,10 @@ def run(fleet: ServedCluster, home: Path, gpu: dict[str, t.Any], *arguments: str
         "gpu": {"hosts": {"h2": {"kubelet_config_node_name": "n2"}}, "vars": {"kubelet_config": gpu}},
         "elsewhere": {"hosts": {"e9": {"kubelet_config_node_name": "n9"}, "f9": {"kubelet_config_node_name": "n9"}}},
     }
-    variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-    hosts = home / "hosts.yml"
-    hosts.write_text(json.dumps({"all": {"children": groups, "vars": variables}}))
+    ansible = served_ansible(home, fleet, {"n1": {}})
+    (ansible.inventory / "groups.yml").write_text(json.dumps({"all": {"children": groups}}))
     play = home / "play.yml"
     play.write_text(json.dumps(PLAY))
-    ansible = Ansible(home, home / "none", hosts)
-    del ansible.environment["K8S_AUTH_KUBECONFIG"]
-    ansible.environment["K8S_AUTH_HOST"] = fleet.url
     given = {"kubelet_config_hosts": "workers", "kubelet_config_kubeadm": "update"}
     return ansible.playbook(str(play), "-e", json.dumps(given), *arguments)
 

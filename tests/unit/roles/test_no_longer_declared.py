@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import typing as t
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 
 @pytest.fixture
@@ -28,26 +26,12 @@ def fleet() -> t.Iterator[ServedCluster]:
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
     """ansible-playbook with the fleet as its cluster."""
-    hosts = tmp_path / "hosts.yml"
-    hosts.write_text("{}")
-    made = Ansible(tmp_path, tmp_path / "none", hosts)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = fleet.url
-    return made
+    return served_ansible(tmp_path, fleet, kubelet_config_forecast="ignore")
 
 
 def declare(ansible: Ansible, n1: t.Mapping[str, t.Any], n2: t.Mapping[str, t.Any]) -> None:
     """Write the inventory."""
-    variables = {
-        "ansible_connection": "local",
-        "ansible_python_interpreter": sys.executable,
-        "kubelet_config_wait_timeout": 5,
-        "kubelet_config_soak_seconds": 0,
-        "kubelet_config_canary_soak_seconds": 0,
-        "kubelet_config_forecast": "ignore",
-    }
-    hosts = {"n1": {"kubelet_config": dict(n1)}, "n2": {"kubelet_config": dict(n2)}}
-    (ansible.inventory / "lab.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": variables}}))
+    ansible.host_variables(n1={"kubelet_config": dict(n1)}, n2={"kubelet_config": dict(n2)})
 
 
 def values(fleet: ServedCluster, field: str = "maxPods") -> list[t.Any]:

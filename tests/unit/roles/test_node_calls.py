@@ -9,15 +9,13 @@ The modules are stand-ins that write down their calls. Each case is a host of th
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import typing as t
 from pathlib import Path
 
 import pytest
 
-from tests.support.ansible import ROOT
+from tests.support.ansible import ROOT, bare
 
 STUB = """#!/usr/bin/python
 # WANT_JSON
@@ -190,29 +188,13 @@ def play(home: Path, cases: t.Mapping[str, Case], *arguments: str) -> Seen:
     environment = {"TEST_HOST": "{{ inventory_hostname }}"}
     play_ = {"hosts": "all", "gather_facts": False, "environment": environment, "tasks": tasks}
     (home / "play.yml").write_text(json.dumps([play_]))
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "hosts.json", "play.yml", *arguments],
-        check=False,
-        text=True,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        cwd=home,
-        timeout=300,
-        env={
-            **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
-            "HOME": str(home),
-            "ANSIBLE_HOME": str(home / ".ansible"),
-            "ANSIBLE_COLLECTIONS_PATH": str(home / "collections"),
-            "ANSIBLE_PIPELINING": "1",
-            "COLUMNS": "1000",
-        },
-    )
+    output = bare(home, "-i", "hosts.json", "play.yml", *arguments, COLUMNS="1000").output
     calls = {}
     for host in cases:
         log = home / f"{host}.log"
         lines = log.read_text().splitlines() if log.exists() else []
         calls[host] = [tuple(json.loads(line)) for line in lines]
-    output, messages = done.stdout + done.stderr, {}
+    messages = {}
     for line in output.splitlines():
         if line.startswith("fatal: [") and "]: FAILED! => " in line:
             # The last one: a failure before that was rescued.

@@ -9,7 +9,6 @@ The other nodes of the batch are assigned, verified and uncordoned as usual. The
 from __future__ import annotations
 
 import json
-import sys
 import typing as t
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pytest
 
 from tests.support import objects
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 NAMES = ("n1", "n2", "n3")
 BAD = "n2"
@@ -67,38 +66,9 @@ def fleet() -> t.Iterator[Denying]:
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: Denying) -> Ansible:
     """ansible-playbook with the fleet as its cluster, all nodes in one batch."""
-    hosts = tmp_path / "hosts.yml"
-    hosts.write_text(
-        json.dumps(
-            {
-                "all": {
-                    "hosts": {name: {} for name in NAMES},
-                    "vars": {
-                        "ansible_connection": "local",
-                        "ansible_python_interpreter": sys.executable,
-                        "kubelet_config": {"maxPods": 80},
-                        "kubelet_config_wait_timeout": 5,
-                    },
-                }
-            }
-        )
-    )
-    made = Ansible(tmp_path, tmp_path / "none", hosts)
-    (made.inventory / "quick.yml").write_text(
-        json.dumps(
-            {
-                "all": {
-                    "vars": {
-                        "kubelet_config_serial": 3,
-                        "kubelet_config_max_unavailable": "100%",
-                        "kubelet_config_soak_seconds": 0,
-                    }
-                }
-            }
-        )
-    )
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = fleet.url
+    made = served_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80})
+    quick = {"kubelet_config_serial": 3, "kubelet_config_max_unavailable": "100%", "kubelet_config_soak_seconds": 0}
+    (made.inventory / "quick.yml").write_text(json.dumps({"all": {"vars": quick}}))
     return made
 
 

@@ -8,15 +8,13 @@ With the real roles and an HTTP server as API server.
 
 from __future__ import annotations
 
-import json
-import sys
 import typing as t
 from pathlib import Path
 
 import pytest
 
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 PLANE = {"node-role.kubernetes.io/control-plane": ""}
 
@@ -45,18 +43,7 @@ def fleet() -> t.Iterator[Ordered]:
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: Ordered) -> Ansible:
     """ansible-playbook with the fleet as its cluster."""
-    hosts = tmp_path / "hosts.yml"
-    given = {
-        "ansible_connection": "local",
-        "ansible_python_interpreter": sys.executable,
-        "kubelet_config_wait_timeout": 20,
-        "kubelet_config_gate_timeout": 0,
-    }
-    hosts.write_text(json.dumps({"all": {"hosts": {name: {} for name in fleet.nodes}, "vars": given}}))
-    made = Ansible(tmp_path, tmp_path / "none", hosts)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = fleet.url
-    return made
+    return served_ansible(tmp_path, fleet, kubelet_config_wait_timeout=20, kubelet_config_gate_timeout=0)
 
 
 def test_a_reset_in_the_batches_of_the_operator(fleet: Ordered, ansible: Ansible) -> None:

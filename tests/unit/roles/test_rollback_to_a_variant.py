@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import typing as t
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from tests.support import objects
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 TARGET = "config-of-n1"
 
@@ -44,18 +43,7 @@ def fleet() -> t.Iterator[ServedCluster]:
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
     """ansible-playbook with the fleet as its cluster, and an inventory that declares another value."""
-    variables = {
-        "ansible_connection": "local",
-        "ansible_python_interpreter": sys.executable,
-        "kubelet_config": {"maxPods": 80},
-        "kubelet_config_wait_timeout": 5,
-    }
-    hosts = tmp_path / "hosts.yml"
-    hosts.write_text(json.dumps({"all": {"hosts": {name: {} for name in fleet.nodes}, "vars": variables}}))
-    made = Ansible(tmp_path, tmp_path / "none", hosts)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = fleet.url
-    return made
+    return served_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80})
 
 
 def to(name: str) -> tuple[str, ...]:

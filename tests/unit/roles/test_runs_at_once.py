@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 import typing as t
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 VALUES = {"n1": 80, "n2": 81}
 
@@ -36,29 +34,13 @@ def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
 
 def playbooks(tmp_path: Path, fleet: ServedCluster) -> Ansible:
     """ansible-playbook with the fleet as its cluster. Each node has its own variant and batch."""
-    hosts = tmp_path / "hosts.yml"
-    hosts.write_text(
-        json.dumps(
-            {
-                "all": {
-                    "hosts": {name: {"kubelet_config": {"maxPods": value}} for name, value in VALUES.items()},
-                    "vars": {
-                        "ansible_connection": "local",
-                        "ansible_python_interpreter": sys.executable,
-                        "kubelet_config_serial": 1,
-                        "kubelet_config_soak_seconds": 0,
-                        "kubelet_config_wait_timeout": 500,
-                        # A run that is refused waits for a renewal of this Lease, at most a third of its duration.
-                        "kubelet_config_lease_seconds": 24,
-                    },
-                }
-            }
-        )
-    )
-    made = Ansible(tmp_path, tmp_path / "none", hosts)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
-    made.environment["K8S_AUTH_HOST"] = fleet.url
-    return made
+    given = {
+        "kubelet_config_wait_timeout": 500,
+        # A run that is refused waits for a renewal of this Lease, at most a third of its duration.
+        "kubelet_config_lease_seconds": 24,
+    }
+    hosts = {name: {"kubelet_config": {"maxPods": value}} for name, value in VALUES.items()}
+    return served_ansible(tmp_path, fleet, hosts, **given)
 
 
 def until(what: t.Callable[[], t.Any]) -> None:

@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 NAMES = ("n1", "n2")
 LIVE, DECLARED = "live-secret", "declared-secret"
@@ -22,20 +19,12 @@ FILES = ("plan", "dump", "drift")
 @pytest.mark.parametrize("playbook", ["plan", "rollout", "drift"])
 def test_secrets_are_not_shown(tmp_path: Path, playbook: str) -> None:
     variables = {
-        "ansible_connection": "local",
-        "ansible_python_interpreter": sys.executable,
         "kubelet_config": {"maxPods": 80, "staticPodURLHeader": {"Authorization": [DECLARED]}},
-        "kubelet_config_wait_timeout": 5,
         **{f"kubelet_config_{name}_file": str(tmp_path / f"{name}.json") for name in FILES},
     }
-    hosts = tmp_path / "hosts.yml"
-    hosts.write_text(json.dumps({"all": {"hosts": {name: {} for name in NAMES}, "vars": variables}}))
     with ServedCluster(*NAMES, local=NAMES) as fleet:
         fleet.local["staticPodURLHeader"] = {"Authorization": [LIVE]}
-        ansible = Ansible(tmp_path, tmp_path / "none", hosts)
-        del ansible.environment["K8S_AUTH_KUBECONFIG"]
-        ansible.environment["K8S_AUTH_HOST"] = fleet.url
-        run = ansible.playbook(playbook, "--diff")
+        run = served_ansible(tmp_path, fleet, **variables).playbook(playbook, "--diff")
     assert "failed=0" in run.output and "********" in run.output, run.output
     assert [secret for secret in (LIVE, DECLARED) if secret in run.output] == [], run.output
     written = {path.stem: path.read_text() for path in tmp_path.glob("*.json")}

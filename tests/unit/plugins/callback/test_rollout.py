@@ -20,7 +20,7 @@ import pytest
 
 from tests.support.ansible import Ansible
 from tests.support.calls import NODES
-from tests.support.served_cluster import ServedCluster
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 ERASE = "\r\x1b[2K"
 
@@ -35,26 +35,9 @@ def fleet() -> t.Iterator[ServedCluster]:
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
     """ansible-playbook with the callback and the fleet as its cluster. The name of one host differs from its node's."""
-    hosts = tmp_path / "hosts.yml"
-    hosts.write_text(
-        json.dumps(
-            {
-                "all": {
-                    "hosts": {"n1": {}, "h2": {"kubelet_config_node_name": "{{ 'node-' ~ 2 }}"}, "n3": {}},
-                    "vars": {
-                        "ansible_connection": "local",
-                        "ansible_python_interpreter": sys.executable,
-                        "kubelet_config": {"maxPods": 80},
-                        "kubelet_config_wait_timeout": 5,
-                    },
-                }
-            }
-        )
-    )
-    made = Ansible(tmp_path, tmp_path / "none", hosts)
-    del made.environment["K8S_AUTH_KUBECONFIG"]
+    hosts = {"n1": {}, "h2": {"kubelet_config_node_name": "{{ 'node-' ~ 2 }}"}, "n3": {}}
+    made = served_ansible(tmp_path, fleet, hosts, kubelet_config={"maxPods": 80})
     made.environment.update(
-        K8S_AUTH_HOST=fleet.url,
         ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout",
         PWD=str(tmp_path),
         LIVENODES_KUBELET_REPORT_JSON="reports/r.json",

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's two files: unreadable ones count as absent, and a newer report is never lost."""
+"""The guard's files: unreadable ones count as absent, and a newer report is never lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 
@@ -57,3 +57,12 @@ def test_an_empty_progress_leaves_no_file(records: Records) -> None:
     assert records.progress() == Progress(name="t", failures=1)
     records.remember(Progress())
     assert not Path(records.progress_file.path).exists()
+
+
+def test_what_a_kubelet_was_started_with_is_known_of_that_kubelet_only(tmp_path: Path) -> None:
+    started = Started(str(tmp_path / "run/started"))
+    assert started.target("i1") == ""
+    started.note("i1", "store/local/config")
+    assert (started.target("i1"), started.target("i2")) == ("store/local/config", "")
+    Path(started.path).write_text("torn")
+    assert started.target("i1") == ""

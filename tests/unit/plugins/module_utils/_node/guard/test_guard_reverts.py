@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
@@ -53,17 +54,18 @@ def test_the_kubelet_is_not_restarted_while_the_revert_is_not_possible(tmp_path:
     assert node.store.running() == LOCAL and node.commands.count("systemctl restart") == 1
 
 
-def test_the_prepared_link_leads_to_the_local_config_after_a_trial(node: Node) -> None:
+def test_the_links_of_a_revert_exist_as_long_as_they_are_needed(node: Node) -> None:
+    links = node.store.links
     node.assign()
-    assert os.readlink(node.store.prepared) == LOCAL
+    assert (os.readlink(links.prepared), os.readlink(links.last_resort)) == (LOCAL, LOCAL)
     node.store.graduate(SOURCE, "")
-    assert os.readlink(node.store.prepared) == LOCAL
+    assert not os.path.lexists(links.prepared) and os.readlink(links.last_resort) == LOCAL
     node.assign(OTHER)
-    assert os.readlink(node.store.prepared) == NEW
+    assert (os.readlink(links.prepared), os.readlink(links.last_resort)) == (NEW, LOCAL)
     node.store.graduate(OTHER, "")
-    assert os.readlink(node.store.prepared) == LOCAL
+    assert not os.path.lexists(links.prepared) and os.readlink(links.last_resort) == LOCAL
     node.store.reset()
-    assert not os.path.lexists(node.store.prepared)
+    assert not os.path.lexists(links.prepared) and not os.path.lexists(links.last_resort)
 
 
 def test_after_last_known_good_is_forgotten_a_revert_needs_no_free_block(tmp_path: Path) -> None:
@@ -73,9 +75,9 @@ def test_after_last_known_good_is_forgotten_a_revert_needs_no_free_block(tmp_pat
     node.assign()
     node.store.graduate(SOURCE, "v1.20.2")
     node.assign(OTHER)
-    assert os.readlink(node.store.prepared) == NEW
+    assert os.readlink(node.store.links.prepared) == NEW
     node.store.forget(SOURCE)
-    assert os.readlink(node.store.prepared) == LOCAL
+    assert os.readlink(node.store.links.prepared) == LOCAL
     node.start()
     disk.full = True
     node.start(2)
@@ -105,7 +107,7 @@ def test_a_trial_that_was_armed_and_not_switched_does_not_end_the_trial_before(n
         node.store.arm(Trial(source, None, armed, deadline_seconds=5, invocation="i1"))
     node.later(10)
     assert node.store.trial() == before and node.store.running() == NEW
-    assert os.readlink(node.store.prepared) == LOCAL
+    assert os.readlink(node.store.links.prepared) == LOCAL
     node.start(1)
     node.start(2)
     assert node.store.running() == LOCAL, "the trial that was armed again still reverts"
@@ -134,3 +136,31 @@ def test_a_trial_whose_source_is_no_longer_assigned_ends(node: Node) -> None:
     node.later(20)
     assert node.store.trial() is None and node.store.running() == NEW
     assert "run again" in node.error()
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_kubelet_that_runs_neither_of_both_is_restarted(node: Node, noted: bool) -> None:
+    """A runs without a trial, B is assigned without a restart and not confirmed: the revert leads to the local one."""
+    node.assign()
+    node.start()
+    node.store.disarm()
+    node.assign(OTHER, back=None, invocation="i1", extra={"confirm_seconds": 60})
+    if not noted:
+        os.remove(node.started.path)
+    node.later(60)
+    node.later()
+    assert node.store.running() == LOCAL
+    # What the kubelet was started with is unknown without the note: only the InvocationID is compared then.
+    assert node.commands.count("systemctl restart") == (1 if noted else 0)
+
+
+def test_a_kubelet_whose_unit_lost_the_step_of_the_guard_is_restarted_once(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node.assign(extra={"confirm_seconds": 60})
+    node.start()
+    monkeypatch.setattr(Guard, "prestart", lambda _guard: False)
+    node.later(60)
+    for _look in range(3):
+        node.later()
+    assert node.commands.count("systemctl restart") == 1 and node.ran == [NEW, LOCAL]

@@ -145,10 +145,10 @@ def test_a_revert_never_leads_to_what_the_new_binary_refuses(tmp_path: Path, kub
     disk = NoRoom()
     node = with_good(tmp_path, disk)
     node.assign(OTHER)
-    assert os.readlink(node.store.prepared) == NEW
+    assert os.readlink(node.store.links.prepared) == NEW
     kubelet.replace(NEW_VERSION, "FIRST")
     node.start()
-    assert (node.ran[-1], os.readlink(node.store.prepared)) == (OTHERS, LOCAL)
+    assert (node.ran[-1], os.readlink(node.store.links.prepared)) == (OTHERS, LOCAL)
     disk.full = True
     node.start(2)
     assert node.ran[-1] == LOCAL
@@ -217,10 +217,37 @@ def test_a_full_disk_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet
 
 
 def test_a_full_disk_after_the_trial_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet) -> None:
-    """There is no room for a link either: the one to the local configuration was prepared when the trial ended."""
+    """There is no room for a link either: the one to the local configuration exists all the time."""
     disk = NoRoom()
     node = with_good(tmp_path, disk)
     kubelet.replace(NEW_VERSION, "FIRST")
+    disk.full = True
+    node.start()
+    assert node.ran[-1] == LOCAL
+
+
+def test_a_full_disk_after_a_revert_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet) -> None:
+    """The revert has used the link that was prepared for it."""
+    disk = NoRoom()
+    node = with_good(tmp_path, disk)
+    node.assign(OTHER)
+    node.start()
+    disk.full = True
+    node.start(2)
+    assert node.ran[-1] == NEW
+    kubelet.replace(NEW_VERSION, "FIRST")
+    node.start()
+    assert node.ran[-1] == LOCAL
+
+
+def test_a_full_disk_prevents_the_revert_to_last_known_good_only(tmp_path: Path, kubelet: Kubelet) -> None:
+    """No link leads to last-known-good: the kubelet runs the local configuration until there is room."""
+    disk = NoRoom()
+    node = with_good(tmp_path, disk)
+    node.assign(OTHER)
+    node.store.disarm()
+    node.start()
+    kubelet.replace(NEW_VERSION, "SECOND")
     disk.full = True
     node.start()
     assert node.ran[-1] == LOCAL

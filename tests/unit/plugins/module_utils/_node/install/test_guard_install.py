@@ -117,6 +117,7 @@ class Systemd:
 def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard_install, "SERVICE_PATH", str(tmp_path / "guard.service"))
     monkeypatch.setattr(guard_install, "WANTED_BY", str(tmp_path / "wanted"))
+    monkeypatch.setattr(guard_install.base, "STARTED", str(tmp_path / "run/started"))
     systemd, program = Systemd(), guard_install.program()
 
     def present(**settings: str) -> list[str]:
@@ -132,8 +133,11 @@ def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, mon
     monkeypatch.setattr(guard_install, "program", lambda: {**program, f"{programs.PACKAGE}/new.py": b""})
     assert present() == [replaced]
     assert present(key="other") == [replaced]
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/started").touch()
     assert guard_install.absent(str(tmp_path / "config"), t.cast(Unit, systemd))
-    assert not (tmp_path / "config" / "guard").exists() and not (tmp_path / "guard.service").exists()
+    left = ("config/guard", "guard.service", "run")
+    assert not [name for name in left if (tmp_path / name).exists()]
 
 
 def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:

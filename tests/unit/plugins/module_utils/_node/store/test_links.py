@@ -1,0 +1,60 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The links of a revert: which targets `active` can get on a full disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.links import LOCAL_TARGET, Links
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from tests.support.guard_node import NoRoom
+
+ONE, OTHER = "store/checkpoints/u1/1", "store/checkpoints/u2/1"
+
+
+@pytest.mark.parametrize(
+    ("prepared", "target", "possible"),
+    [
+        (ONE, ONE, True),
+        (ONE, LOCAL_TARGET, True),
+        (ONE, OTHER, False),
+        (LOCAL_TARGET, LOCAL_TARGET, True),
+        (None, LOCAL_TARGET, False),
+    ],
+)
+def test_what_can_become_active_on_a_full_disk(
+    tmp_path: Path, prepared: str | None, target: str, possible: bool
+) -> None:
+    disk = NoRoom()
+    links = Links(str(tmp_path), disk)
+    links.point("store/checkpoints/u3/1")
+    if prepared:
+        links.prepare(prepared)
+    disk.full = True
+    if possible:
+        links.point(target)
+    else:
+        with pytest.raises(FileError, match="No space left"):
+            links.point(target)
+    assert links.running() == (target if possible else "store/checkpoints/u3/1")
+
+
+def test_with_room_the_last_resort_stays(tmp_path: Path) -> None:
+    links = Links(str(tmp_path), NoRoom())
+    links.prepare(ONE)
+    links.point(LOCAL_TARGET)
+    assert links.running() == LOCAL_TARGET and os.readlink(links.last_resort) == LOCAL_TARGET
+
+
+def test_a_link_out_of_the_store_is_an_error(tmp_path: Path) -> None:
+    links = Links(str(tmp_path), NoRoom())
+    assert links.running() is None
+    os.symlink("../other", links.active)
+    with pytest.raises(StoreError, match="out of the store"):
+        links.running()
