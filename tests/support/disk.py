@@ -10,6 +10,7 @@ survives or not, independently of all others and of their order: no real file sy
 from __future__ import annotations
 
 import errno
+import functools
 import itertools
 import os
 import random
@@ -48,7 +49,7 @@ Node = File | Link | Folder
 
 
 class Disk(OS):
-    """`calls` lists the disk-changing calls. The power is cut after `cut_after` calls.
+    """`calls` lists the disk-changing calls, `changes` counts those that did not fail. The power is cut after `cut_after` calls.
 
     `failure(index, name)` returns the errno with which a call must fail, or 0.
     """
@@ -56,6 +57,7 @@ class Disk(OS):
     def __init__(self, root: Folder | None = None) -> None:
         self.root = root or Folder()
         self.calls: list[str] = []
+        self.changes = 0
         self.cut_after: int | None = None
         self.failure: t.Callable[[int, str], int] = lambda _index, _name: 0
         self.handles: dict[int, File] = {}
@@ -226,10 +228,11 @@ class Disk(OS):
         number = self.failure(index, name)
         if number:
             raise OSError(number, os.strerror(number))
+        self.changes += 1
 
     def _node(self, path: str) -> Node:
         node: Node = self.root
-        for part in path.strip("/").split("/") if path != "/" else []:
+        for part in _parts(path):
             if not isinstance(node, Folder):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             if part not in node.live:
@@ -251,6 +254,11 @@ class Disk(OS):
         if os.path.basename(path) in parent.live:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         parent.live[os.path.basename(path)] = node
+
+
+@functools.lru_cache(maxsize=4096)
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part)
 
 
 def _settled(node: t.Any, choose: t.Callable[[t.Any, list[t.Any]], t.Any]) -> t.Any:
