@@ -36,11 +36,16 @@ def some_or_each(*some: int) -> pytest.MarkDecorator:
 
 
 def steps(
-    ansible: Ansible, playbook: Path, before: t.Callable[[int, str], bool], *arguments: str, **environment: str
+    ansible: Ansible,
+    playbook: Path | str,
+    before: t.Callable[[int, str], bool | signal.Signals],
+    *arguments: str,
+    **environment: str,
 ) -> Run:
     """Run a playbook; call `before` with number (from 1) and name of each step, kill the controller on False.
 
-    Returns the finished run; the exit code of a killed controller is -9.
+    A signal instead is sent to the controller, whose remaining steps are not counted. Returns the finished run; the
+    exit code of a killed controller is -9.
     """
     path = ansible.home / "boundaries"
     path.unlink(missing_ok=True)
@@ -53,7 +58,9 @@ def steps(
             **environment,
             LIVENODES_TEST_BOUNDARIES=str(path),
             ANSIBLE_CALLBACK_PLUGINS=str(PLUGINS),
-            ANSIBLE_CALLBACKS_ENABLED="boundaries",
+            ANSIBLE_CALLBACKS_ENABLED=",".join(
+                filter(None, ("boundaries", ansible.environment.get("ANSIBLE_CALLBACKS_ENABLED")))
+            ),
         )
         output: list[str] = []
         reader = threading.Thread(target=lambda: output.append(process.stdout.read() if process.stdout else ""))
@@ -67,7 +74,9 @@ def steps(
     return Run(process.returncode, "".join(output))
 
 
-def _serve(server: socket.socket, process: subprocess.Popen[str], before: t.Callable[[int, str], bool]) -> None:
+def _serve(
+    server: socket.socket, process: subprocess.Popen[str], before: t.Callable[[int, str], bool | signal.Signals]
+) -> None:
     while not select.select([server], [], [], 1)[0]:
         assert process.poll() is None, "the controller ended before its first task"
     connection, _address = server.accept()
@@ -79,7 +88,12 @@ def _serve(server: socket.socket, process: subprocess.Popen[str], before: t.Call
             # Ansible announces a flush of handlers once per node.
             if not name.startswith(NO_STEPS) and name != last:
                 count, last = count + 1, name
-                if not before(count, name):
+                goes_on = before(count, name)
+                if isinstance(goes_on, signal.Signals):
+                    # As from a terminal, which sends it to all.
+                    os.killpg(process.pid, goes_on)
+                    return
+                if not goes_on:
                     _kill(process)
                     return
             stream.write("go\n")

@@ -31,10 +31,11 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 
 
 class ServedCluster(PodCluster):
-    """`with ServedCluster("n1", ...) as fleet`. `refusing` kubelets revert to their local config, `deaf` ones do
-    nothing.
+    """`with ServedCluster("n1", ...) as fleet`. `refusing` kubelets revert to their local config when they get another
+    one than `BEFORE`, `deaf` ones do nothing.
 
-    All nodes run `BEFORE` except the `local` ones. `assigned` lists all assignments.
+    All nodes run `BEFORE` except the `local` ones. `assigned` lists all assignments. `back` is when the API server
+    answers again, by the monotonic clock; `ahead` is how many seconds its own clock is ahead of this machine's.
     """
 
     SECRET = "not-for-the-report.example"
@@ -58,6 +59,7 @@ class ServedCluster(PodCluster):
         self.refusing: set[str] = set()
         self.deaf: set[str] = set()
         self.assigned: set[str] = set()
+        self.back = self.ahead = 0.0
         self.claims = LeaseApi()
         self._lock = threading.Lock()
         fleet = self
@@ -68,12 +70,20 @@ class ServedCluster(PodCluster):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
+            def date_time_string(self, timestamp: float | None = None) -> str:
+                """Return the API server's clock."""
+                return super().date_time_string(fleet.clock() if timestamp is None else timestamp)
+
             def log_message(self, *_args: t.Any) -> None:
                 """Log nothing."""
 
             def _handle(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                status, answer = fleet.serve(self.command, self.path, json.loads(body) if body else None)
+                try:
+                    status, answer = fleet.serve(self.command, self.path, json.loads(body) if body else None)
+                except ConnectionError:
+                    self.close_connection = True
+                    return
                 words = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "text/plain" if isinstance(answer, str) else "application/json")
@@ -95,13 +105,19 @@ class ServedCluster(PodCluster):
         self._server.shutdown()
         self._server.server_close()
 
+    def clock(self) -> float:
+        """Return the seconds since 1970 by the API server's clock."""
+        return time.time() + self.ahead
+
     def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
-        """Answer one request; a dry run does not change anything."""
+        """Answer one request; a dry run does not change anything. Raises ConnectionError while there is no answer."""
+        if time.monotonic() < self.back:
+            raise ConnectionResetError
         path, _mark, query = url.partition("?")
         words = dict(urllib.parse.parse_qsl(query))
         with self._lock:
-            self.claims.now = time.time()
-            now = datetime.datetime.now(datetime.UTC).isoformat().replace("+00:00", "Z")
+            self.claims.now = self.clock()
+            now = datetime.datetime.fromtimestamp(self.clock(), datetime.UTC).isoformat().replace("+00:00", "Z")
             self.renewed = dict.fromkeys(self.nodes, now)
             try:
                 if path.endswith(("/proxy/metrics", "/proxy/healthz")):
@@ -162,7 +178,7 @@ class ServedCluster(PodCluster):
         reference = objects.reference(source["name"]) if source else None
         if name in self.deaf or reference == node["status"]["config"].get("assigned", {}).get("configMap"):
             return
-        refuses = reference is not None and name in self.refusing
+        refuses = reference is not None and name in self.refusing and reference["name"] != self.BEFORE
         node["status"]["config"] = objects.status(
             reference, None if refuses else reference, error=INVALID if refuses else ""
         )
@@ -171,7 +187,7 @@ class ServedCluster(PodCluster):
             if reference is None or refuses
             else json.loads(self.configmaps[reference["name"]]["data"][reference["kubeletConfigKey"]])
         )
-        self.births[name] = time.time()
+        self.births[name] = self.clock()
 
 
 def served_ansible(

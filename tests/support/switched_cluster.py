@@ -63,22 +63,25 @@ class Connection(local.Connection):
 
 
 class SwitchedCluster(ServedCluster):
-    """`with SwitchedCluster("n1", ...) as fleet`: all nodes have a confirmed checkpoint of `BEFORE`.
+    """`with SwitchedCluster("n1", ...) as fleet`: all nodes but the `native` ones have a confirmed checkpoint of
+    `BEFORE`.
 
     `lost_after`: by node, after how many calls on it its host cannot be reached any more. `steps`: by node, the calls
     on it. The guard of a lost node reverts a configuration that is not confirmed `PATIENCE` seconds after the restart.
+    The kubelets of `refusing` nodes do not stay up.
     """
 
     PATIENCE = 2.0
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, native: t.Collection[str] = ()) -> None:
         super().__init__(*names)
+        self.native = frozenset(native)
         self.lost_after: dict[str, int] = {}
         self.steps: dict[str, list[str]] = {name: [] for name in names}
         self.staged: dict[str, dict[str, str]] = {}
         self.trials: dict[str, float] = {}
         self.before = objects.reference(self.BEFORE)
-        for name in names:
+        for name in set(names) - self.native:
             reported = {**objects.status(self.before, self.before, self.before), "started": self._moment()}
             self.nodes[name] = objects.node(name, version="v1.30.2", marked=self.before, reported=reported)
         self.renewed = {}
@@ -100,13 +103,18 @@ class SwitchedCluster(ServedCluster):
         return len(self.steps[name]) >= self.lost_after.get(name, 1000)
 
     def honest(self, name: str) -> bool:
-        """Return whether the annotations of a node name what it runs: as its source, or with the error of the guard."""
-        notes = self.nodes[name]["metadata"]["annotations"]
-        reported = json.loads(notes[annotation.STATUS])
-        return self.marked(name) == reported["active"]["configMap"]["name"] or bool(reported.get("error"))
+        """Return whether a Node names what its kubelet runs: as its source, or with the error of kubelet or guard."""
+        reported = self.nodes[name]["status"].get("config")
+        if name not in self.native:
+            reported = json.loads(self.nodes[name]["metadata"]["annotations"][annotation.STATUS])
+        active = (reported.get("active") or {}).get("configMap") or {}
+        return self.marked(name) == active.get("name") or bool(reported.get("error"))
 
     def marked(self, name: str) -> str | None:
-        """Return the name of the ConfigMap that the source annotation of a node names, None without annotation."""
+        """Return the name of the ConfigMap that the source of a node names, None without a source."""
+        if name in self.native:
+            source = self.nodes[name]["spec"].get("configSource") or {}
+            return t.cast("str | None", source.get("configMap", {}).get("name"))
         notes = self.nodes[name]["metadata"].get("annotations") or {}
         return json.loads(notes[annotation.SOURCE])["configMap"]["name"] if annotation.SOURCE in notes else None
 
@@ -114,8 +122,17 @@ class SwitchedCluster(ServedCluster):
         """Return the cordoned nodes."""
         return {name for name, node in self.nodes.items() if node["spec"].get("unschedulable")}
 
+    def pass_time(self) -> None:
+        """Let so much time pass that Leases expire and guards revert what is not confirmed."""
+        with self._lock:
+            self.ahead += 3600
+            for name in list(self.trials):
+                self._revert(name, "not confirmed in time")
+
     def _kubelet(self, name: str) -> None:
         """A kubelet without native delivery does not follow the API."""
+        if name in self.native:
+            super()._kubelet(name)
         self.assigned.add(name)
 
     def _step(self, name: str, module: str, given: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -136,6 +153,8 @@ class SwitchedCluster(ServedCluster):
             if restarts and name in self.staged:
                 self.trials[name] = time.monotonic()
                 self._run(name, self.staged.pop(name), annotation.ON_TRIAL)
+                if name in self.refusing:
+                    return {"failed": True, "msg": "the kubelet did not stay up"}
             return {"changed": restarts, "invocation_id": "one", "healthy": True, "seconds": 0.1}
         if state == "assigned":
             self.staged[name] = given["source"]
@@ -161,10 +180,10 @@ class SwitchedCluster(ServedCluster):
         self._report(name, self.before, {**reported, "started": self._moment()})
 
     def _report(self, name: str, source: dict[str, str], reported: dict[str, t.Any]) -> None:
-        notes = self.nodes[name]["metadata"]["annotations"]
-        notes[annotation.STATUS] = annotation.text(reported)
+        if name in self.nodes:
+            self.nodes[name]["metadata"]["annotations"][annotation.STATUS] = annotation.text(reported)
         self.live[name] = json.loads(self.configmaps[source["name"]]["data"]["kubelet"])
-        self.births[name] = time.time()
+        self.births[name] = self.clock()
 
     @staticmethod
     def _moment() -> str:

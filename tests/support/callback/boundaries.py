@@ -13,11 +13,15 @@ import typing as t
 
 from ansible.plugins.callback import CallbackBase
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
+
 DOCUMENTATION = """
 name: boundaries
 type: aggregate
 short_description: Stops a play before each task, for tests
-description: Does nothing unless the environment names a socket.
+description:
+  - Does nothing unless the environment names a socket.
+  - Can also shorten the time in which modules wait for an API server that does not answer.
 """
 
 
@@ -31,6 +35,10 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
+        patience = os.environ.get("LIVENODES_TEST_PATIENCE")
+        if patience:
+            # Modules of the controller run in children of this process.
+            controller_module.PATIENT_CONTACT = float(patience)
         self.connection: t.Any = None
         path = os.environ.get("LIVENODES_TEST_BOUNDARIES")
         if path:

@@ -1,67 +1,297 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every ending of a batch: a verdict, no lease, no cordon, and each node's source annotation names what it runs.
+"""Every ending of a batch leaves a verdict, no cordon, no Lease, and rows that say what every node runs.
 
-The playbook rollout with the real roles, an HTTP server as API server, and a model of the nodes.
+The playbook rollout with the real roles, an HTTP server as API server, and a model of the nodes. The first batch has a
+node of each delivery, the second one has another node.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import json
+import signal
+import time
 import typing as t
 from pathlib import Path
 
 import pytest
 
-from tests.support.switched_cluster import SwitchedCluster, switched_ansible
+from tests.support import boundaries
+from tests.support.ansible import Ansible, Run
+from tests.support.switched_cluster import REACH, SwitchedCluster, switched_ansible
+
+NATIVE, COPIED, LATER = "n1", "n2", "n3"
+NAMES = (NATIVE, COPIED, LATER)
+WANTED = 80
+
+OPTIONS = ("-e", json.dumps({"kubelet_config_serial": "2,1", "kubelet_config_soak_seconds": 1}))
+
+STAGES = ("begun", "locked", "cordoned", "assigned", "switched", "confirmed", "uncordoned", "later")
+"""How far the first batch is, as the cluster shows it; last, the second batch is assigned."""
+
+
+class Fleet(SwitchedCluster):
+    """Remembers what was sent to the API server and to the nodes: method, address and body."""
+
+    def __init__(self) -> None:
+        super().__init__(*NAMES, native=(NATIVE, LATER))
+        self.sent: list[tuple[str, str, t.Any]] = []
+
+    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+        """Answer one request."""
+        if not url.startswith(REACH):
+            self.sent.append((method, url, body))
+        return super().serve(method, url, body)
+
+    def stage(self) -> str:
+        """Return one of STAGES."""
+        if LATER in self.assigned and self.marked(LATER) != self.BEFORE:
+            return "later"
+        cordons, steps = self.cordoned() & {NATIVE, COPIED}, self.steps[COPIED]
+        if "kubelet_checkpoint confirmed" in steps:
+            return "confirmed" if cordons else "uncordoned"
+        if "kubelet_guard restarted" in steps:
+            return "switched"
+        if NATIVE in self.assigned and self.marked(NATIVE) != self.BEFORE:
+            return "assigned"
+        return "cordoned" if cordons else "locked" if self.claims.items else "begun"
+
+    def runs(self) -> dict[str, int]:
+        """Return the live maxPods of all kubelets."""
+        return {name: live["maxPods"] for name, live in self.live.items()}
+
+    def written(self) -> list[t.Any]:
+        """Return the bodies of all changes of Nodes."""
+        return [body for method, url, body in self.sent if method == "PATCH" and "/nodes/" in url]
+
+
+Outcome = bool | signal.Signals
+
+
+def refuse(*names: str) -> t.Callable[[Fleet], Outcome]:
+    """Return what makes kubelets refuse the configuration."""
+
+    def strike(fleet: Fleet) -> Outcome:
+        fleet.refusing |= set(names)
+        return True
+
+    return strike
+
+
+def lose(fleet: Fleet) -> Outcome:
+    """Make the host unreachable from now on."""
+    fleet.lost_after = {COPIED: len(fleet.steps[COPIED])}
+    return True
+
+
+def delete(name: str) -> t.Callable[[Fleet], Outcome]:
+    """Return what deletes a Node, as an autoscaler does."""
+
+    def strike(fleet: Fleet) -> Outcome:
+        with fleet._lock:
+            del fleet.nodes[name]
+        return True
+
+    return strike
+
+
+def leave(seconds: float) -> t.Callable[[Fleet], Outcome]:
+    """Return what ends the API server's answers for some time."""
+
+    def strike(fleet: Fleet) -> Outcome:
+        fleet.back = time.monotonic() + seconds
+        return True
+
+    return strike
+
+
+def unlock(fleet: Fleet) -> Outcome:
+    """Delete the Lease."""
+    fleet.claims.items.clear()
+    fleet.sent.clear()
+    return True
+
+
+class Ending(t.NamedTuple):
+    """What strikes, and what the run must say.
+
+    `verdict`: words of the run's verdict; None if it succeeds. `until`: the last of STAGES in which it must fail by it;
+    in those of `unsure` it may. `hits`: the nodes that fail by name, while the rest of the batch goes through.
+    `alone`: the run itself leaves neither cordon nor Lease; otherwise the next one removes them. `some`: the stages of
+    the short tier. `each`: whether the long tier strikes before each step.
+    """
+
+    strike: t.Callable[[Fleet], Outcome]
+    verdict: str | None = None
+    hits: tuple[str, ...] = ()
+    until: str = STAGES[-1]
+    unsure: tuple[str, ...] = ()
+    alone: bool = True
+    some: tuple[str, ...] = ("locked",)
+    each: bool = True
+
+    def fails(self, stage: str) -> bool | None:
+        """Return whether the run must fail if this strikes in a stage, None if it may."""
+        if stage in self.unsure:
+            return None
+        return self.verdict is not None and STAGES.index(stage) <= STAGES.index(self.until)
+
+
+DENIED = "failed to validate config"
+ABSENT = "has no such Node"
+ENDINGS = {
+    "success": Ending(lambda _fleet: True, each=False),
+    "one-fails": Ending(refuse(NATIVE), DENIED, (NATIVE,), each=False),
+    "all-fail": Ending(refuse(NATIVE, COPIED), "did not stay up", (NATIVE, COPIED), each=False),
+    "unreachable": Ending(lose, "cannot be reached", (COPIED,), "switched", some=("assigned",)),
+    "native-deleted": Ending(delete(NATIVE), ABSENT, (NATIVE,), "assigned", ("switched",), some=("cordoned",)),
+    "copied-deleted": Ending(delete(COPIED), ABSENT, (COPIED,), "assigned", ("switched",), some=()),
+    "api-away-for-a-while": Ending(leave(3), some=()),
+    "api-away": Ending(leave(10000), "no usable answer from the API server", alone=False, some=()),
+    "lease-lost": Ending(unlock, "lost its Lease", (), "uncordoned", ("later",), some=("cordoned",)),
+    "killed": Ending(lambda _fleet: False, "", alone=False, some=("switched",)),
+    "interrupted": Ending(lambda _fleet: signal.SIGINT, "User interrupted", alone=False, some=("assigned",)),
+}
+
+
+# These end the controller, which cannot name the untouched hosts.
+SILENT = (ENDINGS["killed"].strike, ENDINGS["interrupted"].strike)
+
+
+class Played(t.NamedTuple):
+    """A rollout: its result, its report, and the stage and the step in which it was struck."""
+
+    run: Run
+    report: dict[str, t.Any]
+    stage: str
+    step: str
+
+
+def play(ansible: Ansible, fleet: Fleet, strike: t.Callable[[Fleet], Outcome], at: t.Callable[[int], bool]) -> Played:
+    """Roll out; strike before the first step whose number (from 1) `at` accepts."""
+    struck: list[tuple[str, str]] = []
+
+    def before(number: int, name: str) -> Outcome:
+        if struck or not at(number):
+            return True
+        struck.append((fleet.stage(), f"{number} ({name})"))
+        return strike(fleet)
+
+    run = boundaries.steps(ansible, "rollout", before, *OPTIONS, LIVENODES_TEST_PATIENCE="5")
+    assert struck, run.output
+    path = ansible.home / "report.json"
+    return Played(run, json.loads(path.read_text()) if path.exists() else {}, *struck[0])
+
+
+def check(ansible: Ansible, fleet: Fleet, ending: Ending, played: Played) -> None:
+    """Assert what each ending leaves."""
+    run, words = played.run, " ".join(played.run.output.split())
+    failed, must = run.code != 0, ending.fails(played.stage)
+    assert must in (None, failed), run.output
+    begun = STAGES.index(played.stage) < STAGES.index("later")
+    if failed:
+        assert (ending.verdict or "") in words and all(f"Node {name}: " in words for name in ending.hits), run.output
+        assert "Untouched hosts: n3" in words or not begun or ending.strike in SILENT, run.output
+    if ending.hits or not failed:
+        through = set(NAMES) - set(ending.hits) - ({LATER} if failed and begun else set())
+        assert {name: fleet.runs()[name] for name in through} == dict.fromkeys(through, WANTED), run.output
+    if ending.alone:
+        assert (fleet.cordoned(), fleet.claims.items) == (set(), {}), run.output
+    if ending.strike is unlock:
+        assert all(body["spec"] == {"unschedulable": None} for body in fleet.written()), fleet.written()
+    rows(fleet, played)
+
+    fleet.back = 0.0
+    fleet.pass_time()
+    if ending.alone:
+        assert [name for name in fleet.nodes if not fleet.honest(name)] == [], run.output
+    else:
+        again = ansible.playbook("rollout", *OPTIONS)
+        assert again.code == 0, again.output
+        assert (fleet.cordoned(), fleet.claims.items) == (set(), {}), again.output
+        assert fleet.runs() == dict.fromkeys(NAMES, WANTED), again.output
+        assert all(map(fleet.honest, fleet.nodes))
+
+
+def rows(fleet: Fleet, played: Played) -> None:
+    """Assert that the report has a row for each node, which says what the node runs."""
+    if played.run.code == -signal.SIGKILL:
+        # It leaves the report of its last batch, if there was one.
+        return
+    found = {row["name"]: row for row in played.report["nodes"]}
+    assert sorted(found) == sorted(NAMES)
+    for name, row in found.items():
+        live, words = fleet.runs()[name], f"{row}\n{played.run.output}"
+        if row["state"] == "done":
+            assert live == WANTED, words
+        elif row["state"] in ("untouched", "reverted"):
+            assert live != WANTED or name not in fleet.nodes, words
+        elif row["state"] == "failed":
+            assert row["cause"], words
+        else:
+            assert row["state"] == "unfinished" and played.run.code != 0, words
 
 
 @pytest.fixture
-def fleet() -> t.Iterator[SwitchedCluster]:
-    """Two nodes with checkpoint delivery."""
-    with SwitchedCluster("n1", "n2") as made:
-        yield made
+def stand(tmp_path: Path) -> t.Callable[[], t.ContextManager[tuple[Ansible, Fleet]]]:
+    """Return what makes a new fleet and ansible-playbook for it."""
+    count = itertools.count()
+
+    @contextlib.contextmanager
+    def made() -> t.Iterator[tuple[Ansible, Fleet]]:
+        home = tmp_path / str(next(count))
+        home.mkdir()
+        given = {"kubelet_config_wait_timeout": 4, "kubelet_config_gate_timeout": 2, "kubelet_config_drain": "always"}
+        with Fleet() as fleet:
+            ansible = switched_ansible(home, fleet, **given)
+            ansible.environment.update(
+                ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout",
+                LIVENODES_KUBELET_REPORT_JSON=str(home / "report.json"),
+            )
+            yield ansible, fleet
+
+    return made
 
 
-# A switch makes this many calls on a node. The last one confirms.
-CALLS = 4
+SOME = [pytest.param(name, stage, id=f"{name}-{stage}") for name, ending in ENDINGS.items() for stage in ending.some]
+EACH = [
+    pytest.param(name, "", id=f"{name}-each", marks=pytest.mark.long) for name, ending in ENDINGS.items() if ending.each
+]
 
 
-def test_a_switch_makes_this_many_calls(tmp_path: Path, fleet: SwitchedCluster) -> None:
-    run = switched_ansible(tmp_path, fleet, kubelet_config_drain="always").playbook("rollout")
-    assert run.code == 0, run.output
-    assert [len(steps) for steps in fleet.steps.values()] == [CALLS, CALLS], fleet.steps
-    assert {name: live["maxPods"] for name, live in fleet.live.items()} == {"n1": 80, "n2": 80}
-    assert fleet.marked("n1") == fleet.marked("n2") != fleet.BEFORE
-    assert (fleet.cordoned(), fleet.claims.items) == (set(), {})
+@pytest.mark.parametrize(("name", "stage"), SOME + EACH)
+def test_an_ending(stand: t.Callable[[], t.ContextManager[tuple[Ansible, Fleet]]], name: str, stage: str) -> None:
+    """In a stage of the first batch, or before each step of the rollout that does something."""
+    ending, wrong = ENDINGS[name], []
+    for number in [0] if stage else doing(stand):
+        with stand() as (ansible, fleet):
+            at = (lambda number: fleet.stage() == stage) if stage else number.__eq__
+            played = play(ansible, fleet, ending.strike, at)
+            try:
+                check(ansible, fleet, ending, played)
+            except AssertionError as error:
+                wrong.append(f"struck in stage {played.stage}, before step {played.step}: {error}")
+    assert not wrong, "\n\n".join(wrong)
 
 
-def some_or_each(*some: int) -> pytest.MarkDecorator:
-    """Parametrise a test with some numbers of calls in the short tier, and with all in the long tier."""
-    marks = [() if number in some else (pytest.mark.long,) for number in range(CALLS)]
-    return pytest.mark.parametrize("calls", [pytest.param(number, marks=mark) for number, mark in enumerate(marks)])
+def doing(stand: t.Callable[[], t.ContextManager[tuple[Ansible, Fleet]]]) -> list[int]:
+    """Return the numbers of the steps under the Lease that send something. A strike before another one does the same
+    as before the next of them.
+    """
+    seen: list[tuple[int, int]] = []
+    with stand() as (ansible, fleet):
 
+        def before(number: int, _name: str) -> Outcome:
+            if fleet.claims.items:
+                seen.append((number, len(fleet.sent)))
+            return True
 
-@some_or_each(2)
-def test_the_last_host_of_a_batch_is_lost(tmp_path: Path, fleet: SwitchedCluster, calls: int) -> None:
-    """After any of its calls: every canary is the last host of its batch."""
-    fleet.lost_after = {"n1": calls}
-    run = switched_ansible(tmp_path, fleet, kubelet_config_drain="always").playbook("rollout")
-    assert run.code != 0
-    assert "Node n1: " in run.output and "cannot be reached" in run.output, run.output
-    assert "Untouched hosts: n2" in run.output, run.output
-    assert (fleet.cordoned(), fleet.claims.items) == (set(), {}), run.output
-    assert fleet.live["n1"]["maxPods"] == 90 and fleet.honest("n1"), run.output
-    assert fleet.steps["n2"] == ["kubelet_preflight_info"], "only the role drift has inspected it"
-
-
-@some_or_each(1, 2)
-def test_one_host_of_a_batch_is_lost(tmp_path: Path, fleet: SwitchedCluster, calls: int) -> None:
-    """The other host of the batch is verified and confirmed."""
-    fleet.lost_after = {"n1": calls}
-    run = switched_ansible(tmp_path, fleet).playbook("rollout", "-e", "kubelet_config_serial=2")
-    assert run.code != 0
-    assert "Node n1: " in run.output and "cannot be reached" in run.output, run.output
-    assert fleet.live["n1"]["maxPods"] == 90 and fleet.honest("n1"), run.output
-    assert fleet.steps["n2"][-1] == "kubelet_checkpoint confirmed" and fleet.live["n2"]["maxPods"] == 80, run.output
-    assert fleet.claims.items == {}
+        run = boundaries.steps(ansible, "rollout", before, *OPTIONS)
+        assert run.code == 0, run.output
+        seen.append((0, len(fleet.sent)))
+    found = [number for (number, sent), (_next, after) in itertools.pairwise(seen) if after > sent]
+    assert len(found) > 10, seen
+    return found
