@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Measure the controller's share of a rollout, without the nodes' time, against a play that does nothing on the same
-hosts in the same batches.
+hosts in the same batches: its time, its CPU time with that of all its workers, and its memory.
 
     PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.bench_rollout [--nodes 1000]
 
@@ -25,6 +25,7 @@ import itertools
 import json
 import os
 import re
+import resource
 import signal
 import sys
 import tempfile
@@ -64,9 +65,12 @@ class Measured:
     """The seconds of a rollout, of the bare play in the same batches, and of a repeated rollout."""
 
     wall: float
+    cpu: float
+    """Seconds of CPU of ansible-playbook and its workers, the bare play's included."""
     batches: list[float]
     tasks: int
     rival: float
+    rival_cpu: float
     unchanged: float
     memory: float
     """MB of the rollout above those of the bare play."""
@@ -101,6 +105,8 @@ class Measured:
                 self.rival,
                 f"{self.bare * 1000:.0f} ms for each of {self.tasks} tasks a batch",
             ),
+            ("CPU", self.cpu, f"{self.cpu / self.rival_cpu:.2f} times the bare play"),
+            ("CPU of the bare play", self.rival_cpu, ""),
             ("again, nothing to do", self.unchanged, ""),
         ]
         head = f"{nodes} nodes in {len(self.batches)} batches"
@@ -133,9 +139,18 @@ def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -
     return [end - begin for begin, end in spans]
 
 
-def timed(ansible: Ansible, playbook: str) -> tuple[float, Run, float]:
-    """Return the seconds of a playbook, including the start of Ansible, its finished run, and its peak memory in MB."""
-    begun = time.monotonic()
+class Timed(t.NamedTuple):
+    """A finished run: its seconds and its seconds of CPU, with the start of Ansible, and its peak memory in MB."""
+
+    wall: float
+    cpu: float
+    run: Run
+    memory: float
+
+
+def timed(ansible: Ansible, playbook: str) -> Timed:
+    """Run a playbook. All its workers have ended and count with it."""
+    begun, before = time.monotonic(), spent()
     with ansible.start(playbook, "-e", json.dumps(VARIABLES)) as process:
         peaks = [0.0]
         watch = threading.Thread(target=_watch_memory, args=(process.pid, peaks), daemon=True)
@@ -145,11 +160,17 @@ def timed(ansible: Ansible, playbook: str) -> tuple[float, Run, float]:
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
-    took = time.monotonic() - begun
+    took, cpu = time.monotonic() - begun, spent() - before
     watch.join()
     if process.returncode:
         raise AssertionError(output)
-    return took, Run(process.returncode, output), peaks[-1]
+    return Timed(took, cpu, Run(process.returncode, output), peaks[-1])
+
+
+def spent() -> float:
+    """Return the seconds of CPU of all ended children and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _watch_memory(pid: int, peaks: list[float]) -> None:
@@ -189,11 +210,14 @@ def measure(ansible: Ansible, fleet: Simulated, value: int) -> Measured:
     """Roll out a value that the nodes do not have yet; measure the rollout and the play to compare it with."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": value}})
     fleet.changes.clear()
-    wall, run, memory = timed(ansible, "rollout")
+    rollout = timed(ansible, "rollout")
     batches = node_times(fleet.changes, fleet.names, max(1, len(fleet.names) * SHARE // 100))
-    tasks = tasks_a_batch(run, fleet.names[0])
-    rival, _run, least = timed(ansible, bare(ansible.home, tasks))
-    return Measured(wall, batches, tasks, rival, timed(ansible, "rollout")[0], memory - least)
+    tasks = tasks_a_batch(rollout.run, fleet.names[0])
+    rival = timed(ansible, bare(ansible.home, tasks))
+    again = timed(ansible, "rollout")
+    return Measured(
+        rollout.wall, rollout.cpu, batches, tasks, rival.wall, rival.cpu, again.wall, rollout.memory - rival.memory
+    )
 
 
 def main() -> int:

@@ -1,0 +1,211 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Two runs of ansible-playbook at once on groups that share a node, with an HTTP server as API server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tests.support import objects
+from tests.support.ansible import Ansible, Run
+from tests.support.calls import CONFIGMAPS, NODES
+from tests.support.served_cluster import ServedCluster, served_ansible
+
+LEFT, RIGHT, APART = "n1:n2", "n2:n3", "n3"
+OLD = "livenodes-kubelet-old"
+# A run that is refused waits for a renewal of this Lease, at most a third of its duration.
+SECONDS = 24
+
+
+class Watched(ServedCluster):
+    """Three nodes, and a ConfigMap that no node uses.
+
+    The first write that begins with one of `held` waits until `free` is set. `unlocked` are the writes of nodes, and
+    the removals of ConfigMaps, without one Lease that covers them or beside another one that does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("n1", "n2", "n3")
+        self.configmaps[OLD] = objects.configmap(OLD)
+        self.free, self.reached = threading.Event(), threading.Event()
+        self.held = ""
+        self.unlocked: list[str] = []
+
+    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+        """Answer one request."""
+        words = f"{method} {url}"
+        if self.held and words.startswith(self.held):
+            self.reached.set()
+            assert self.free.wait(200)
+        if method == "PATCH" and url.startswith(NODES) and "configSource" in (body.get("spec") or {}):
+            self._watch(words, url.partition("?")[0].rpartition("/")[2])
+        if method == "DELETE" and url.startswith(CONFIGMAPS):
+            self._watch(words, None)
+        return super().serve(method, url, body)
+
+    def _watch(self, words: str, node: str | None) -> None:
+        covering = []
+        for lease in list(self.claims.items.values()):
+            notes = lease["metadata"]["annotations"]
+            names = json.loads(notes["kubelet-config.livenodes.io/nodes"])
+            if notes["kubelet-config.livenodes.io/state"] == "held" and (None in (names, node) or node in names):
+                covering.append(names)
+        if len(covering) != 1 or (node is None and covering != [None]):
+            self.unlocked.append(f"{words} under {covering}")
+
+    def state(self) -> tuple[dict[str, int], set[str]]:
+        """Return the live maxPods of all kubelets, and the names of all ConfigMaps."""
+        return {name: live["maxPods"] for name, live in self.live.items()}, set(self.configmaps)
+
+
+@pytest.fixture
+def fleet() -> t.Iterator[Watched]:
+    """Three nodes with native delivery."""
+    with Watched() as made:
+        yield made
+        made.free.set()
+
+
+@pytest.fixture
+def ansible(tmp_path: Path, fleet: Watched) -> Ansible:
+    """ansible-playbook with the fleet as its cluster."""
+    given = {"kubelet_config_wait_timeout": 500, "kubelet_config_lease_seconds": SECONDS}
+    return served_ansible(tmp_path, fleet, **given)
+
+
+class Begun:
+    """`with Begun(ansible, "rollout", "n1:n2", 80) as run`: a run of its own that has just begun."""
+
+    def __init__(self, ansible: Ansible, playbook: str, hosts: str, value: int = 80) -> None:
+        given = {"kubelet_config_hosts": hosts, "kubelet_config": {"maxPods": value}}
+        options = () if playbook == "prune" else ("-e", json.dumps(given))
+        self._process = ansible.start(playbook, *options)
+
+    def __enter__(self) -> Begun:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+    def end(self) -> Run:
+        """Wait for its end, for 5 minutes at most."""
+        output, _nothing = self._process.communicate(timeout=300)
+        return Run(self._process.returncode, output)
+
+    def running(self) -> bool:
+        """Return whether it runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.1)
+        return self._process.returncode is None
+
+
+BUSY = "another rollout is running on nodes of"
+PAIRS = {
+    "rollout-rollout": ("rollout", "rollout", f"{BUSY} {RIGHT}"),
+    "rollout-reset": ("rollout", "reset", f"{BUSY} {RIGHT}"),
+    "reset-rollout": ("reset", "rollout", f"{BUSY} {RIGHT}"),
+    "reset-reset": ("reset", "reset", f"{BUSY} {RIGHT}"),
+    "rollout-prune": ("rollout", "prune", "a rollout is under way"),
+    "reset-prune": ("reset", "prune", "a rollout is under way"),
+}
+SHORT = ("rollout-rollout", "rollout-reset", "rollout-prune")
+
+
+@pytest.mark.parametrize(
+    "pair", [pytest.param(pair, marks=() if pair in SHORT else (pytest.mark.long,)) for pair in PAIRS]
+)
+def test_a_run_that_begins_during_another_changes_nothing(ansible: Ansible, fleet: Watched, pair: str) -> None:
+    """It names the holder and the shared node, and goes through when the other one has ended."""
+    first, second, words = PAIRS[pair]
+    fleet.held = f"PATCH {NODES}/n1"
+    with Begun(ansible, first, LEFT) as one:
+        assert fleet.reached.wait(200)
+        before = fleet.state()
+        with Begun(ansible, second, RIGHT, 70) as other:
+            refused = other.end()
+        assert one.running() and fleet.state() == before and fleet.assigned == set(), refused.output
+        fleet.free.set()
+        done = one.end()
+    assert refused.code != 0 and words in " ".join(refused.output.split()), refused.output
+    assert second == "prune" or "Nodes in both rollouts: n2." in " ".join(refused.output.split()), refused.output
+    value = 80 if first == "rollout" else fleet.local["maxPods"]
+    assert (done.code, fleet.state()[0]) == (0, {"n1": value, "n2": value, "n3": 90}), done.output
+    with Begun(ansible, second, RIGHT, 70) as other:
+        again = other.end()
+    assert again.code == 0, again.output
+    value = {"rollout": 70, "reset": fleet.local["maxPods"], "prune": value}[second]
+    assert fleet.live["n2"]["maxPods"] == value and (OLD in fleet.configmaps) == (second != "prune"), again.output
+    assert (fleet.claims.items, fleet.unlocked) == ({}, [])
+
+
+def test_runs_on_groups_that_share_no_node_go_on_at_once(ansible: Ansible, fleet: Watched) -> None:
+    fleet.held = f"PATCH {NODES}/n1"
+    with Begun(ansible, "rollout", LEFT) as one:
+        assert fleet.reached.wait(200)
+        with Begun(ansible, "reset", APART) as other:
+            reset = other.end()
+        assert one.running() and (reset.code, fleet.assigned) == (0, {"n3"}), reset.output
+        fleet.free.set()
+        done = one.end()
+    assert done.code == 0 and fleet.state()[0] == {"n1": 80, "n2": 80, "n3": 110}, done.output
+    assert (fleet.claims.items, fleet.unlocked) == ({}, [])
+
+
+def test_a_rollout_that_begins_during_a_prune(ansible: Ansible, fleet: Watched) -> None:
+    """It waits for the end of the prune, or is refused. What it pushes is not removed."""
+    fleet.held = f"DELETE {CONFIGMAPS}/{OLD}"
+    with Begun(ansible, "prune", "") as prune:
+        assert fleet.reached.wait(200)
+        with Begun(ansible, "rollout", LEFT) as rollout:
+            end = time.monotonic() + 100
+            # Its own claim beside that of the prune, or its end.
+            while len(fleet.claims.items) < 2 and rollout.running():
+                assert time.monotonic() < end
+            assert fleet.assigned == set()
+            fleet.free.set()
+            pruned, rolled = prune.end(), rollout.end()
+    assert pruned.code == 0 and OLD not in fleet.configmaps, pruned.output
+    assert rolled.code == 0 and fleet.state()[0] == {"n1": 80, "n2": 80, "n3": 90}, rolled.output
+    assert (fleet.claims.items, fleet.unlocked) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("rollout", "rollout"),
+        *(pytest.param(pair, marks=pytest.mark.long) for pair in (("rollout", "reset"), ("rollout", "prune"))),
+    ],
+    ids="-".join,
+)
+def test_runs_that_begin_at_the_same_moment(ansible: Ansible, fleet: Watched, pair: tuple[str, str]) -> None:
+    """One goes through. The other one goes through before or after it, or changes nothing."""
+    with Begun(ansible, pair[0], LEFT) as one, Begun(ansible, pair[1], RIGHT, 70) as other:
+        ended = [one.end(), other.end()]
+    outputs = "\n".join(run.output for run in ended)
+    codes, found = [run.code == 0 for run in ended], fleet.state()[0]
+    assert any(codes) and (fleet.claims.items, fleet.unlocked) == ({}, []), outputs
+    mine, its = 80, {"rollout": 70, "reset": 110, "prune": 90}[pair[1]]
+    assert found["n1"] == (mine if codes[0] else 90), outputs
+    assert found["n3"] == (its if codes[1] else 90), outputs
+    last = [value for value, code in zip((mine, its), codes) if code and value != 90]
+    assert found["n2"] in last, outputs
+    assert all(json.loads(fleet.configmaps[name]["data"]["kubelet"]) for name in used(fleet)), "none was pruned"
+
+
+def used(fleet: Watched) -> set[str]:
+    """Return the names of the ConfigMaps that are assigned."""
+    sources = [node["spec"].get("configSource") for node in fleet.nodes.values()]
+    return {source["configMap"]["name"] for source in sources if source}
