@@ -38,7 +38,6 @@ NEWEST_MINOR = {newest_minor}
 """The newest minor whose fields are known."""
 '''
 
-NO_ADVICE = "newer than 1.20; upstream gives no advice, and the change needs a kubelet restart"
 EFFECT_OF_CLASS = {"no_dynamic": "forbidden"}
 SCALARS = {
     "bool": "bool",
@@ -48,13 +47,28 @@ SCALARS = {
     "string": "string",
     "metav1.Duration": "duration",
     "duration": "duration",
+    "any": "any",
+    "logsapi.VerbosityLevel": "int64",
+    "resource.QuantityValue": "quantity",
 }
-LISTS = {"[]string": "list[string]", "[]int32": "list[int32]", "[]v1.Taint": "list[any]"}
+LISTS = {
+    "[]string": "list[string]",
+    "[]int32": "list[int32]",
+    "[]v1.Taint": "list[any]",
+    "logsapi.VModuleConfiguration": "list[any]",
+}
 MAPS = {
     "map[string]string": "map[string]string",
     "map[string]bool": "map[string]bool",
     "map[string][]string": "map[string]list[string]",
     "v1.ResourceList": "map[string]quantity",
+}
+# How a flag of this type acts on the field; all other types replace it.
+MERGES = {
+    "stringSlice": "replace_list",
+    "mapStringString": "replace_map",
+    "colonSeparatedMultimapStringString": "replace_map",
+    "mapStringBool": "merge_keys",
 }
 
 
@@ -87,11 +101,12 @@ def generate() -> str:
     """Return the text of the generated module."""
     old = {row["name"]: row for row in load("fields-1.20.yaml")["fields"]}
     new = {row["path"]: row for row in load("fields-by-version.yaml")["fields"]}
-    flags = load("flags-1.20.yaml")["config_flags"]
+    flags = {row["name"]: row for row in load("flags-by-version.yaml")["flags"] if row["field"]}
     ours = load("fields-ours.yaml")
-    check_names(ours, set(old) | set(new), set(old))
+    effects = load("effects-after-1.20.yaml")
+    check_names(ours, effects, set(old) | set(new), set(old))
     rows = [
-        field(path, old.get(path), new.get(path), ours)
+        field(path, old.get(path), new.get(path), ours, effects, flags)
         for path in sorted(set(old) | set(new), key=lambda path: (path.lower(), path))
     ]
     versions = [minor(row["since"]) for row in new.values()]
@@ -99,9 +114,7 @@ def generate() -> str:
     text = HEADER.format(table_minor=table_minor, newest_minor=max(versions))
     text += "\n# fmt: off\nFIELDS: tuple[Field, ...] = (\n" + "".join(entry(row) for row in rows) + ")\n"
     text += (
-        "\nFLAGS: dict[str, Flag] = {\n"
-        + "".join(flag_line(name, flags[name]) for name in sorted(flags))
-        + "}\n# fmt: on\n"
+        "\nFLAGS: dict[str, Flag] = {\n" + "".join(flag_line(flags[name]) for name in sorted(flags)) + "}\n# fmt: on\n"
     )
     return text
 
@@ -111,16 +124,20 @@ def load(name: str) -> Any:
     return yaml.safe_load((DATA / name).read_text(encoding="utf-8"))
 
 
-def check_names(ours: dict[str, Any], known: set[str], old: set[str]) -> None:
-    """Refuse a name of ours that no table knows: it would silently have no effect."""
-    for key in ("machine", "whole", "secret", "open", "until", "since", "effects"):
+def check_names(ours: dict[str, Any], effects: dict[str, Any], known: set[str], old: set[str]) -> None:
+    """Refuse a name that no table knows, which would silently have no effect, and a field without an effect."""
+    for key in ("machine", "whole", "secret", "open", "until", "since"):
         for name in ours[key]:
             if name not in known:
                 raise SystemExit(f"tools/data/fields-ours.yaml: {key}: {name} is in no table")
-            if key == "effects" and name in old:
-                raise SystemExit(
-                    f"tools/data/fields-ours.yaml: effects: {name} already has a class in fields-1.20.yaml"
-                )
+    for key, wanted in (("fields", known - old), ("later", old)):
+        found = {row["path"] for row in effects[key]}
+        wrong = found - wanted | (wanted - found if key == "fields" else set())
+        if wrong:
+            raise SystemExit(
+                f"tools/data/effects-after-1.20.yaml: {key}: {', '.join(sorted(wrong))}: "
+                "a field after 1.20 needs one row in fields, and only a field of 1.20 has rows in later"
+            )
 
 
 def minor(version: Any) -> int:
@@ -128,11 +145,22 @@ def minor(version: Any) -> int:
     return int(str(version).split(".")[1])
 
 
-def field(path: str, old: dict[str, Any] | None, new: dict[str, Any] | None, ours: dict[str, Any]) -> dict[str, Any]:
+def field(
+    path: str,
+    old: dict[str, Any] | None,
+    new: dict[str, Any] | None,
+    ours: dict[str, Any],
+    effects: dict[str, Any],
+    flags: dict[str, Any],
+) -> dict[str, Any]:
     """Return the arguments of one Field that differ from its defaults, in their order."""
     kind = normal_type((new or old or {})["type"])
     row = {"path": path, "type": kind, **lifetime(path, new, ours)}
-    row.update(from_table_of_1_20(old) if old else from_newer_table(path, kind, new or {}, ours))
+    row.update(from_table_of_1_20(old) if old else from_newer_table(kind, new or {}))
+    row.update(cost(path, old, effects))
+    # A flag of the only member of an object is a flag of the object, too.
+    given = {name for name, flag in flags.items() if flag["field"] == path} | set((old or {}).get("flags", ()))
+    row["flags"] = tuple(sorted(given))
     if new and row["unset"] != "nil" and new["pointer"]:
         row["nil_since"] = next(minor(step["from"]) for step in new["types"] if step["type"].startswith("*"))
     for key in ("whole", "machine", "secret", "open"):
@@ -150,29 +178,36 @@ def lifetime(path: str, new: dict[str, Any] | None, ours: dict[str, Any]) -> dic
 
 
 def from_table_of_1_20(old: dict[str, Any]) -> dict[str, Any]:
-    """Return what fields-1.20.yaml knows of a field: default, effect with its reason, flags."""
-    effect = old["suggested"] if old["class"] == "unspecified" else old["class"]
+    """Return what fields-1.20.yaml knows of a field, apart from its effect."""
     return {
         "default": old["default"],
         "unset": old["unset"],
         "zero_omitted": old["zero_shown"] == "omitted",
-        "effect": EFFECT_OF_CLASS.get(effect, effect),
-        "reason": old["reason"].replace("no advice in comment", "no advice upstream"),
-        "flags": tuple(old.get("flags", ())),
-        "fatal": bool(old.get("fatal_not_validated")),
         "path_ref": bool(old.get("path_ref")),
     }
 
 
-def from_newer_table(path: str, kind: str, new: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    """Return what fields-by-version.yaml and our own notes know of a field that 1.20 does not have."""
+def from_newer_table(kind: str, new: dict[str, Any]) -> dict[str, Any]:
+    """Return what fields-by-version.yaml knows of a field that 1.20 does not have."""
     return {
         "unset": "nil" if new["pointer"] else "none",
         "zero_omitted": bool(new["omitempty"] and not new["pointer"] and kind not in ("duration", "object")),
-        "flags": (),
-        "fatal": False,
         "path_ref": False,
-        **ours["effects"].get(path, {"effect": "disrupt", "reason": NO_ADVICE}),
+    }
+
+
+def cost(path: str, old: dict[str, Any] | None, effects: dict[str, Any]) -> dict[str, Any]:
+    """Return the effect of a field with its reason and those of later minors, and whether bad values are fatal."""
+    if old is None:
+        row = next(row for row in effects["fields"] if row["path"] == path)
+        return {"effect": row["effect"], "reason": row["reason"], "fatal": bool(row.get("fatal"))}
+    effect = old["suggested"] if old["class"] == "unspecified" else old["class"]
+    later = [(minor(row["from"]), row["effect"], row["reason"]) for row in effects["later"] if row["path"] == path]
+    return {
+        "effect": EFFECT_OF_CLASS.get(effect, effect),
+        "reason": old["reason"].replace("no advice in comment", "no advice upstream"),
+        "later": tuple(sorted(later)),
+        "fatal": bool(old.get("fatal_not_validated")),
     }
 
 
@@ -200,15 +235,18 @@ ORDER = (
     "secret",
     "open",
 )
-DEFAULTS = {"since": None, "until": None, "default": None, "unset": "none", "nil_since": None, "flags": ()}
+DEFAULTS = {"since": None, "until": None, "default": None, "unset": "none", "nil_since": None, "flags": (), "later": ()}
 
 
 def entry(row: dict[str, Any]) -> str:
     """Return the lines of one field."""
     words = [quote(row["path"]), quote(row["type"])]
     words += [f"{key}={quote(row[key])}" for key in ORDER if row.get(key) != DEFAULTS.get(key, False)]
-    lines = textwrap.wrap(row["reason"], WIDTH - 24, drop_whitespace=False)
-    reason = ("\n" + " " * 17).join(quote(line) for line in lines)
+    reason = long_text(row["reason"], 17)
+    later = "".join(
+        f"              ({since}, {quote(effect)},\n               {long_text(text, 15)}),\n"
+        for since, effect, text in row.get("later", ())
+    )
     return (
         "".join(
             f"    {line}\n"
@@ -216,13 +254,25 @@ def entry(row: dict[str, Any]) -> str:
                 f"Field({', '.join(words)},", WIDTH, subsequent_indent="      ", break_on_hyphens=False
             )
         )
-        + f"          reason={reason}),\n"
+        + f"          reason={reason}{',' if later else '),'}\n"
+        + (f"          later=(\n{later}          )),\n" if later else "")
     )
 
 
-def flag_line(name: str, row: dict[str, Any]) -> str:
+def long_text(text: str, indent: int) -> str:
+    """Return a text as the literals of several lines."""
+    lines = textwrap.wrap(text, WIDTH - indent - 7, drop_whitespace=False)
+    return ("\n" + " " * indent).join(quote(line) for line in lines)
+
+
+def flag_line(row: dict[str, Any]) -> str:
     """Return the line of one flag."""
-    return f"    {quote(name)}: Flag({quote(row['field'])}, {row['type'] != 'bool'}, {quote(row['merge'])}),\n"
+    words = [quote(row["field"]), str(row["takes_value"]), quote(MERGES.get(row["type"], "replace"))]
+    # 1.20 is the oldest minor of the list of flags, and stands for all before it.
+    since = minor(row.get("field_since", row["since"]))
+    words += [f"since={since}"] if since > 20 else []
+    words += [f"until={minor(row['until'])}"] if "until" in row else []
+    return f"    {quote(row['name'])}: Flag({', '.join(words)}),\n"
 
 
 def quote(value: Any) -> str:

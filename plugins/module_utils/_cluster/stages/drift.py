@@ -176,7 +176,7 @@ def _facts(
         fault=(found.fault or "") if found else "",
         host=host,
         host_missing=missing,
-        flags=shadow.shadows(argv),
+        flags=shadow.shadows(argv, node.minor or None),
     )
 
 

@@ -168,7 +168,7 @@ class Watch:
                 "path": path,
                 "expected": difftext.mask(path, wanted),
                 "live": difftext.mask(path, live),
-                "flags": _flags(path),
+                "flags": fields.flags_of(path, self.nodes[name].minor or None),
             }
             for path, wanted, live in expected.differences(outcome.value, self.nodes[name].minor)
         ]
@@ -318,11 +318,6 @@ def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
     if node.delivery == nodes.CHECKPOINT and node.source and same_place(node.source, expected.source):
         return node.source
     return expected.reference or expected.source
-
-
-def _flags(path: str) -> list[str]:
-    owner = fields.owner(path)
-    return list(owner.flags) if owner else []
 
 
 def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:

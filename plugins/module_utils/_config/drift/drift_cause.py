@@ -341,8 +341,7 @@ def _live(path: str, earlier: str, facts: Facts) -> Cause | None:
 
 
 def _unexplained(path: str, facts: Facts) -> Cause:
-    owner = fields.owner(path)
-    flags = " or ".join(f"--{name}" for name in owner.flags) if owner else ""
+    flags = " or ".join(f"--{name}" for name in fields.flags_of(path, facts.minor or None))
     what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
     if facts.host:
         return Cause(

@@ -36,6 +36,8 @@ class Field:
     """Whether /configz omits a zero or empty value."""
     effect: str = DISRUPT
     reason: str = ""
+    later: tuple[tuple[int, str, str], ...] = ()
+    """The effects and reasons of later minors, ascending: (from this minor on, effect, reason)."""
     flags: tuple[str, ...] = ()
     """Command line flags that set the same field and override any configuration."""
     whole: bool = False
@@ -55,6 +57,14 @@ class Field:
         """Return the ``unset`` that applies to a minor."""
         return "nil" if self.nil_since is not None and minor >= self.nil_since else self.unset
 
+    def cost_at(self, minor: int) -> tuple[str, str]:
+        """Return the effect of a change on a kubelet of this minor, and its reason."""
+        found = (self.effect, self.reason)
+        for since, effect, reason in self.later:
+            if minor >= since:
+                found = (effect, reason)
+        return found
+
     def exists_at(self, minor: int) -> bool:
         """Return whether a kubelet of this minor knows the field."""
         return (self.since is None or self.since <= minor) and (self.until is None or minor <= self.until)
@@ -69,3 +79,13 @@ class Flag:
     """False for a boolean flag, whose value can only follow ``=``."""
     merge: str
     """replace, replace_list, replace_map: the flag hides the whole field; merge_keys: only the keys it names."""
+    since: int | None = None
+    """First minor in which it sets the field; before, it is unknown or a flag of its own. None: 1.20 or earlier."""
+    until: int | None = None
+    """Last minor that knows it; None: the newest minor of the table does."""
+
+    def exists_at(self, minor: int | None) -> bool:
+        """Return whether it sets the field of a kubelet of this minor; for an unknown minor, whether it ever does."""
+        return minor is None or (
+            (self.since is None or self.since <= minor) and (self.until is None or minor <= self.until)
+        )

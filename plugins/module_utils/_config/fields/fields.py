@@ -12,7 +12,7 @@ from ..values import paths
 from .field_row import Field
 from .fields_table import FIELDS, FLAGS, NEWEST_MINOR, TABLE_MINOR
 
-__all__ = ["ALL", "FLAGS", "NEWEST_MINOR", "TABLE_MINOR", "Field", "children", "lookup", "nearest", "owner"]
+__all__ = ["ALL", "FLAGS", "NEWEST_MINOR", "TABLE_MINOR", "Field", "children", "flags_of", "lookup", "nearest", "owner"]
 
 ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""
@@ -39,6 +39,12 @@ def owner(path: str | paths.Path) -> Field | None:
 
 def _holds_anything(field: Field) -> bool:
     return field.open or field.type == "any" or field.type.startswith(("map[", "list["))
+
+
+def flags_of(path: str, minor: int | None = None) -> list[str]:
+    """Return the names of the flags that set the field of a path on kubelets of this minor (None: of any minor)."""
+    field = owner(path)
+    return [name for name in field.flags if FLAGS[name].exists_at(minor)] if field else []
 
 
 @lru_cache(maxsize=None)

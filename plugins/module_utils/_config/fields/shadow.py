@@ -25,15 +25,15 @@ _BOOLEANS = {
 }
 
 
-def shadows(argv: Iterable[str]) -> dict[str, str]:
+def shadows(argv: Iterable[str], minor: int | None) -> dict[str, str]:
     """Return the shadowed paths, each with the flag as it was given: ``{"maxPods": "--max-pods=61"}``.
 
     ``argv`` holds the words of the command line, with or without the program. It accepts the forms ``--a=b``, ``--a b``
     and, for a boolean, ``--a``; underscores count as dashes. A repeated flag is shown with all its uses. Secret values
-    are masked.
+    are masked. ``minor`` is the kubelet's: only flags that set a field in this minor count; all, if it is None.
     """
     found: dict[str, list[str]] = {}
-    for name, value in _flags(list(argv)):
+    for name, value in _flags(list(argv), minor):
         flag = fields.FLAGS[name]
         field = fields.ALL[flag.field]
         if flag.merge == "merge_keys":
@@ -46,13 +46,13 @@ def shadows(argv: Iterable[str]) -> dict[str, str]:
     return {path: " ".join(uses) for path, uses in found.items()}
 
 
-def values(argv: Iterable[str]) -> dict[str, Any]:
-    """Return the values that the flags give to the shadowed paths, in the types of the configuration.
+def values(argv: Iterable[str], minor: int | None) -> dict[str, Any]:
+    """Return the values that the flags give to the shadowed paths of shadows(), in the types of the configuration.
 
     A value is UNKNOWN if the text is not one of the field's type, and for lists and maps of anything but texts.
     """
     texts: dict[str, list[str]] = {}
-    for name, value in _flags(list(argv)):
+    for name, value in _flags(list(argv), minor):
         flag = fields.FLAGS[name]
         if flag.merge == "merge_keys":
             for pair in value.split(","):
@@ -91,20 +91,18 @@ def shadow_of(path: str, found: Mapping[str, str]) -> str | None:
     return next((flag for name, flag in found.items() if path.startswith((f"{name}.", f"{name}["))), None)
 
 
-def _flags(words: list[str]) -> Iterable[tuple[str, str]]:
-    """Yield the configuration flags among the words with their values."""
+def _flags(words: list[str], minor: int | None) -> Iterable[tuple[str, str]]:
+    """Yield the configuration flags of this minor among the words with their values."""
     at = 0
     while at < len(words):
         word = words[at]
         at += 1
         if word == "--":
             return
-        if not word.startswith("--"):
-            continue
-        name, given, value = word[2:].partition("=")
+        name, given, value = _long(word).partition("=")
         name = name.replace("_", "-")
         flag = fields.FLAGS.get(name)
-        if flag is None:
+        if flag is None or not flag.exists_at(minor):
             continue
         if not given:
             value = "true"
@@ -112,3 +110,12 @@ def _flags(words: list[str]) -> Iterable[tuple[str, str]]:
                 value = words[at] if at < len(words) else ""
                 at += 1
         yield name, value
+
+
+def _long(word: str) -> str:
+    """Return a flag without its dashes, empty for another word. -v is short for --v and may have its value attached."""
+    if word.startswith("--"):
+        return word[2:]
+    if not word.startswith("-v"):
+        return ""
+    return f"v={word[2:].lstrip('=')}" if word[2:] else "v"

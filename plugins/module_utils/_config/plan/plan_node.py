@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping, Sequence, Tuple
 
 from ..fields import compare, difftext, fields, overlay, shadow
-from ..fields.field_row import DISRUPT, EFFECTS, FORBIDDEN
+from ..fields.field_row import EFFECTS
 from ..rules import checks, host_values
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
 from ..values.own_values import NO_RECORD, Record
-from . import former
+from . import costs, former
 from . import target as targets
 
 Layers = Tuple[Mapping[str, Any], ...]
@@ -28,6 +28,7 @@ class NodePlan:
         self,
         config: dict[str, Any],
         changes: list[compare.Change],
+        minor: int,
         flags: Mapping[str, str],
         problems: list[Problem],
         on_assign: list[Problem],
@@ -41,7 +42,7 @@ class NodePlan:
         self.changes = changes
         self._replaced, self._record = [*changes, *left], NO_RECORD if record is None else record
         self._records: dict[str, Record] = {}
-        self.change_rows = [_change_row(change, flags, change.path in (no_longer or {})) for change in changes]
+        self.change_rows = [_change_row(change, minor, flags, change.path in (no_longer or {})) for change in changes]
         self._applied_rows = [row for row in self.change_rows if row["known"] or row["after"] is not None]
         always = [problem.row() for problem in _sorted(problems)]
         self._problem_rows = {False: always, True: [problem.row() for problem in _sorted([*problems, *on_assign])]}
@@ -93,7 +94,7 @@ class Planner:
 
         ``record`` has the node's own values. What it has of paths that no layer sets is reverted to.
         """
-        flags = shadow.shadows(argv or ())
+        flags = shadow.shadows(argv or (), minor)
         record = NO_RECORD if record is None else record
         own = "" if record is NO_RECORD else annotation.text(record)
         known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())), own)
@@ -117,7 +118,7 @@ class Planner:
             check_size(render(desired), "the desired configuration")
         except (overlay.OverlayError, DocumentError) as error:
             cause, _dot, remedy = str(error).partition(". ")
-            return NodePlan(dict(before), [], flags, [Problem(REFUSAL, "", cause, remedy, "layers")], [])
+            return NodePlan(dict(before), [], minor, flags, [Problem(REFUSAL, "", cause, remedy, "layers")], [])
         found_changes = compare.changes(before, desired, minor)
         # What the running source leaves to the kubelet already, it need not lose again.
         left = [
@@ -129,7 +130,7 @@ class Planner:
         for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
         own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
         on_assign = [
-            *_too_costly(changes, self._allow),
+            *costs.refusals(changes, minor, self._allow),
             *_dropped(before, desired),
             *host_values.warnings(changes),
             *host_values.checkpoint_paths(compare.normalise(desired, minor).items()),
@@ -137,7 +138,7 @@ class Planner:
             *(() if self._target is None else targets.kept(self._target, before)),
         ]
         problems = [*found, *_shadowed(changes, flags), *former.warnings(no_longer.unknown)]
-        return NodePlan(desired, changes, flags, problems, on_assign, no_longer.known, left, record)
+        return NodePlan(desired, changes, minor, flags, problems, on_assign, no_longer.known, left, record)
 
     def _weigh(self, found: set[Problem], harmless: set[Problem], flags: Mapping[str, str]) -> list[Problem]:
         """Return the problems, each refusal that is allowed or not certain as a warning.
@@ -164,17 +165,8 @@ def effect(rows: Sequence[Mapping[str, Any]]) -> str | None:
     return max((row["effect"] for row in rows), key=EFFECTS.index, default=None)
 
 
-def _effect(path: str) -> tuple[str, str]:
-    field = fields.owner(path)
-    return (
-        (field.effect, field.reason)
-        if field
-        else (DISRUPT, "this collection does not know the field, and the change needs a kubelet restart")
-    )
-
-
-def _change_row(change: compare.Change, flags: Mapping[str, str], no_longer: bool) -> dict[str, Any]:
-    effect, reason = _effect(change.path)
+def _change_row(change: compare.Change, minor: int, flags: Mapping[str, str], no_longer: bool) -> dict[str, Any]:
+    effect, reason = costs.of(change, minor)
     field = fields.owner(change.path)
     return {
         "path": change.path,
@@ -187,27 +179,6 @@ def _change_row(change: compare.Change, flags: Mapping[str, str], no_longer: boo
         "machine_specific": bool(field and field.machine),
         "no_longer_declared": no_longer,
     }
-
-
-def _too_costly(changes: list[compare.Change], allow: str) -> Iterator[Problem]:
-    for change in changes:
-        effect, reason = _effect(change.path)
-        if effect == FORBIDDEN:
-            yield Problem(
-                REFUSAL,
-                change.path,
-                f"this field must not be changed on a live node: {reason}",
-                "Omit it from the configuration.",
-                "effect",
-            )
-        elif EFFECTS.index(effect) > EFFECTS.index(allow):
-            yield Problem(
-                REFUSAL,
-                change.path,
-                f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
-                f"Omit the field, or accept it with allow_effect={effect} (in roles: kubelet_config_allow_effect).",
-                "effect",
-            )
 
 
 def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterator[Problem]:

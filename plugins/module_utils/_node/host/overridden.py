@@ -13,11 +13,8 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from ..._config.fields import compare, fields, shadow
 from ..._config.values import paths, quantity
-from ..system import health
 from .preflight_decisions import Findings
 
-# Not a flag of the table: it is older than the field.
-_RUNTIME = {"containerRuntimeEndpoint": "container-runtime-endpoint", "imageServiceEndpoint": "image-service-endpoint"}
 _ABSENT = object()
 
 Config = Mapping[str, Any]
@@ -25,16 +22,23 @@ Dropins = Mapping[str, Any]
 """The content of each drop-in by its path, in the kubelet's order; None for one that cannot be read."""
 
 
-def by_flags(config: Config, current: Config, argv: Sequence[str], uses: Mapping[str, Mapping[str, Any]]) -> Findings:
+def by_flags(
+    config: Config,
+    current: Config,
+    argv: Sequence[str],
+    minor: int | None,
+    uses: Mapping[str, Mapping[str, Any]],
+) -> Findings:
     """Return which values a flag overrides.
 
-    `current`: the config file that the kubelet reads now. `uses`: the flags by path, with file and line, if known.
+    `current`: the config file that the kubelet reads now. `minor`: the kubelet's, None if it is not known. `uses`: the
+    flags by path, with file and line, if known.
     A value that the current file has too is a warning: the switch changes nothing about it.
     """
     reasons: list[str] = []
     warnings: list[str] = []
-    shown = shadow.shadows(argv)
-    for path, live in shadow.values(argv).items():
+    shown = shadow.shadows(argv, minor)
+    for path, live in shadow.values(argv, minor).items():
         wanted = _at(config, path)
         if wanted is _ABSENT or wanted is None or _equal(path, wanted, live):
             continue
@@ -72,10 +76,9 @@ def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping
     return Findings(reasons, warnings)
 
 
-def hidden(argv: Sequence[str], dropins: Dropins) -> set[str]:
+def hidden(argv: Sequence[str], minor: int | None, dropins: Dropins) -> set[str]:
     """Return the fields that flags or drop-ins decide, whatever the configuration has."""
-    found = set(shadow.shadows(argv)) | {paths.show(keys) for keys in _merged(dropins)}
-    return found | {field for field, flag in _RUNTIME.items() if health.flag(argv, flag)}
+    return set(shadow.shadows(argv, minor)) | {paths.show(keys) for keys in _merged(dropins)}
 
 
 def _merged(dropins: Dropins) -> dict[paths.Path, tuple[Any, str]]:

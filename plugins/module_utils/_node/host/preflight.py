@@ -58,13 +58,13 @@ def look(
         "local_config": shape.config or None,
         "config_given_by": {"file": shape.file, "line": shape.line} if shape.file else None,
         "config_dir_files": dropins,
-        **_command_facts(unit, now, upcoming),
+        **_command_facts(unit, now, upcoming, minor_of(version)),
     }
     against = NOTHING
     if text is not None:
         current, (config, unreadable) = config, _staged(text, config)
         if not unreadable:
-            against = _against_node(config, current, upcoming.argv, kubelet["shadowed"], dropins, terms, root)
+            against = _against_node(config, current, upcoming.argv, kubelet, terms, root)
     found = host_checks.facts(config, upcoming.argv, root, run)
     problems = [] if unreadable else host_checks.disagreements(config, upcoming.argv, found)
     purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
@@ -91,7 +91,7 @@ def _commands(unit: Unit) -> tuple[Command, Command]:
     return now, _or_none(unit.next_command) or now
 
 
-def _command_facts(unit: Unit, now: Command, upcoming: Command) -> dict[str, Any]:
+def _command_facts(unit: Unit, now: Command, upcoming: Command, minor: int | None) -> dict[str, Any]:
     """Return what the kubelet's command line contains and sets, secrets masked."""
     return {
         "command": masked(now.argv),
@@ -100,7 +100,7 @@ def _command_facts(unit: Unit, now: Command, upcoming: Command) -> dict[str, Any
         "changes_at_restart": now.argv != upcoming.argv,
         "config_dir": health.flag(now.argv, _CONFIG_DIR) or None,
         "dynamic_config_dir": health.flag(now.argv, _DYNAMIC_DIR) or None,
-        "shadowed": _shadowed(unit, now.argv),
+        "shadowed": _shadowed(unit, now.argv, minor),
     }
 
 
@@ -116,16 +116,18 @@ def _against_node(
     config: Mapping[str, Any],
     current: Mapping[str, Any],
     argv: Sequence[str],
-    shadowed: Mapping[str, Mapping[str, Any]],
-    dropins: Sequence[str],
+    kubelet: Mapping[str, Any],
     terms: Terms,
     root: str,
 ) -> Findings:
     """Return which values of a staged config this node overrides, and what the config names that the node lacks."""
-    contents = {path: None if why else content for path, (content, why) in ((p, _read(p, root)) for p in dropins)}
-    by_flags = overridden.by_flags(config, current, argv, shadowed)
-    by_dropins = overridden.by_dropins(config, current, contents, shadow.shadows(argv))
-    lacking = named_files.missing(config, terms.config_dir, terms.files, overridden.hidden(argv, contents), root)
+    read = ((path, _read(path, root)) for path in kubelet["config_dir_files"])
+    contents = {path: None if why else content for path, (content, why) in read}
+    minor = minor_of(kubelet["version"])
+    by_flags = overridden.by_flags(config, current, argv, minor, kubelet["shadowed"])
+    by_dropins = overridden.by_dropins(config, current, contents, shadow.shadows(argv, minor))
+    hidden = overridden.hidden(argv, minor, contents)
+    lacking = named_files.missing(config, terms.config_dir, terms.files, hidden, root)
     return Findings([*by_flags.reasons, *by_dropins.reasons, *lacking], [*by_flags.warnings, *by_dropins.warnings])
 
 
@@ -173,11 +175,11 @@ def _unread(unit: Unit) -> bool:
     return unit.show().get("NeedDaemonReload") == "yes" and not ours
 
 
-def _shadowed(unit: Unit, argv: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _shadowed(unit: Unit, argv: Sequence[str], minor: int | None) -> dict[str, dict[str, Any]]:
     try:
-        return unit.shadowed(list(argv))
+        return unit.shadowed(minor, list(argv))
     except UnitError:
-        return {path: {"flag": flag, "file": None, "line": None} for path, flag in shadow.shadows(argv).items()}
+        return {path: {"flag": flag, "file": None, "line": None} for path, flag in shadow.shadows(argv, minor).items()}
 
 
 def config_dir_files(folder: str | None, root: str = "/") -> list[str]:

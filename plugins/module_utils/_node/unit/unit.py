@@ -164,8 +164,9 @@ class Unit:
         words = None if ":" in found.prefix else systemd_check.by_systemd(self.show(), found, self.run)
         return Command([word.text for word in found.words()], "files") if words is None else Command(words, "systemd")
 
-    def shadowed(self, argv: list[str] | None = None) -> dict[str, dict[str, Any]]:
-        """Return the fields that a flag overrides: path -> {flag, file, line}, of the use that wins.
+    def shadowed(self, minor: int | None, argv: list[str] | None = None) -> dict[str, dict[str, Any]]:
+        """Return the fields that a flag of a kubelet of this minor (None: not known) overrides: path -> {flag, file,
+        line}, of the use that wins.
 
         File and line are None when no file contains the flag any more. Raises UnitError.
         """
@@ -175,8 +176,8 @@ class Unit:
         running = self.argv() if argv is None else argv
         words = [word for word in self.command_line().words() if word.text in running]
         result = {}
-        for path, flag in shadow.shadows(running).items():
-            sources = [word for word in words if path in shadow.shadows([word.text])]
+        for path, flag in shadow.shadows(running, minor).items():
+            sources = [word for word in words if path in shadow.shadows([word.text], minor)]
             result[path] = {
                 "flag": flag,
                 "file": sources[-1].file if sources else None,

@@ -24,7 +24,7 @@ def test_every_field_of_the_1_20_table_has_its_facts() -> None:
         assert field.exists_at(20)
         assert (field.default, field.unset) == (row["default"], row["unset"])
         assert field.zero_omitted == (row["zero_shown"] == "omitted")
-        assert field.flags == tuple(row.get("flags", ()))
+        assert set(field.flags) == set(row.get("flags", ()))
 
 
 def test_only_fields_that_1_20_has_exist_there() -> None:
@@ -52,7 +52,11 @@ def test_classes_become_effects() -> None:
         "topologyManagerScope": "reboot",
         "memoryManagerPolicy": "reboot",
         "cpuManagerPolicyOptions": "reboot",
-        "maxParallelImagePulls": "disrupt",
+        "topologyManagerPolicyOptions": "drain",
+        "maxParallelImagePulls": "safe",
+        "registerWithTaints": "safe",
+        "seccompDefault": "drain",
+        "failCgroupV1": "disrupt",
     }
     assert {path: fields.ALL[path].effect for path in effects} == effects
 
@@ -69,9 +73,27 @@ def test_versions() -> None:
 
 
 def test_every_flag_sets_a_field_that_names_it() -> None:
-    assert len(fields.FLAGS) == 94
+    assert len([flag for flag in fields.FLAGS.values() if flag.exists_at(20)]) == 94
     for name, flag in fields.FLAGS.items():
-        assert name in fields.ALL[flag.field].flags
+        field = fields.ALL[flag.field]
+        assert name in field.flags
+        assert all(field.exists_at(minor) for minor in range(20, 37) if flag.exists_at(minor)), name
+
+
+@pytest.mark.parametrize(
+    ("path", "minor", "names"),
+    [
+        ("containerRuntimeEndpoint", 26, []),
+        ("containerRuntimeEndpoint", 27, ["container-runtime-endpoint"]),
+        ("containerRuntimeEndpoint", None, ["container-runtime-endpoint"]),
+        ("kernelMemcgNotification", 24, ["experimental-kernel-memcg-notification", "kernel-memcg-notification"]),
+        ("kernelMemcgNotification", 25, ["kernel-memcg-notification"]),
+        ('evictionHard["memory.available"]', 36, ["eviction-hard"]),
+        ("no.such", 36, []),
+    ],
+)
+def test_flags_of_a_field(path: str, minor: int | None, names: list[str]) -> None:
+    assert fields.flags_of(path, minor) == names
 
 
 @pytest.mark.parametrize(
@@ -84,7 +106,8 @@ def test_every_flag_sets_a_field_that_names_it() -> None:
         ("authentication.webhook.enabled", "authentication.webhook.enabled"),
         ("authentication.webhok", None),
         ("maxpods", None),
-        ("logging.verbosity", "logging"),
+        ("logging.verbosity", "logging.verbosity"),
+        ("logging.new", "logging"),
         ("reservedMemory[1].limits.memory", "reservedMemory[].limits"),
         ("maxPods.a", None),
         ("(top level)", None),

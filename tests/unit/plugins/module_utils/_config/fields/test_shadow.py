@@ -38,11 +38,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
     ],
 )
 def test_flags_hide_fields(argv: list[str], found: dict[str, str]) -> None:
-    assert shadow.shadows(argv) == found
+    assert shadow.shadows(argv, 20) == found
 
 
 def test_a_map_given_by_flag_hides_all_its_keys_and_a_gate_only_itself() -> None:
-    found = shadow.shadows(["--eviction-hard=memory.available<5%", "--feature-gates=A=true"])
+    found = shadow.shadows(["--eviction-hard=memory.available<5%", "--feature-gates=A=true"], 20)
     assert shadow.shadow_of('evictionHard["nodefs.available"]', found) == "--eviction-hard=memory.available<5%"
     assert shadow.shadow_of("featureGates.A", found) == "--feature-gates=A=true"
     assert shadow.shadow_of("featureGates.B", found) is None
@@ -69,7 +69,41 @@ def test_a_map_given_by_flag_hides_all_its_keys_and_a_gate_only_itself() -> None
     ],
 )
 def test_values_of_flags(flag: str, path: str, value: object) -> None:
-    assert shadow.values([flag]) == {path: value}
+    assert shadow.values([flag], 20) == {path: value}
+
+
+@pytest.mark.parametrize(
+    ("word", "path", "since", "until"),
+    [
+        ("--memory-manager-policy=Static", "memoryManagerPolicy", 21, 36),
+        ("--reserved-memory=0:memory=1Gi", "reservedMemory", 21, 36),
+        ("--cpu-manager-policy-options=full-pcpus-only=true", "cpuManagerPolicyOptions", 22, 36),
+        # Flags of their own before, without a field.
+        ("--register-node=false", "registerNode", 23, 36),
+        ("--register-with-taints=a=b:NoSchedule", "registerWithTaints", 23, 36),
+        ("--container-runtime-endpoint=unix:///x", "containerRuntimeEndpoint", 27, 36),
+        ("--image-service-endpoint=unix:///x", "imageServiceEndpoint", 27, 36),
+        ("--v=2", "logging.verbosity", 23, 36),
+        ("-v=2", "logging.verbosity", 23, 36),
+        ("-v2", "logging.verbosity", 23, 36),
+        ("--log-text-split-stream", "logging.options.text.splitStream", 30, 36),
+        ("--fail-cgroupv1=false", "failCgroupV1", 31, 36),
+        ("--max-pods=61", "maxPods", 20, 36),
+        ("--iptables-drop-bit=3", "iptablesDropBit", 20, 30),
+        ("--experimental-kernel-memcg-notification", "kernelMemcgNotification", 20, 24),
+    ],
+)
+def test_a_flag_hides_its_field_in_the_minors_in_which_it_sets_it(word: str, path: str, since: int, until: int) -> None:
+    hiding = {minor for minor in range(20, 37) if path in shadow.shadows([word], minor)}
+    assert hiding == {minor for minor in range(20, 37) if path in shadow.values([word], minor)}
+    assert hiding == set(range(since, until + 1))
+    assert path in shadow.shadows([word], None), "the kubelet's version may be unknown"
+    assert (path in shadow.shadows([word], 38)) == (until == 36), "a newer kubelet keeps what the newest known one has"
+
+
+@pytest.mark.parametrize("words", [["-v", "4"], ["--v", "4"], ["-v=4"], ["-v4"], ["--v=4"]])
+def test_the_verbosity_in_all_its_forms(words: list[str]) -> None:
+    assert shadow.values([*words, "--max-pods=7"], 33) == {"logging.verbosity": 4, "maxPods": 7}
 
 
 def test_values_of_repeated_flags() -> None:
@@ -83,7 +117,8 @@ def test_values_of_repeated_flags() -> None:
             "--kube-reserved=memory=1Gi",
             "--feature-gates=A=true",
             "--feature-gates=A=false",
-        ]
+        ],
+        20,
     )
     assert found == {
         "maxPods": 2,

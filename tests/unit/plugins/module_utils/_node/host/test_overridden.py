@@ -41,7 +41,7 @@ EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%"}
     ],
 )
 def test_fields_that_a_flag_overrides(config: Config, flags: list[str], paths: list[str]) -> None:
-    found = overridden.by_flags(config, {}, ["/usr/bin/kubelet", *flags], {})
+    found = overridden.by_flags(config, {}, ["/usr/bin/kubelet", *flags], 20, {})
     assert [reason.partition(":")[0] for reason in found.reasons] == paths
     assert found.warnings == []
 
@@ -50,7 +50,7 @@ def test_the_message_names_flag_place_and_value_but_no_secret() -> None:
     argv = ["--max-pods=61", "--manifest-url-header=A:hunter2"]
     uses = {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}}
     config = {"maxPods": 50, "staticPodURLHeader": {"A": ["hunter3"]}}
-    found = overridden.by_flags(config, {}, argv, uses)
+    found = overridden.by_flags(config, {}, argv, 20, uses)
     assert found.reasons == [
         "maxPods: the flag --max-pods=61 (/etc/default/kubelet, line 1) overrides 50. "
         "Remove the flag and restart the kubelet, or omit the field from kubelet_config"
@@ -62,7 +62,7 @@ def test_the_message_names_flag_place_and_value_but_no_secret() -> None:
 
 def test_what_the_current_file_has_too_is_a_warning() -> None:
     """The node ran that way before, and the switch changes nothing about it."""
-    found = overridden.by_flags({"maxPods": 110}, {"maxPods": 110}, ["--max-pods=61"], {})
+    found = overridden.by_flags({"maxPods": 110}, {"maxPods": 110}, ["--max-pods=61"], 20, {})
     assert (found.reasons, len(found.warnings)) == ([], 1)
 
 
@@ -113,7 +113,7 @@ def test_a_flag_wins_over_a_drop_in() -> None:
 def test_the_fields_that_something_else_decides() -> None:
     dropins: dict[str, t.Any] = {"/a.conf": {"tlsCertFile": "/x", "authentication": {"x509": {"clientCAFile": "/y"}}}}
     argv = ["--max-pods=61", "--container-runtime-endpoint=unix:///x"]
-    assert overridden.hidden(argv, {**dropins, "/b.conf": None}) == {
+    assert overridden.hidden(argv, 27, {**dropins, "/b.conf": None}) == {
         "maxPods",
         "containerRuntimeEndpoint",
         "tlsCertFile",

@@ -79,18 +79,18 @@ def test_without_a_bus_the_files_are_read_and_named_as_the_source(node: Systemd)
 
 def test_a_shadowing_flag_is_found_in_its_file(node: Systemd) -> None:
     kubelet = node.kubeadm(default="# here\nKUBELET_EXTRA_ARGS=--max-pods 61 --feature-gates=A=true\n")
-    assert kubelet.shadowed() == {
+    assert kubelet.shadowed(20) == {
         "maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 2},
         "featureGates.A": {"flag": "--feature-gates=A=true", "file": "/etc/default/kubelet", "line": 2},
     }
-    assert kubelet.shadowed(["/usr/bin/kubelet", "--max-pods=99"]) == {
+    assert kubelet.shadowed(20, ["/usr/bin/kubelet", "--max-pods=99"]) == {
         "maxPods": {"flag": "--max-pods=99", "file": None, "line": None}
     }
 
 
 def test_a_flag_in_a_continued_line_has_that_line(node: Systemd) -> None:
     node.write(SERVICE, PLAIN_TEXT.format(config="/var/lib/kubelet/config.yaml"))
-    assert node.load(SERVICE).shadowed()["maxPods"] == {"flag": "--max-pods=61", "file": SERVICE, "line": 6}
+    assert node.load(SERVICE).shadowed(None)["maxPods"] == {"flag": "--max-pods=61", "file": SERVICE, "line": 6}
 
 
 def test_files_that_systemd_has_not_read_yet_are_refused(node: Systemd) -> None:

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import costs
+
+
+def _change(path: str, before: object = 1, after: object = 2) -> Change:
+    return Change(path, before, after, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "minor", "effect", "words"),
+    [
+        ("maxPods", 20, "disrupt", "admission"),
+        ("maxPods", 36, "disrupt", "admission"),
+        # Dynamic configuration went away in 1.24: no advice about it later.
+        ("cgroupRoot", 23, "reboot", "local configuration"),
+        ("cgroupRoot", 24, "reboot", "do not change without a full node reboot"),
+        ("iptablesDropBit", 27, "disrupt", "other components"),
+        ("iptablesDropBit", 28, "safe", "no effect"),
+        ("shutdownGracePeriod", 20, "safe", "needs the GracefulNodeShutdown gate"),
+        ("shutdownGracePeriod", 21, "safe", "machine shuts down"),
+        ("memorySwap.swapBehavior", 28, "drain", "swap limits"),
+        ("registerWithTaints", 33, "safe", "existing Node"),
+        ("logging.verbosity", 33, "safe", "log lines"),
+        ("nobodyKnows", 33, "disrupt", "does not know the field"),
+    ],
+)
+def test_the_effect_of_a_field_on_the_kubelet_of_a_minor(path: str, minor: int, effect: str, words: str) -> None:
+    found, reason = costs.of(_change(path), minor)
+    assert (found, words in reason) == (effect, True), reason
+
+
+@pytest.mark.parametrize("minor", range(24, 37))
+def test_no_reason_is_about_dynamic_configuration_once_it_is_gone(minor: int) -> None:
+    reasons = {path: field.cost_at(minor)[1] for path, field in fields.ALL.items() if field.exists_at(minor)}
+    assert [path for path, why in reasons.items() if "ynamic" in why or "local configuration" in why] == []
+    assert [path for path, why in reasons.items() if "newer than 1.20" in why] == []
+
+
+def test_what_is_above_the_allowed_effect_is_refused() -> None:
+    changes = [_change("kubeAPIQPS"), _change("seccompDefault"), _change("podCIDR")]
+    found = {problem.path: problem for problem in costs.refusals(changes, 33, "disrupt")}
+    assert set(found) == {"seccompDefault", "podCIDR"}
+    assert "the effect of the change is drain, above the allowed disrupt" in found["seccompDefault"].message
+    assert "must not be changed on a live node" in found["podCIDR"].message
+    assert [problem.path for problem in costs.refusals(changes, 33, "reboot")] == ["podCIDR"]
