@@ -25,7 +25,7 @@ def switched(role: Role) -> t.Iterator[Role]:
     run = role.play(role.bench.source(), {**role.local, "kubeAPIQPS": settled.NEW}, kubelet_config_trial_seconds=1)
     try:
         assert run.code == 0, run.output
-        role.bench.wait(lambda: not role.bench.on_trial(), 60, "graduation", every=1)
+        role.bench.wait(lambda: not role.bench.on_trial() and settled.quiet(role.bench), 60, "graduation", every=1)
         yield role
     finally:
         role.node.run(f"cp -a /root/own.yaml {OWN}; rm /root/own.yaml")
