@@ -8,24 +8,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ..values import duration
-from . import compare, fields
-
-# Defaults of the feature gates that the rules use, newest first: (from this minor on, default). Source:
-# pkg/features/kube_features.go.
-_GATES: dict[str, tuple[tuple[int, bool], ...]] = {
-    "CustomCPUCFSQuotaPeriod": ((36, True), (0, False)),
-    "GracefulNodeShutdown": ((21, True), (0, False)),
-    "GracefulNodeShutdownBasedOnPodPriority": ((24, True), (0, False)),
-    "ImageMaximumGCAge": ((30, True), (0, False)),
-    "KubeletCrashLoopBackOffMax": ((35, True), (0, False)),
-    "KubeletEnsureSecretPulledImages": ((35, True), (0, False)),
-    "KubeletTracing": ((27, True), (0, False)),
-    "MemoryQoS": ((0, False),),
-    "NodeLogQuery": ((36, True), (0, False)),
-    "NodeSwap": ((30, True), (0, False)),
-    "RotateKubeletServerCertificate": ((12, True),),
-    "TopologyManager": ((18, True), (0, False)),
-}
+from . import compare, fields, gates
 
 
 class EffectiveConfig:
@@ -84,12 +67,12 @@ class EffectiveConfig:
 
     def gate(self, name: str) -> bool:
         """Return whether this configuration enables a feature gate; the kubelet's local file and flags are not seen."""
-        gates = self.value("featureGates")
-        if isinstance(gates, dict) and isinstance(gates.get(name), bool):
-            return bool(gates[name])
-        return next(default for since, default in _GATES[name] if self.minor >= since)
+        given = self.value("featureGates")
+        if isinstance(given, dict) and isinstance(given.get(name), bool):
+            return bool(given[name])
+        return gates.default(name, self.minor)
 
     def knows_gate(self, name: str) -> bool:
         """Return whether gate() is certain: the configuration sets it, or nothing changes the defaults of all gates."""
-        gates = self.value("featureGates")
-        return not isinstance(gates, dict) or name in gates or not {"AllAlpha", "AllBeta"} & set(gates)
+        given = self.value("featureGates")
+        return not isinstance(given, dict) or name in given or not set(gates.GROUPS) & set(given)

@@ -5,38 +5,73 @@
 
 from __future__ import annotations
 
-from typing import Iterable, Iterator
+from typing import Any, Iterable, Iterator, Mapping
 
-from ..fields import compare, fields
-from ..fields.field_row import DISRUPT, EFFECTS, FORBIDDEN
+from ..fields import compare, fields, gates
+from ..fields.field_row import DISRUPT, EFFECTS, FORBIDDEN, SAFE
 from ..rules.problem import REFUSAL, Problem
+from ..values import paths
 
 _UNKNOWN = (DISRUPT, "this collection does not know the field, and the change needs a kubelet restart")
 
 
-def of(change: compare.Change, minor: int) -> tuple[str, str]:
-    """Return the effect of a change and its reason."""
-    field = fields.owner(change.path)
-    return field.cost_at(minor) if field else _UNKNOWN
+class Costs:
+    """The costs of the changes from one configuration to another, on a kubelet of one minor."""
+
+    def __init__(self, before: Mapping[str, Any], desired: Mapping[str, Any], minor: int) -> None:
+        self._minor = minor
+        self._before, self._desired = _gates(before), _gates(desired)
+
+    def of(self, change: compare.Change) -> tuple[str, str]:
+        """Return the effect of a change and its reason."""
+        field = fields.owner(change.path)
+        if field is None:
+            return _UNKNOWN
+        keys = paths.parse(change.path)
+        gate = self._of_gate(str(keys[1])) if field.path == "featureGates" and len(keys) == 2 else None
+        return gate or field.cost_at(self._minor)
+
+    def refusals(self, changes: Iterable[compare.Change], allow: str) -> Iterator[Problem]:
+        """Yield a refusal for each change with an effect above `allow`."""
+        for change in changes:
+            effect, reason = self.of(change)
+            if effect == FORBIDDEN:
+                yield Problem(
+                    REFUSAL,
+                    change.path,
+                    f"this field must not be changed on a live node: {reason}",
+                    "Omit it from the configuration.",
+                    "effect",
+                )
+            elif EFFECTS.index(effect) > EFFECTS.index(allow):
+                yield Problem(
+                    REFUSAL,
+                    change.path,
+                    f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
+                    f"Omit the field, or accept it with allow_effect={effect} (in roles: kubelet_config_allow_effect).",
+                    "effect",
+                )
+
+    def _of_gate(self, name: str) -> tuple[str, str] | None:
+        """Return what a change of a gate costs, None if it costs what the field featureGates costs.
+
+        A gate that fields need costs what the strongest of these fields costs.
+        """
+        gate = gates.lookup(name)
+        state = gate.at(self._minor) if gate else None
+        if gate is None or state is None:
+            return None
+        if gate.enabled(self._minor, self._before) == gate.enabled(self._minor, self._desired):
+            return SAFE, f"the gate stays {'on' if gate.enabled(self._minor, self._desired) else 'off'}"
+        if not gate.kubelet:
+            return SAFE, "the kubelet's own code does not use this gate"
+        costs = [(path, *fields.ALL[path].cost_at(self._minor)) for path in gates.FIELDS_OF.get(name, ())]
+        if not costs:
+            return None
+        path, effect, reason = max(costs, key=lambda cost: EFFECTS.index(cost[1]))
+        return effect, f"as {path}, which needs the gate: {reason}"
 
 
-def refusals(changes: Iterable[compare.Change], minor: int, allow: str) -> Iterator[Problem]:
-    """Yield a refusal for each change with an effect above `allow`."""
-    for change in changes:
-        effect, reason = of(change, minor)
-        if effect == FORBIDDEN:
-            yield Problem(
-                REFUSAL,
-                change.path,
-                f"this field must not be changed on a live node: {reason}",
-                "Omit it from the configuration.",
-                "effect",
-            )
-        elif EFFECTS.index(effect) > EFFECTS.index(allow):
-            yield Problem(
-                REFUSAL,
-                change.path,
-                f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
-                f"Omit the field, or accept it with allow_effect={effect} (in roles: kubelet_config_allow_effect).",
-                "effect",
-            )
+def _gates(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = config.get("featureGates")
+    return given if isinstance(given, Mapping) else {}

@@ -15,8 +15,9 @@ from ..values import annotation, paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
 from ..values.own_values import NO_RECORD, Record
-from . import costs, former
+from . import former
 from . import target as targets
+from .costs import Costs
 
 Layers = Tuple[Mapping[str, Any], ...]
 
@@ -28,7 +29,7 @@ class NodePlan:
         self,
         config: dict[str, Any],
         changes: list[compare.Change],
-        minor: int,
+        costs: Costs,
         flags: Mapping[str, str],
         problems: list[Problem],
         on_assign: list[Problem],
@@ -42,7 +43,9 @@ class NodePlan:
         self.changes = changes
         self._replaced, self._record = [*changes, *left], NO_RECORD if record is None else record
         self._records: dict[str, Record] = {}
-        self.change_rows = [_change_row(change, minor, flags, change.path in (no_longer or {})) for change in changes]
+        self.change_rows = [
+            _change_row(change, costs.of(change), flags, change.path in (no_longer or {})) for change in changes
+        ]
         self._applied_rows = [row for row in self.change_rows if row["known"] or row["after"] is not None]
         always = [problem.row() for problem in _sorted(problems)]
         self._problem_rows = {False: always, True: [problem.row() for problem in _sorted([*problems, *on_assign])]}
@@ -118,19 +121,27 @@ class Planner:
             check_size(render(desired), "the desired configuration")
         except (overlay.OverlayError, DocumentError) as error:
             cause, _dot, remedy = str(error).partition(". ")
-            return NodePlan(dict(before), [], minor, flags, [Problem(REFUSAL, "", cause, remedy, "layers")], [])
+            return NodePlan(
+                dict(before),
+                [],
+                Costs(before, before, minor),
+                flags,
+                [Problem(REFUSAL, "", cause, remedy, "layers")],
+                [],
+            )
         found_changes = compare.changes(before, desired, minor)
         # What the running source leaves to the kubelet already, it need not lose again.
         left = [
             change for change in found_changes if change.path in record["absent"] and former.left_to_kubelet(change)
         ]
         changes = [change for change in found_changes if change not in left]
+        costs = Costs(before, desired, minor)
         harmless = self._known_harmless(live, minor)
         found = self._weigh(set(checks.problems(desired, minor)) - harmless, harmless, flags)
         for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
         own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
         on_assign = [
-            *costs.refusals(changes, minor, self._allow),
+            *costs.refusals(changes, self._allow),
             *_dropped(before, desired),
             *host_values.warnings(changes),
             *host_values.checkpoint_paths(compare.normalise(desired, minor).items()),
@@ -138,7 +149,7 @@ class Planner:
             *(() if self._target is None else targets.kept(self._target, before)),
         ]
         problems = [*found, *_shadowed(changes, flags), *former.warnings(no_longer.unknown)]
-        return NodePlan(desired, changes, minor, flags, problems, on_assign, no_longer.known, left, record)
+        return NodePlan(desired, changes, costs, flags, problems, on_assign, no_longer.known, left, record)
 
     def _weigh(self, found: set[Problem], harmless: set[Problem], flags: Mapping[str, str]) -> list[Problem]:
         """Return the problems, each refusal that is allowed or not certain as a warning.
@@ -165,8 +176,10 @@ def effect(rows: Sequence[Mapping[str, Any]]) -> str | None:
     return max((row["effect"] for row in rows), key=EFFECTS.index, default=None)
 
 
-def _change_row(change: compare.Change, minor: int, flags: Mapping[str, str], no_longer: bool) -> dict[str, Any]:
-    effect, reason = costs.of(change, minor)
+def _change_row(
+    change: compare.Change, cost: tuple[str, str], flags: Mapping[str, str], no_longer: bool
+) -> dict[str, Any]:
+    effect, reason = cost
     field = fields.owner(change.path)
     return {
         "path": change.path,

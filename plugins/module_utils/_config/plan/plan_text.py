@@ -12,6 +12,7 @@ from typing import Any, Iterator, Mapping
 from ..fields import compare, difftext, fields
 from ..fields.field_row import EFFECTS
 from ..rules.problem import REFUSAL, WARNING
+from ..values.version import minor_of
 
 _SHOWN_NODES = 5
 _ALLOW_INVALID = (
@@ -74,6 +75,7 @@ def lines(plan: Mapping[str, Any]) -> list[str]:
         groups.setdefault(f"{row['action']} {row['effect']} {written[shared]}", []).append(name)
     text = [line for names in groups.values() for line in _block(plan["nodes"], names)]
     text += _why(plan["summary"]["differences"])
+    text += _newer(plan["nodes"])
     text.append(_sum(plan))
     return text
 
@@ -174,6 +176,15 @@ def _why(found: list[dict[str, Any]]) -> Iterator[str]:
         more = f" and {len(values) - _SHOWN_NODES} more" if len(values) > _SHOWN_NODES else ""
         mark = " (belongs to one machine)" if row["machine_specific"] else ""
         yield f"  {row['path']}{mark}: {', '.join(values[:_SHOWN_NODES])}{more}"
+
+
+def _newer(rows: Mapping[str, Any]) -> Iterator[str]:
+    names = [name for name, row in rows.items() if (minor_of(row.get("kubelet_version")) or 0) > fields.NEWEST_MINOR]
+    if names:
+        yield (
+            f"{shown_nodes(names)}: the kubelet is newer than 1.{fields.NEWEST_MINOR}, the last version whose fields, "
+            "defaults, flags and feature gates are known here. Its own binary decides about them before the switch"
+        )
 
 
 def _sum(plan: Mapping[str, Any]) -> str:

@@ -9,19 +9,23 @@ from dataclasses import replace
 from typing import Any, Mapping
 
 from ..fields.effective_config import EffectiveConfig
-from . import fatal, types, validation
+from . import fatal, feature_gates, types, validation
 from .problem import WARNING, Problem
 
 __all__ = ["Problem", "problems", "softened"]
+
+
+_REFUSED = {*validation.NAMES, *feature_gates.NAMES}
 
 
 def problems(config: Mapping[str, Any], minor: int) -> list[Problem]:
     """Return the problems of a complete configuration for a kubelet of this minor: refusals first, then by path."""
     effective = EffectiveConfig(config, minor)
     found = {*types.check(config, minor), *validation.check(effective), *fatal.check(effective)}
+    found.update(feature_gates.check(effective))
     return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
 
 
 def softened(problem: Problem) -> Problem:
     """Return a refusal by the kubelet's validation as a warning. Other problems are returned as they are."""
-    return replace(problem, severity=WARNING) if problem.rule in validation.NAMES else problem
+    return replace(problem, severity=WARNING) if problem.rule in _REFUSED else problem

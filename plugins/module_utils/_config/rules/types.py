@@ -16,7 +16,7 @@ from ..fields import fields
 from ..fields.field_row import Field
 from ..values import duration, paths
 from ..values.document import API_VERSION, KIND
-from .problem import REFUSAL, WARNING, Problem
+from .problem import REFUSAL, Problem
 
 _LIMITS = {"int32": 2**31, "int64": 2**63}
 _BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
@@ -45,7 +45,7 @@ def _check_field(at: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
     if field is None:
         above = fields.lookup(at[:-1])
         if above is None or not above.open:
-            yield _unknown(at, minor)
+            yield from _unknown(at, minor)
         return
     if not field.exists_at(minor):
         yield _other_version(field, at, minor)
@@ -183,22 +183,18 @@ def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -
     )
 
 
-def _unknown(at: paths.Path, minor: int) -> Problem:
+def _unknown(at: paths.Path, minor: int) -> Iterator[Problem]:
+    if minor > fields.NEWEST_MINOR:
+        # Only the node's own binary knows; the plan names such nodes once.
+        return
     near = fields.nearest(paths.field_path(at))
-    newest = fields.NEWEST_MINOR
-    severity = REFUSAL if minor <= newest else WARNING
-    consequence = (
-        "; kubelets ignore it silently"
-        if minor <= newest
-        else f", and this collection does not know the fields of 1.{minor}"
-    )
-    message = f"no kubelet up to 1.{newest} knows this field{consequence}"
+    message = f"no kubelet up to 1.{fields.NEWEST_MINOR} knows this field; kubelets ignore it silently"
     remedy = (
         f"Did you mean {near}?"
         if near
         else "Check the name in the Kubernetes reference of KubeletConfiguration v1beta1, or remove it."
     )
-    return Problem(severity, paths.show(at), message, remedy, "unknown-field")
+    yield Problem(REFUSAL, paths.show(at), message, remedy, "unknown-field")
 
 
 def _other_version(field: Field, at: paths.Path, minor: int) -> Problem:

@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import costs
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.costs import Costs
 
 
 def _change(path: str, before: object = 1, after: object = 2) -> Change:
@@ -33,7 +33,7 @@ def _change(path: str, before: object = 1, after: object = 2) -> Change:
     ],
 )
 def test_the_effect_of_a_field_on_the_kubelet_of_a_minor(path: str, minor: int, effect: str, words: str) -> None:
-    found, reason = costs.of(_change(path), minor)
+    found, reason = Costs({}, {}, minor).of(_change(path))
     assert (found, words in reason) == (effect, True), reason
 
 
@@ -46,8 +46,39 @@ def test_no_reason_is_about_dynamic_configuration_once_it_is_gone(minor: int) ->
 
 def test_what_is_above_the_allowed_effect_is_refused() -> None:
     changes = [_change("kubeAPIQPS"), _change("seccompDefault"), _change("podCIDR")]
-    found = {problem.path: problem for problem in costs.refusals(changes, 33, "disrupt")}
+    found = {problem.path: problem for problem in Costs({}, {}, 33).refusals(changes, "disrupt")}
     assert set(found) == {"seccompDefault", "podCIDR"}
     assert "the effect of the change is drain, above the allowed disrupt" in found["seccompDefault"].message
     assert "must not be changed on a live node" in found["podCIDR"].message
-    assert [problem.path for problem in costs.refusals(changes, 33, "reboot")] == ["podCIDR"]
+    assert [problem.path for problem in Costs({}, {}, 33).refusals(changes, "reboot")] == ["podCIDR"]
+
+
+@pytest.mark.parametrize(
+    ("minor", "before", "after", "effect", "words"),
+    [
+        # As the field that needs the gate.
+        (28, {}, {"NodeSwap": True}, "drain", "as memorySwap, which needs the gate"),
+        (28, {"NodeSwap": True}, {}, "drain", "as memorySwap"),
+        (33, {}, {"KubeletTracing": False}, "safe", "as tracing"),
+        (25, {}, {"MemoryManager": False}, "reboot", "as memoryManagerPolicy"),
+        # No change at all.
+        (30, {}, {"NodeSwap": True}, "safe", "the gate stays on"),
+        (28, {}, {"NodeSwap": False}, "safe", "the gate stays off"),
+        (28, {"AllBeta": True}, {"AllBeta": True, "NodeSwap": True}, "safe", "the gate stays on"),
+        (28, {"AllBeta": True}, {"AllBeta": True, "NodeSwap": False}, "drain", "as memorySwap"),
+        # Only other components use it.
+        (33, {}, {"HPAScaleToZero": True}, "safe", "own code does not use"),
+        # The kubelet uses it, and no field shows what it costs.
+        (33, {}, {"EventedPLEG": True}, "reboot", "depends on the gate"),
+        (33, {}, {"NoSuchGate": True}, "reboot", "depends on the gate"),
+        (33, {}, {"AllAlpha": True}, "reboot", "depends on the gate"),
+        (20, {}, {"DynamicKubeletConfig": False}, "reboot", "crash-loops"),
+    ],
+)
+def test_the_effect_of_a_feature_gate(
+    minor: int, before: dict[str, bool], after: dict[str, bool], effect: str, words: str
+) -> None:
+    [name] = {name for name in {*before, *after} if before.get(name) is not after.get(name)}
+    made = Costs({"featureGates": before}, {"featureGates": after}, minor)
+    found, reason = made.of(_change(f"featureGates.{name}", before.get(name), after.get(name)))
+    assert (found, words in reason) == (effect, True), reason

@@ -12,12 +12,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from .. import kubelet_model as model
 
 
-def _plan(configs: list[dict[str, Any]], *args: Any, **options: Any) -> dict[str, Any]:
+def _plan(configs: list[dict[str, Any]], *args: Any, version: str = "v1.20.2", **options: Any) -> dict[str, Any]:
     lives = [complete_config.restore(model.configz(config)) for config in configs]
     nodes = {
         f"n{position}": {
             "variant": identity.variant(live),
-            "kubelet_version": "v1.20.2",
+            "kubelet_version": version,
             "source": None,
             "status": None,
         }
@@ -39,6 +39,19 @@ def test_people_read_one_block_for_nodes_with_the_same_to_do_and_why_variants_di
     assert made["text"][3].startswith("  resolvConf (belongs to one machine): /r0 (")
     assert made["text"][3].endswith(" and 2 more")
     assert made["text"][-1] == "plan: 7 nodes, 7 to change, 0 unchanged, 7 variants, 0 refusals, 0 warnings"
+
+
+def test_nodes_newer_than_the_tables_are_named_once() -> None:
+    layer = {"maxPods": 50, "brandNew": 5, "another": {"new": True}, "featureGates": {"Newest": True}}
+    made = _plan([{}, {"kubeAPIQPS": 7}], layer, version="v1.38.0", allow_effect="reboot")
+    assert not made["refused"]
+    assert [line for line in made["text"] if "newer" in line] == [
+        "2 nodes (n0, n1): the kubelet is newer than 1.36, the last version whose fields, defaults, flags and feature "
+        "gates are known here. Its own binary decides about them before the switch"
+    ]
+    assert {row["path"] for node in made["nodes"].values() for row in node["problems"]} == set()
+    same = _plan([{}, {"kubeAPIQPS": 7}], layer, version="v1.36.2", allow_effect="reboot")
+    assert same["refused"] and not any("newer" in line for line in same["text"])
 
 
 def test_added_removed_shadowed_and_refused_are_distinguished() -> None:

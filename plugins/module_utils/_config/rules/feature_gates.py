@@ -1,0 +1,98 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which feature gates a kubelet of one minor refuses: it ends before it validates anything else.
+
+Messages are the kubelet's own. Source: k8s.io/component-base/featuregate/feature_gate.go and the registered gates of
+Kubernetes 1.20 to 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Iterator, Mapping
+
+from ..fields import gates
+from ..fields.effective_config import EffectiveConfig
+from ..fields.fields import NEWEST_MINOR
+from .problem import REFUSAL, WARNING, Problem
+
+UNKNOWN, LOCKED, NEEDS = NAMES = ("gate-unknown", "gate-locked", "gate-needs")
+"""The identifiers of these rules."""
+_FIELD = "featureGates"
+_DYNAMIC = "DynamicKubeletConfig"
+
+
+def check(config: EffectiveConfig) -> Iterator[Problem]:
+    """Yield a problem for each gate that the kubelet refuses.
+
+    For a kubelet that is newer than the table, only gates that the table lacks by then or has locked yield one, as a
+    warning: only its binary shows what a newer kubelet knows. Kubelets that are older than the table yield none.
+    """
+    given = config.value(_FIELD)
+    if not isinstance(given, dict) or config.minor < gates.OLDEST_MINOR:
+        return
+    newer = config.minor > NEWEST_MINOR
+    for name, value in given.items():
+        if name not in gates.GROUPS and isinstance(value, bool):
+            for problem in _one(name, value, min(config.minor, NEWEST_MINOR)):
+                if not newer:
+                    yield problem
+                elif gates.lookup(name) is not None:
+                    yield replace(problem, severity=WARNING)
+    if not newer:
+        yield from _needs(given, config.minor)
+
+
+def _one(name: str, value: bool, minor: int) -> Iterator[Problem]:
+    gate = gates.lookup(name)
+    state = gate.at(minor) if gate else None
+    if gate is None or state is None:
+        yield _problem(name, value, UNKNOWN, f"unrecognized feature gate: {name}", _remedy(name, gate, minor))
+    elif state.locked and value is not state.default:
+        yield _locked(name, value, state.default)
+    elif name == _DYNAMIC and value and minor >= 24:
+        # Not locked, but the kubelet checks it by itself.
+        yield _locked(name, value, False)
+
+
+def _remedy(name: str, gate: gates.Gate | None, minor: int) -> str:
+    if gate is None:
+        near = gates.nearest(name, minor)
+        return f"Did you mean {near}?" if near else "Remove it, or correct its name."
+    if gate.removed_in is not None and minor >= gate.removed_in:
+        last = "on" if gate.states[-1].default else "off"
+        return f"Remove it: 1.{gate.removed_in} removed the gate, which was {last} by default before."
+    return f"Remove it for this node: the gate exists from 1.{gate.states[0].since} on, and this kubelet is 1.{minor}."
+
+
+def _locked(name: str, value: bool, locked: bool) -> Problem:
+    wanted = str(locked).lower()
+    message = f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {wanted}"
+    return _problem(name, value, LOCKED, message, f"Remove it, or set it to {wanted}.")
+
+
+def _needs(given: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+    for name, needed in gates.needs(minor).items():
+        if not _on(name, given, minor):
+            continue
+        off = [other for other in needed if not _on(other, given, minor)]
+        # Without a gate of these in the configuration, the defaults or flags decide, and they fit together.
+        cause = next((one for one in (*off, name, *gates.GROUPS) if isinstance(given.get(one), bool)), None)
+        if off and cause:
+            yield _problem(
+                cause,
+                bool(given[cause]),
+                NEEDS,
+                f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]",
+                f"Set {_FIELD}.{name}: false too, or {' and '.join(off)} to true.",
+            )
+
+
+def _on(name: str, given: Mapping[str, Any], minor: int) -> bool:
+    gate = gates.lookup(name)
+    return gate is not None and gate.enabled(minor, given)
+
+
+def _problem(name: str, value: bool, rule: str, message: str, remedy: str) -> Problem:
+    return Problem(REFUSAL, f"{_FIELD}.{name}", message, remedy, rule, str(value).lower())
