@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 
@@ -164,3 +165,19 @@ def test_a_kubelet_whose_unit_lost_the_step_of_the_guard_is_restarted_once(
     for _look in range(3):
         node.later()
     assert node.commands.count("systemctl restart") == 1 and node.ran == [NEW, LOCAL]
+
+
+@pytest.mark.parametrize("verdict", ["", "it ended"])
+def test_a_revert_that_a_power_cut_ended_before_the_rename_is_finished_at_the_start(node: Node, verdict: str) -> None:
+    """The trial has failed according to the disk, and `active` still leads to what failed."""
+    node.assign()
+    node.start()
+    trial = node.store.trial()
+    assert trial
+    node.store.record(trial.but(failed="it ended"))
+    node.guard().records.remember(Progress(name=trial.name, verdict=verdict))
+    node.boot, node.seconds = "b2", 5.0
+    node.start()
+    assert node.ran[-1] == LOCAL and node.error() == "it ended"
+    node.later()
+    assert node.commands.count("systemctl restart") == 0
