@@ -43,8 +43,8 @@ RESTART_SECONDS = 10.0
 DIES_SECONDS = 30.0
 TRIAL_SECONDS = 60.0
 CONFIRM_SECONDS = 300.0
-# A guard that only waits looks less often in the model, after so many looks without any change and up to so many seconds
-# apart. It saves most of the time of a test.
+# A guard that only waits looks less often in the model: after so many looks without a change, up to so many seconds
+# apart. Most looks of a long wait change nothing.
 IDLE_LOOKS, IDLE_SECONDS = 5, 8.0
 # Long enough for every deadline of a guard to pass, one after the other.
 LONG = 3600.0
