@@ -111,7 +111,9 @@ class SwitchedCluster(ServedCluster):
         return self.marked(name) == active.get("name") or bool(reported.get("error"))
 
     def marked(self, name: str) -> str | None:
-        """Return the name of the ConfigMap that the source of a node names, None without a source."""
+        """Return the name of the ConfigMap that the source of a node names, None without a source or a Node."""
+        if name not in self.nodes:
+            return None
         if name in self.native:
             source = self.nodes[name]["spec"].get("configSource") or {}
             return t.cast("str | None", source.get("configMap", {}).get("name"))

@@ -20,34 +20,45 @@ import pytest
 from tests.support import objects
 from tests.support.ansible import Ansible, Run
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.served_cluster import ServedCluster, served_ansible
+from tests.support.served_cluster import LEASES, ServedCluster, served_ansible
 
 LEFT, RIGHT, APART = "n1:n2", "n2:n3", "n3"
-OLD = "livenodes-kubelet-old"
+OLD = "livenodes-kubelet-abcdefghij"
 # A run that is refused waits for a renewal of this Lease, at most a third of its duration.
 SECONDS = 24
+
+
+class Held(t.NamedTuple):
+    """Requests that wait, after setting `reached`, until `free` is set."""
+
+    words: str
+    text: str
+    reached: threading.Event
+    free: threading.Event
 
 
 class Watched(ServedCluster):
     """Three nodes, and a ConfigMap that no node uses.
 
-    The first write that begins with one of `held` waits until `free` is set. `unlocked` are the writes of nodes, and
-    the removals of ConfigMaps, without one Lease that covers them or beside another one that does.
+    `held` are requests that wait. `unlocked` are the writes of nodes, and the
+    removals of ConfigMaps, without one Lease that covers them or beside another one that does.
     """
 
     def __init__(self) -> None:
         super().__init__("n1", "n2", "n3")
         self.configmaps[OLD] = objects.configmap(OLD)
-        self.free, self.reached = threading.Event(), threading.Event()
-        self.held = ""
+        self.held: list[Held] = []
         self.unlocked: list[str] = []
 
     def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
         """Answer one request."""
         words = f"{method} {url}"
-        if self.held and words.startswith(self.held):
-            self.reached.set()
-            assert self.free.wait(200)
+        for held in self.held:
+            if words.startswith(held.words) and held.text in json.dumps(body):
+                held.reached.set()
+                if not held.free.wait(20):
+                    # Sooner than the client gives up the request. It repeats this one for longer.
+                    return 503, {"kind": "Status", "status": "Failure", "message": "busy", "code": 503}
         if method == "PATCH" and url.startswith(NODES) and "configSource" in (body.get("spec") or {}):
             self._watch(words, url.partition("?")[0].rpartition("/")[2])
         if method == "DELETE" and url.startswith(CONFIGMAPS):
@@ -64,6 +75,11 @@ class Watched(ServedCluster):
         if len(covering) != 1 or (node is None and covering != [None]):
             self.unlocked.append(f"{words} under {covering}")
 
+    def hold(self, words: str, text: str = "") -> Held:
+        """Let requests wait that begin like this and whose body contains a text."""
+        self.held.append(Held(words, text, threading.Event(), threading.Event()))
+        return self.held[-1]
+
     def state(self) -> tuple[dict[str, int], set[str]]:
         """Return the live maxPods of all kubelets, and the names of all ConfigMaps."""
         return {name: live["maxPods"] for name, live in self.live.items()}, set(self.configmaps)
@@ -74,7 +90,6 @@ def fleet() -> t.Iterator[Watched]:
     """Three nodes with native delivery."""
     with Watched() as made:
         yield made
-        made.free.set()
 
 
 @pytest.fixture
@@ -112,6 +127,14 @@ class Begun:
         return self._process.returncode is None
 
 
+def until(what: t.Callable[[], t.Any]) -> None:
+    """Wait for something to become true."""
+    end = time.monotonic() + 200
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 BUSY = "another rollout is running on nodes of"
 PAIRS = {
     "rollout-rollout": ("rollout", "rollout", f"{BUSY} {RIGHT}"),
@@ -130,14 +153,14 @@ SHORT = ("rollout-rollout", "rollout-reset", "rollout-prune")
 def test_a_run_that_begins_during_another_changes_nothing(ansible: Ansible, fleet: Watched, pair: str) -> None:
     """It names the holder and the shared node, and goes through when the other one has ended."""
     first, second, words = PAIRS[pair]
-    fleet.held = f"PATCH {NODES}/n1"
+    fleet.deaf = {"n1"}
     with Begun(ansible, first, LEFT) as one:
-        assert fleet.reached.wait(200)
+        until(lambda: "n1" in fleet.assigned)
         before = fleet.state()
         with Begun(ansible, second, RIGHT, 70) as other:
             refused = other.end()
-        assert one.running() and fleet.state() == before and fleet.assigned == set(), refused.output
-        fleet.free.set()
+        assert one.running() and fleet.state() == before and fleet.assigned == {"n1"}, refused.output
+        fleet.wake("n1")
         done = one.end()
     assert refused.code != 0 and words in " ".join(refused.output.split()), refused.output
     assert second == "prune" or "Nodes in both rollouts: n2." in " ".join(refused.output.split()), refused.output
@@ -152,31 +175,28 @@ def test_a_run_that_begins_during_another_changes_nothing(ansible: Ansible, flee
 
 
 def test_runs_on_groups_that_share_no_node_go_on_at_once(ansible: Ansible, fleet: Watched) -> None:
-    fleet.held = f"PATCH {NODES}/n1"
+    fleet.deaf = {"n1"}
     with Begun(ansible, "rollout", LEFT) as one:
-        assert fleet.reached.wait(200)
+        until(lambda: "n1" in fleet.assigned)
         with Begun(ansible, "reset", APART) as other:
             reset = other.end()
-        assert one.running() and (reset.code, fleet.assigned) == (0, {"n3"}), reset.output
-        fleet.free.set()
+        assert one.running() and (reset.code, fleet.assigned) == (0, {"n1", "n3"}), reset.output
+        fleet.wake("n1")
         done = one.end()
     assert done.code == 0 and fleet.state()[0] == {"n1": 80, "n2": 80, "n3": 110}, done.output
     assert (fleet.claims.items, fleet.unlocked) == ({}, [])
 
 
 def test_a_rollout_that_begins_during_a_prune(ansible: Ansible, fleet: Watched) -> None:
-    """It waits for the end of the prune, or is refused. What it pushes is not removed."""
-    fleet.held = f"DELETE {CONFIGMAPS}/{OLD}"
-    with Begun(ansible, "prune", "") as prune:
-        assert fleet.reached.wait(200)
-        with Begun(ansible, "rollout", LEFT) as rollout:
-            end = time.monotonic() + 100
-            # Its own claim beside that of the prune, or its end.
-            while len(fleet.claims.items) < 2 and rollout.running():
-                assert time.monotonic() < end
-            assert fleet.assigned == set()
-            fleet.free.set()
-            pruned, rolled = prune.end(), rollout.end()
+    """It waits for the end of the prune. What it pushes is not removed."""
+    removal, claim = fleet.hold(f"DELETE {CONFIGMAPS}/{OLD}"), fleet.hold(f"POST {LEASES}", LEFT)
+    with Begun(ansible, "prune", "") as prune, Begun(ansible, "rollout", LEFT) as rollout:
+        assert removal.reached.wait(200) and claim.reached.wait(200)
+        claim.free.set()
+        until(lambda: len(fleet.claims.items) == 2)
+        assert fleet.assigned == set() and OLD in fleet.configmaps
+        removal.free.set()
+        pruned, rolled = prune.end(), rollout.end()
     assert pruned.code == 0 and OLD not in fleet.configmaps, pruned.output
     assert rolled.code == 0 and fleet.state()[0] == {"n1": 80, "n2": 80, "n3": 90}, rolled.output
     assert (fleet.claims.items, fleet.unlocked) == ({}, [])
