@@ -49,6 +49,9 @@ VARIABLES = {
 
 LIMIT = 0.15
 """Total seconds of the controller per node."""
+LIMIT_CPU = {1000: 0.04, 5000: 0.05}
+"""Seconds of CPU of the controller per node, for so many nodes or more. Fewer nodes do not share the start of Ansible
+enough."""
 LIMIT_MEMORY = 60.0
 """KB of the controller per node. It includes the code that Ansible loads, so it applies from MANY nodes on."""
 MANY = 1000
@@ -85,13 +88,25 @@ class Measured:
         """Return the seconds of a task that does nothing."""
         return self.rival / (self.tasks * len(self.batches))
 
+    @property
+    def slow(self) -> float:
+        """Return how many times as high the limits are on this machine."""
+        return min(max(1, self.bare / BARE), MOST)
+
     def limit(self, nodes: int) -> float:
-        """Return the limit for the controller on this machine."""
-        return LIMIT * nodes * min(max(1, self.bare / BARE), MOST)
+        """Return the limit of the seconds of the controller on this machine."""
+        return LIMIT * nodes * self.slow
+
+    def limit_cpu(self, nodes: int) -> float:
+        """Return the limit of its seconds of CPU on this machine; infinity for few nodes."""
+        limits = [limit for many, limit in LIMIT_CPU.items() if nodes >= many]
+        return max(limits, default=float("inf")) * nodes * self.slow
 
     def table(self, nodes: int) -> str:
         """Return the results as a table to print."""
         verdict = "below" if self.own < self.limit(nodes) else "OVER"
+        most = self.limit_cpu(nodes) / nodes
+        cpu = f"{'below' if self.cpu < most * nodes else 'OVER'} {most:.3f}; " if nodes >= MANY else ""
         rows = [
             ("ansible-playbook", self.wall, ""),
             ("node time", sum(self.batches), f"{min(self.batches):.2f} to {max(self.batches):.2f} s a batch"),
@@ -105,7 +120,7 @@ class Measured:
                 self.rival,
                 f"{self.bare * 1000:.0f} ms for each of {self.tasks} tasks a batch",
             ),
-            ("CPU", self.cpu, f"{self.cpu / self.rival_cpu:.2f} times the bare play"),
+            ("CPU", self.cpu, f"{cpu}{self.cpu / self.rival_cpu:.2f} times the bare play"),
             ("CPU of the bare play", self.rival_cpu, ""),
             ("again, nothing to do", self.unchanged, ""),
         ]
@@ -121,8 +136,9 @@ class Measured:
         return "\n".join([f"{head:28} {'s':>8} {'s a node':>9}", *lines, memory])
 
     def within(self, nodes: int) -> bool:
-        """Return whether the rollout is within both limits."""
-        return self.own < self.limit(nodes) and (nodes < MANY or self.memory / nodes * 1024 < LIMIT_MEMORY)
+        """Return whether the rollout is within all limits."""
+        memory = nodes < MANY or self.memory / nodes * 1024 < LIMIT_MEMORY
+        return self.own < self.limit(nodes) and self.cpu < self.limit_cpu(nodes) and memory
 
 
 def node_times(changes: t.Sequence[Change], names: t.Sequence[str], size: int) -> list[float]:
