@@ -49,8 +49,9 @@ Node = File | Link | Folder
 
 
 class Disk(OS):
-    """`calls` lists the disk-changing calls, `changes` counts those that did not fail. The power is cut after `cut_after`
-    calls.
+    """`calls` lists the disk-changing calls, `changes` counts those that did not fail.
+
+    The power is cut after `cut_after` calls.
 
     `failure(index, name)` returns the errno with which a call must fail, or 0.
     """
