@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import textwrap
@@ -23,6 +24,7 @@ from generate_fields import settle  # noqa: E402  # likewise
 
 TARGET = ROOT / "docs" / "docsite" / "rst" / "guide_fields.rst"
 WIDTH = 120
+NEWEST = fields_table.NEWEST_MINOR
 LABEL = "ansible_collections.livenodes.kubelet.docsite.guide_fields"
 
 HEADER = """..
@@ -41,8 +43,8 @@ Fields and their effects
 After this page you can look up what changing a field costs on a live node, and which versions of the kubelet have it.
 
 The tables list every field of ``KubeletConfiguration`` (``kubelet.config.k8s.io/v1beta1``) that the plan knows, up to
-Kubernetes 1.{newest}. Defaults and effects come from Kubernetes 1.{table}. If a kubelet of another version has another
-default, the plan uses the live value. ``[]`` stands for any element of a list.
+Kubernetes 1.{newest}. Defaults and effects that changed after 1.{oldest} are listed with the version from which they
+hold. The plan uses those of the node's own version. ``[]`` stands for any element of a list.
 
 .. list-table::
   :header-rows: 1
@@ -82,11 +84,13 @@ def main() -> int:
 def generate() -> str:
     """Return the text of the page: a section for each effect, the costly ones first."""
     effects = "".join(f"  * - ``{effect}``\n    - {COSTS[effect]}\n" for effect in field_row.EFFECTS)
-    text = HEADER.format(label=LABEL, newest=fields_table.NEWEST_MINOR, table=fields_table.TABLE_MINOR, effects=effects)
+    text = HEADER.format(
+        label=LABEL, newest=fields_table.NEWEST_MINOR, oldest=fields_table.OLDEST_MINOR, effects=effects
+    )
     for effect in reversed(field_row.EFFECTS):
         text += f"\n{effect}\n{'-' * len(effect)}\n\n.. list-table::\n  :header-rows: 1\n  :widths: 30 10 15 45\n\n"
         text += row(["field", "versions", "default", "reason and notes"])
-        text += "".join(row(cells(one)) for one in fields_table.FIELDS if one.effect == effect)
+        text += "".join(row(cells(one)) for one in fields_table.FIELDS if one.cost_at(NEWEST)[0] == effect)
     return text
 
 
@@ -105,12 +109,39 @@ def cells(one: field_row.Field) -> list[str]:
     since, until = f"since 1.{one.since}" if one.since else "", f"up to 1.{one.until}" if one.until else ""
     versions = f"1.{one.since} to 1.{one.until}" if since and until else since or until or "all"
     notes = [
-        one.reason.replace("*", "\\*").replace("`", "\\`"),
+        *costs(one),
         ", ".join(word for key, word in MARKS.items() if getattr(one, key)),
     ]
     if one.flags:
-        notes.append(f"flag{'s' if len(one.flags) > 1 else ''} " + ", ".join(f"``--{name}``" for name in one.flags))
-    return [f"``{one.path}``, {one.type}", versions, literal(one.default), "; ".join(note for note in notes if note)]
+        notes.append(f"flag{'s' if len(one.flags) > 1 else ''} " + ", ".join(flag(name) for name in one.flags))
+    return [f"``{one.path}``, {one.type}", versions, defaults(one), "; ".join(note for note in notes if note)]
+
+
+def costs(one: field_row.Field) -> list[str]:
+    """Return the reason for the effect in the newest minor, then those of older minors, the newest of them first."""
+    steps = [(None, one.effect, one.reason), *one.later]
+    found = [steps[-1][2]]
+    for (_since, effect, reason), (following, _effect, _reason) in reversed(list(itertools.pairwise(steps))):
+        found.append(f"up to 1.{following - 1}: ``{effect}``, {reason}")
+    return [text.replace("*", "\\*").replace("`", "\\`").replace("\\`\\`", "``") for text in found]
+
+
+def defaults(one: field_row.Field) -> str:
+    """Return the defaults with the versions from which they hold."""
+    found = [literal(one.default)] if one.default is not None else []
+    for since, value in one.later_defaults:
+        found.append(f"since 1.{since} {literal(value)}" if found or since > (one.since or 0) else literal(value))
+    if one.unknown_since is not None:
+        found.append(f"since 1.{one.unknown_since} depends on the node" if found else "depends on the node")
+    return ", ".join(found)
+
+
+def flag(name: str) -> str:
+    """Return a flag with the versions in which it sets the field."""
+    row = fields_table.FLAGS[name]
+    words = [f"since 1.{row.since}"] if row.since else []
+    words += [f"up to 1.{row.until}"] if row.until else []
+    return f"``--{name}``" + (f" ({', '.join(words)})" if words else "")
 
 
 def literal(value: Any) -> str:

@@ -32,10 +32,10 @@ from __future__ import annotations
 
 from .field_row import Field, Flag
 
-TABLE_MINOR = {table_minor}
-"""The minor whose defaults and change classes stand here."""
+OLDEST_MINOR = {oldest_minor}
+"""The oldest minor whose defaults are known."""
 NEWEST_MINOR = {newest_minor}
-"""The newest minor whose fields are known."""
+"""The newest minor whose fields and defaults are known."""
 '''
 
 EFFECT_OF_CLASS = {"no_dynamic": "forbidden"}
@@ -114,14 +114,17 @@ def generate() -> str:
     flags = {row["name"]: row for row in load("flags-by-version.yaml")["flags"] if row["field"]}
     ours = load("fields-ours.yaml")
     effects = load("effects-after-1.20.yaml")
+    defaults = {row["path"]: row for row in load("defaults-by-version.yaml")["defaults"]}
     check_names(ours, effects, set(old) | set(new), set(old))
+    if set(defaults) - set(old) - set(new):
+        raise SystemExit(f"tools/data/defaults-by-version.yaml: {set(defaults) - set(old) - set(new)} in no table")
     rows = [
-        field(path, old.get(path), new.get(path), ours, effects, flags)
+        later_defaults(field(path, old.get(path), new.get(path), ours, effects, flags), defaults.get(path, {}))
         for path in sorted(set(old) | set(new), key=lambda path: (path.lower(), path))
     ]
-    versions = [minor(row["since"]) for row in new.values()]
-    table_minor = minor(load("fields-1.20.yaml")["version"])
-    text = HEADER.format(table_minor=table_minor, newest_minor=max(versions))
+    newest = minor(load("fields-by-version.yaml")["newest"])
+    oldest_minor = minor(load("fields-1.20.yaml")["version"])
+    text = HEADER.format(oldest_minor=oldest_minor, newest_minor=newest)
     text += "\n# fmt: off\nFIELDS: tuple[Field, ...] = (\n" + "".join(entry(row) for row in rows) + ")\n"
     text += (
         "\nFLAGS: dict[str, Flag] = {\n" + "".join(flag_line(flags[name]) for name in sorted(flags)) + "}\n# fmt: on\n"
@@ -221,6 +224,16 @@ def field(
     return row
 
 
+def later_defaults(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return a field with the defaults of later minors, and from which minor on the default is not known."""
+    steps = tuple((minor(version), value) for version, value in given.get("defaults", ()))
+    if steps and row["unset"] == "none":
+        # A field that is no pointer: a zero becomes the default, too.
+        row["unset"] = "zero"
+    unknown = minor(given["unknown_since"]) if "unknown_since" in given else None
+    return {**row, "later_defaults": steps, "unknown_since": unknown}
+
+
 def lifetime(path: str, new: dict[str, Any] | None, ours: dict[str, Any]) -> dict[str, int | None]:
     """Return the minors between which a field exists; None where the tables begin or do not end."""
     since = ours["since"].get(path, minor(new["since"]) if new else None)
@@ -276,6 +289,8 @@ ORDER = (
     "since",
     "until",
     "default",
+    "later_defaults",
+    "unknown_since",
     "unset",
     "nil_since",
     "zero_omitted",
@@ -288,7 +303,17 @@ ORDER = (
     "secret",
     "open",
 )
-DEFAULTS = {"since": None, "until": None, "default": None, "unset": "none", "nil_since": None, "flags": (), "later": ()}
+DEFAULTS = {
+    "since": None,
+    "until": None,
+    "default": None,
+    "unset": "none",
+    "nil_since": None,
+    "flags": (),
+    "later": (),
+    "later_defaults": (),
+    "unknown_since": None,
+}
 
 
 def entry(row: dict[str, Any]) -> str:

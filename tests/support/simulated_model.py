@@ -26,7 +26,7 @@ def shown(config: t.Mapping[str, t.Any], own: t.Mapping[str, t.Any]) -> Config:
 
     `own`: the /configz of its local configuration, for the paths of its serving certificate.
     """
-    result = compare.with_defaults({key: value for key, value in config.items() if key not in compare.HEADER})
+    result = compare.with_defaults({key: value for key, value in config.items() if key not in compare.HEADER}, 20)
     # Set before /configz is registered (cmd/kubelet/app/server.go).
     for path in ("tlsCertFile", "tlsPrivateKeyFile"):
         if not result.get(path) and not result.get("serverTLSBootstrap") and path in own:
@@ -43,9 +43,9 @@ def refusal(text: str | None) -> tuple[str, Config | None]:
         config = document.parse(text or "", "the ConfigMap", complete=True)
     except document.DocumentError:
         return LOAD, None
-    if any(problem.rule == "type" for problem in types.check(config, fields.TABLE_MINOR)):
+    if any(problem.rule == "type" for problem in types.check(config, fields.OLDEST_MINOR)):
         return LOAD, None
-    return (VALIDATE, None) if any(validation.check(EffectiveConfig(config, fields.TABLE_MINOR))) else ("", config)
+    return (VALIDATE, None) if any(validation.check(EffectiveConfig(config, fields.OLDEST_MINOR))) else ("", config)
 
 
 @dataclasses.dataclass

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._config.fields.fields import NEWEST_MINOR
 from ..._config.forecast import forecast_text
 from ..._config.forecast import pod_forecast as pure_forecast
 from ..._config.forecast.node_usage import NodeUsage
 from ..._config.forecast.pod_forecast import KINDS, Change
+from ..._config.values.version import minor_of
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
@@ -52,15 +54,16 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Cha
         for name, row in plan["nodes"].items():
             if row["action"] == "none":
                 continue
+            minor = minor_of(row["kubelet_version"]) or NEWEST_MINOR
             alike = (
+                minor,
                 row["live_variant"],
                 row["variant"],
                 tuple(change["path"] for change in row["changes"] if change["shadowed_by"]),
             )
             if alike not in known:
-                known[alike] = Change(
-                    current["variants"][row["live_variant"]], plan["variants"][row["variant"]], row["changes"]
-                )
+                running, desired = current["variants"][row["live_variant"]], plan["variants"][row["variant"]]
+                known[alike] = Change(running, desired, minor, row["changes"])
             found[name] = known[alike]
     except (KeyError, TypeError) as error:
         raise ClusterError(

@@ -28,29 +28,32 @@ class Change:
     """False when one value is absent and the kubelet's default is not known: the two values may be equal."""
 
 
-def normalise(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
+def normalise(config: Mapping[str, Any], minor: int, complete: bool | None = None) -> dict[str, Any]:
     """Return every value of a configuration by its path, in a form in which equal values mean the same to a kubelet.
 
     Objects and maps are split into their members, lists are not. Durations are in Go's form, a zero that equals absence
-    is omitted, a negative podPidsLimit is -1. Defaults are filled in for the minor whose defaults are known
-    (TABLE_MINOR), and those that the kubelet merges into evictionHard. Quantities keep their notation, because /configz
-    does not change it. kind and apiVersion are omitted.
+    is omitted, a negative podPidsLimit is -1. Quantities keep their notation, because /configz does not change it. kind
+    and apiVersion are omitted, and what the kubelet merges into evictionHard is filled in.
+
+    With ``complete``, the defaults of the minor are filled in, as far as they are known. Without it, what is not set
+    may also be a value of the node's own. By default it follows from the minor: the sources of 1.20 are whole
+    configurations, those of later minors need not be.
     """
     config = {key: value for key, value in config.items() if key not in HEADER}
-    if minor == fields.TABLE_MINOR:
-        config = with_defaults(config)
+    if _complete(minor) if complete is None else complete:
+        config = with_defaults(config, minor)
     if config.get(_MERGE.path) is True and _MERGE.exists_at(minor) and isinstance(config.get("evictionHard"), Mapping):
         config["evictionHard"] = {**_MERGED, **config["evictionHard"]}
     return dict(_leaves(config, (), minor))
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> list[Change]:
-    """Return the differences between a complete live configuration and a desired one, sorted by path.
+    """Return the differences between a complete live configuration and a complete desired one, sorted by path.
 
-    A live value that the desired configuration does not have is a change, even if the default that replaces it is not
-    known at this minor: it may be any other value.
+    What the desired configuration does not have gets the default of this minor. If that is not known, it is a change
+    all the same: it may be any other value.
     """
-    old, new = normalise(before, minor), normalise(after, minor)
+    old, new = normalise(before, minor, True), normalise(after, minor, True)
     present = {path.split(".")[0].split("[")[0] for path in new}
     found = []
     for path in sorted(set(old) | set(new)):
@@ -60,26 +63,27 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> 
             if not same(old[path], new[path]):
                 found.append(Change(path, old[path], new[path], True))
         elif path in new:
-            found.append(Change(path, None, new[path], _absence_known(path, minor)))
+            found.append(Change(path, None, new[path], _absence_known(path, minor, True)))
         else:
-            found.append(Change(path, old[path], None, is_known(path, new, present, minor)))
+            found.append(Change(path, old[path], None, is_known(path, new, present, minor, True)))
     return found
 
 
-def is_known(path: str, config: Mapping[str, Any], given: set[str], minor: int) -> bool:
+def is_known(path: str, config: Mapping[str, Any], given: set[str], minor: int, complete: bool | None = None) -> bool:
     """Return whether the value that a normalised configuration gives a path on kubelets of a minor is known.
 
     `given` holds the top-level fields that the configuration sets. A value that is set is known, except for a zero of
     a member of an open object, which may mean the default. A value that is not set is known if its default is.
-    The table holds the defaults of TABLE_MINOR only, none of fields that are newer.
+    ``complete`` as in normalise().
     """
+    complete = _complete(minor) if complete is None else complete
     field = fields.owner(path)
-    if field is not None and minor != fields.TABLE_MINOR:
+    if field is not None and not (complete and fields.default_known(field, minor)):
         if field.open and field.path != path:
             return bool(config.get(path))
-        if (field.since or 0) > fields.TABLE_MINOR and not field.type.startswith("map["):
+        if (field.since or 0) > fields.OLDEST_MINOR and not field.type.startswith("map["):
             return path in config
-    return path in config or _absence_known(path, minor) or _key_removed(path, given)
+    return path in config or _absence_known(path, minor, complete) or _key_removed(path, given)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -94,18 +98,24 @@ def same(one: Any, other: Any) -> bool:
     return equal
 
 
-def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with the defaults of TABLE_MINOR.
+def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
+    """Return a configuration with the defaults of this minor, as far as they are known.
 
     Source: pkg/kubelet/apis/config/v1beta1/defaults.go.
     """
     result: dict[str, Any] = copy.deepcopy(dict(config))
+    if not fields.OLDEST_MINOR <= minor <= fields.NEWEST_MINOR:
+        return result
     # An unset report frequency takes the value of an update frequency that is set.
     update = result.get("nodeStatusUpdateFrequency")
     if is_zero(result.get("nodeStatusReportFrequency"), _DURATION) and not is_zero(update, _DURATION):
         result["nodeStatusReportFrequency"] = update
+    pulls = result.get("maxParallelImagePulls")
+    if minor >= 27 and result.get("serializeImagePulls") is None and isinstance(pulls, int) and pulls > 1:
+        result["serializeImagePulls"] = False
     for field in fields.ALL.values():
-        if field.default is None or "[" in field.path:
+        default = field.default_at(minor)
+        if default is None or "[" in field.path or not field.exists_at(minor):
             continue
         *parents, name = field.path.split(".")
         inside: Any = result
@@ -117,8 +127,8 @@ def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
                 break
         else:
             value = inside.get(name)
-            if value is None or (field.unset == "zero" and is_zero(value, field)):
-                inside[name] = copy.deepcopy(field.default)
+            if value is None or (field.unset_at(minor) == "zero" and is_zero(value, field)):
+                inside[name] = copy.deepcopy(default)
     return result
 
 
@@ -170,15 +180,18 @@ def _leaves(value: Any, at: paths.Path, minor: int) -> Iterator[tuple[str, Any]]
         yield paths.show(at), canonical(value, field)
 
 
-def _absence_known(path: str, minor: int) -> bool:
+def _complete(minor: int) -> bool:
+    """Return whether every source of this minor is a whole configuration."""
+    return minor == fields.OLDEST_MINOR
+
+
+def _absence_known(path: str, minor: int, complete: bool) -> bool:
     """Return whether the absence of this path is unambiguous at this minor.
 
     It is when the field has no default, or when its default was filled in.
     """
     field = fields.owner(path)
-    return field is not None and (
-        (minor == fields.TABLE_MINOR and field.exists_at(minor)) or field.unset_at(minor) == "none"
-    )
+    return field is not None and ((complete and fields.default_known(field, minor)) or field.unset_at(minor) == "none")
 
 
 def _is_empty_beside_keys(path: str, side: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

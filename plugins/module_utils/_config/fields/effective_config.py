@@ -20,7 +20,7 @@ class EffectiveConfig:
 
     def __init__(self, config: Mapping[str, Any], minor: int) -> None:
         self.minor = minor
-        self._config = compare.with_defaults(config) if minor == fields.TABLE_MINOR else config
+        self._config = compare.with_defaults(config, minor)
 
     def value(self, path: str) -> Any:
         """Return the effective value at a dotted path."""

@@ -25,7 +25,11 @@ class Field:
     until: int | None = None
     """Last minor that has the field; None: still there in the newest minor of the table."""
     default: Any = None
-    """The default in the 1.20 code for an unset field; None: no default, or not known."""
+    """The default of an unset field in 1.20; None: no default, and the field stays unset."""
+    later_defaults: tuple[tuple[int, Any], ...] = ()
+    """The defaults of later minors, ascending: (from this minor on, default)."""
+    unknown_since: int | None = None
+    """From this minor on the default depends on more than the configuration, and is not known."""
     unset: str = "none"
     """What counts as unset: ``nil`` only absence, ``zero`` also a zero or empty value. ``none``: the field has no
     default, and zero equals absent.
@@ -52,6 +56,16 @@ class Field:
     """The value must not be shown."""
     open: bool = False
     """An object whose members are not all listed."""
+
+    def default_at(self, minor: int) -> Any:
+        """Return the default in a minor from 1.20 on that has the field; None where there is none or it is unknown."""
+        if self.unknown_since is not None and minor >= self.unknown_since:
+            return None
+        found = self.default
+        for since, default in self.later_defaults:
+            if minor >= since:
+                found = default
+        return found
 
     def unset_at(self, minor: int) -> str:
         """Return the ``unset`` that applies to a minor."""

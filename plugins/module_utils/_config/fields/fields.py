@@ -10,9 +10,21 @@ from functools import lru_cache
 
 from ..values import paths
 from .field_row import Field
-from .fields_table import FIELDS, FLAGS, NEWEST_MINOR, TABLE_MINOR
+from .fields_table import FIELDS, FLAGS, NEWEST_MINOR, OLDEST_MINOR
 
-__all__ = ["ALL", "FLAGS", "NEWEST_MINOR", "TABLE_MINOR", "Field", "children", "flags_of", "lookup", "nearest", "owner"]
+__all__ = [
+    "ALL",
+    "FLAGS",
+    "NEWEST_MINOR",
+    "OLDEST_MINOR",
+    "Field",
+    "children",
+    "default_known",
+    "flags_of",
+    "lookup",
+    "nearest",
+    "owner",
+]
 
 ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""
@@ -39,6 +51,12 @@ def owner(path: str | paths.Path) -> Field | None:
 
 def _holds_anything(field: Field) -> bool:
     return field.open or field.type == "any" or field.type.startswith(("map[", "list["))
+
+
+def default_known(field: Field, minor: int) -> bool:
+    """Return whether the table knows what a kubelet of this minor does without the field."""
+    known = OLDEST_MINOR <= minor <= NEWEST_MINOR
+    return known and field.exists_at(minor) and (field.unknown_since is None or minor < field.unknown_since)
 
 
 def flags_of(path: str, minor: int | None = None) -> list[str]:

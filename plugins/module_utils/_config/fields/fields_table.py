@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from .field_row import Field, Flag
 
-TABLE_MINOR = 20
-"""The minor whose defaults and change classes stand here."""
+OLDEST_MINOR = 20
+"""The oldest minor whose defaults are known."""
 NEWEST_MINOR = 36
-"""The newest minor whose fields are known."""
+"""The newest minor whose fields and defaults are known."""
 
 # fmt: off
 FIELDS: tuple[Field, ...] = (
@@ -54,8 +54,8 @@ FIELDS: tuple[Field, ...] = (
     Field("authorization.webhook.cacheUnauthorizedTTL", "duration", default="30s", unset="zero", effect="disrupt",
           flags=("authorization-webhook-cache-unauthorized-ttl",),
           reason="inherits authorization"),
-    Field("cgroupDriver", "string", default="cgroupfs", unset="zero", zero_omitted=True, effect="reboot",
-          flags=("cgroup-driver",), machine=True,
+    Field("cgroupDriver", "string", default="cgroupfs", unknown_since=35, unset="zero", zero_omitted=True,
+          effect="reboot", flags=("cgroup-driver",), machine=True,
           reason="do not change without a full node reboot; keep equal to the local configuration",
           later=(
               (24, "reboot",
@@ -96,13 +96,15 @@ FIELDS: tuple[Field, ...] = (
           flags=("container-log-max-size",), fatal=True,
           reason="may trigger log rotation; bad quantity is fatal with a remote runtime, not caught by "
                  "validation"),
-    Field("containerLogMaxWorkers", "int32", since=30, unset="nil", effect="safe",
+    Field("containerLogMaxWorkers", "int32", since=30, later_defaults=((30, 1),), unset="nil", effect="safe",
           reason="number of workers that rotate logs, inside the kubelet"),
-    Field("containerLogMonitorInterval", "duration", since=30, unset="nil", effect="safe",
+    Field("containerLogMonitorInterval", "duration", since=30, later_defaults=((30, "10s"),), unset="nil",
+          effect="safe",
           reason="how often the kubelet checks container logs for rotation; a shorter interval costs CPU "
                  "and disk reads"),
-    Field("containerRuntimeEndpoint", "string", since=27, effect="reboot", flags=("container-runtime-endpoint",),
-          machine=True, fatal=True,
+    Field("containerRuntimeEndpoint", "string", since=27, later_defaults=((27,
+          "unix:///run/containerd/containerd.sock"),), unset="zero", effect="reboot",
+          flags=("container-runtime-endpoint",), machine=True, fatal=True,
           reason="another runtime does not know the running containers: they run on unseen, and the "
                  "kubelet creates their pods again. An endpoint that does not answer stops the kubelet"),
     Field("contentType", "string", default="application/vnd.kubernetes.protobuf", unset="zero", zero_omitted=True,
@@ -126,7 +128,8 @@ FIELDS: tuple[Field, ...] = (
           reason="a shorter period costs performance"),
     Field("crashLoopBackOff", "object", since=32, effect="safe",
           reason="see its member"),
-    Field("crashLoopBackOff.maxContainerRestartPeriod", "duration", since=32, unset="nil", effect="safe",
+    Field("crashLoopBackOff.maxContainerRestartPeriod", "duration", since=32, unknown_since=32, unset="nil",
+          effect="safe",
           reason="longest delay before a container restarts, kept in memory only; a shorter one restarts "
                  "crashing containers more often"),
     Field("enableContentionProfiling", "bool", zero_omitted=True, effect="safe", flags=("contention-profiling",),
@@ -139,31 +142,35 @@ FIELDS: tuple[Field, ...] = (
               (24, "drain",
                "volumes may fail to detach if the node is not drained first"),
           )),
-    Field("enableDebugFlagsHandler", "bool", since=21, unset="nil", effect="safe",
+    Field("enableDebugFlagsHandler", "bool", since=21, later_defaults=((21, True),), unset="nil", effect="safe",
           reason="clients of the endpoint /debug/flags/v lose it"),
     Field("enableDebuggingHandlers", "bool", default=True, unset="nil", effect="disrupt",
           flags=("enable-debugging-handlers",),
           reason="disabling removes exec/attach/logs/port-forward and also /configz"),
-    Field("enableProfilingHandler", "bool", since=21, unset="nil", effect="safe",
+    Field("enableProfilingHandler", "bool", since=21, later_defaults=((21, True),), unset="nil", effect="safe",
           reason="clients of the endpoint /debug/pprof lose it"),
     Field("enableServer", "bool", since=19, default=True, unset="nil", effect="disrupt", flags=("enable-server",),
           reason="turning the kubelet API server off breaks exec/logs/metrics/configz clients"),
     Field("enableSystemLogHandler", "bool", since=19, default=True, unset="nil", effect="safe",
           reason="no advice upstream; affects the /logs/ endpoint"),
-    Field("enableSystemLogQuery", "bool", since=27, unset="nil", effect="safe",
+    Field("enableSystemLogQuery", "bool", since=27, later_defaults=((27, False),), unset="nil", effect="safe",
           reason="switches the log query of /logs; enabling is a security change, because it runs "
                  "journalctl and reads /var/log"),
     Field("enforceNodeAllocatable", "list[string]", default=["pods"], unset="nil", zero_omitted=True,
           effect="disrupt", flags=("enforce-node-allocatable",),
           reason="removing a key weakens node stability; adding one may get the kubelet or system daemons "
                  "OOM-killed"),
-    Field("eventBurst", "int32", default=10, unset="zero", zero_omitted=True, effect="safe", flags=("event-burst",),
+    Field("eventBurst", "int32", default=10, later_defaults=((27, 100),), unset="zero", zero_omitted=True,
+          effect="safe", flags=("event-burst",),
           reason="changes event traffic volume"),
-    Field("eventRecordQPS", "int32", default=5, unset="nil", effect="safe", flags=("event-qps",),
+    Field("eventRecordQPS", "int32", default=5, later_defaults=((27, 50),), unset="nil", effect="safe",
+          flags=("event-qps",),
           reason="changes event traffic volume"),
     Field("evictionHard", "map[string]string", default={"imagefs.available": "15%", "memory.available": "100Mi",
-          "nodefs.available": "10%", "nodefs.inodesFree": "5%"}, unset="nil", zero_omitted=True, effect="disrupt",
-          flags=("eviction-hard",), whole=True, fatal=True,
+          "nodefs.available": "10%", "nodefs.inodesFree": "5%"}, later_defaults=((30, {"imagefs.available": "15%",
+          "imagefs.inodesFree": "5%", "memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree":
+          "5%"}),), unset="nil", zero_omitted=True, effect="disrupt", flags=("eviction-hard",), whole=True,
+          fatal=True,
           reason="may trigger or delay evictions; unparsable quantity is fatal at start, not caught by "
                  "validation"),
     Field("evictionMaxPodGracePeriod", "int32", zero_omitted=True, effect="disrupt",
@@ -181,7 +188,8 @@ FIELDS: tuple[Field, ...] = (
     Field("evictionSoftGracePeriod", "map[string]string", zero_omitted=True, effect="disrupt",
           flags=("eviction-soft-grace-period",), whole=True, fatal=True,
           reason="may trigger or delay evictions"),
-    Field("failCgroupV1", "bool", since=31, unset="nil", effect="disrupt", flags=("fail-cgroupv1",), fatal=True,
+    Field("failCgroupV1", "bool", since=31, later_defaults=((31, False), (35, True)), unset="nil", effect="disrupt",
+          flags=("fail-cgroupv1",), fatal=True,
           reason="no effect with cgroup v2; with cgroup v1, true prevents the kubelet from starting"),
     Field("failSwapOn", "bool", default=True, unset="nil", effect="disrupt", flags=("fail-swap-on",),
           reason="true crash-loops the kubelet when swap is on"),
@@ -218,7 +226,8 @@ FIELDS: tuple[Field, ...] = (
     Field("imageMinimumGCAge", "duration", default="2m0s", unset="zero", effect="safe",
           flags=("minimum-image-ttl-duration",),
           reason="may trigger or delay image GC"),
-    Field("imagePullCredentialsVerificationPolicy", "string", since=33, zero_omitted=True, effect="disrupt",
+    Field("imagePullCredentialsVerificationPolicy", "string", since=33, unknown_since=33, zero_omitted=True,
+          effect="disrupt",
           reason="decides whether a pod may use an image that is on the node already; a stricter policy "
                  "makes new and restarted containers pull again, or fail"),
     Field("imageServiceEndpoint", "string", since=27, zero_omitted=True, effect="drain",
@@ -241,10 +250,11 @@ FIELDS: tuple[Field, ...] = (
     Field("kernelMemcgNotification", "bool", since=19, zero_omitted=True, effect="disrupt",
           flags=("experimental-kernel-memcg-notification", "kernel-memcg-notification"),
           reason="changes how the kubelet uses the kernel for memory thresholds"),
-    Field("kubeAPIBurst", "int32", default=10, unset="zero", zero_omitted=True, effect="safe",
-          flags=("kube-api-burst",),
+    Field("kubeAPIBurst", "int32", default=10, later_defaults=((27, 100),), unset="zero", zero_omitted=True,
+          effect="safe", flags=("kube-api-burst",),
           reason="changes API traffic volume"),
-    Field("kubeAPIQPS", "int32", default=5, unset="nil", effect="safe", flags=("kube-api-qps",),
+    Field("kubeAPIQPS", "int32", default=5, later_defaults=((27, 50),), unset="nil", effect="safe",
+          flags=("kube-api-qps",),
           reason="changes API traffic volume"),
     Field("kubeletCgroups", "string", zero_omitted=True, effect="reboot", flags=("kubelet-cgroups",), machine=True,
           reason="do not change without a full node reboot; keep equal to the local configuration",
@@ -263,13 +273,14 @@ FIELDS: tuple[Field, ...] = (
               (24, "reboot",
                "do not change without a full node reboot"),
           )),
-    Field("localStorageCapacityIsolation", "bool", since=25, unset="nil", effect="disrupt",
-          flags=("local-storage-capacity-isolation",), fatal=True,
+    Field("localStorageCapacityIsolation", "bool", since=25, later_defaults=((25, True),), unset="nil",
+          effect="disrupt", flags=("local-storage-capacity-isolation",), fatal=True,
           reason="adds or removes ephemeral-storage: the kubelet may reject or evict pods. True stops the "
                  "kubelet where it cannot measure the root filesystem"),
     Field("logging", "object", since=19, effect="safe", open=True,
           reason="no advice upstream"),
-    Field("logging.flushFrequency", "any", since=23, effect="safe", flags=("log-flush-frequency",),
+    Field("logging.flushFrequency", "any", since=23, later_defaults=((23, 5000000000), (28, "5s")), unset="zero",
+          effect="safe", flags=("log-flush-frequency",),
           reason="how often the kubelet writes buffered log lines. Before 1.28 only a number of "
                  "nanoseconds decodes, and a string stops the kubelet"),
     Field("logging.format", "string", since=19, default="text", unset="zero", zero_omitted=True, effect="safe",
@@ -279,16 +290,16 @@ FIELDS: tuple[Field, ...] = (
           reason="see its members"),
     Field("logging.options.json", "object", since=23, effect="safe",
           reason="see its members"),
-    Field("logging.options.json.infoBufferSize", "quantity", since=23, zero_omitted=True, effect="safe",
-          flags=("log-json-info-buffer-size",),
+    Field("logging.options.json.infoBufferSize", "quantity", since=23, later_defaults=((23, "0"),), unset="zero",
+          zero_omitted=True, effect="safe", flags=("log-json-info-buffer-size",),
           reason="size of the buffer of info messages; a crash loses what is in it"),
     Field("logging.options.json.splitStream", "bool", since=23, zero_omitted=True, effect="safe",
           flags=("log-json-split-stream",),
           reason="errors go to stderr and all else to stdout; log collectors may look elsewhere"),
     Field("logging.options.text", "object", since=30, effect="safe",
           reason="see its members"),
-    Field("logging.options.text.infoBufferSize", "quantity", since=30, zero_omitted=True, effect="safe",
-          flags=("log-text-info-buffer-size",),
+    Field("logging.options.text.infoBufferSize", "quantity", since=30, later_defaults=((30, "0"),), unset="zero",
+          zero_omitted=True, effect="safe", flags=("log-text-info-buffer-size",),
           reason="size of the buffer of info messages; a crash loses what is in it"),
     Field("logging.options.text.splitStream", "bool", since=30, zero_omitted=True, effect="safe",
           flags=("log-text-split-stream",),
@@ -311,21 +322,24 @@ FIELDS: tuple[Field, ...] = (
     Field("maxPods", "int32", default=110, unset="zero", zero_omitted=True, effect="disrupt", flags=("max-pods",),
           reason="lowering can fail admission of running pods at restart; changes reported capacity and "
                  "scheduling"),
-    Field("memoryManagerPolicy", "string", since=21, zero_omitted=True, effect="reboot",
-          flags=("memory-manager-policy",), fatal=True,
+    Field("memoryManagerPolicy", "string", since=21, later_defaults=((21, "None"),), unset="zero",
+          zero_omitted=True, effect="reboot", flags=("memory-manager-policy",), fatal=True,
           reason="memory_manager_state names the policy: with another policy the kubelet stops until the "
                  "file is removed; drain first"),
-    Field("memoryReservationPolicy", "string", since=36, zero_omitted=True, effect="drain",
+    Field("memoryReservationPolicy", "string", since=36, later_defaults=((36, "None"),), unset="zero",
+          zero_omitted=True, effect="drain",
           reason="running containers keep memory.min and memory.low until they restart"),
     Field("memorySwap", "object", since=22, effect="drain", fatal=True,
           reason="see its member"),
     Field("memorySwap.swapBehavior", "string", since=22, zero_omitted=True, effect="drain", fatal=True,
           reason="running containers keep the swap limits of their start. LimitedSwap with cgroup v1 stops"
                  " a kubelet from 1.30 on"),
-    Field("memoryThrottlingFactor", "float", since=22, unset="nil", effect="drain",
+    Field("memoryThrottlingFactor", "float", since=22, later_defaults=((22, 0.8), (27, 0.9)), unset="nil",
+          effect="drain",
           reason="running containers keep memory.high until they restart; no effect without the gate "
                  "MemoryQoS"),
-    Field("mergeDefaultEvictionSettings", "bool", since=33, unset="nil", effect="disrupt",
+    Field("mergeDefaultEvictionSettings", "bool", since=33, later_defaults=((33, False),), unset="nil",
+          effect="disrupt",
           reason="true restores the default hard thresholds that evictionHard omits: the kubelet may evict"
                  " pods, and allocatable may shrink"),
     Field("nodeLeaseDurationSeconds", "int32", default=40, unset="zero", zero_omitted=True, effect="disrupt",
@@ -347,7 +361,8 @@ FIELDS: tuple[Field, ...] = (
               (24, "forbidden",
                "must stay empty; only for kubelets without a cluster"),
           )),
-    Field("podLogsDir", "string", since=30, zero_omitted=True, effect="drain", machine=True, fatal=True,
+    Field("podLogsDir", "string", since=30, later_defaults=((30, "/var/log/pods"),), unset="zero",
+          zero_omitted=True, effect="drain", machine=True, fatal=True,
           reason="running containers keep logging to the old folder, which the kubelet no longer measures "
                  "or cleans. A folder that the kubelet cannot create stops it"),
     Field("podPidsLimit", "int64", default=-1, unset="nil", effect="disrupt", flags=("pod-max-pids",),
@@ -369,7 +384,8 @@ FIELDS: tuple[Field, ...] = (
                  "validation"),
     Field("readOnlyPort", "int32", zero_omitted=True, effect="disrupt", flags=("read-only-port",),
           reason="scrapers of the unauthenticated port may break; opening it is a security change"),
-    Field("registerNode", "bool", since=23, unset="nil", effect="disrupt", flags=("register-node",),
+    Field("registerNode", "bool", since=23, later_defaults=((23, True),), unset="nil", effect="disrupt",
+          flags=("register-node",),
           reason="with false, the kubelet does not create a deleted Node again, and does not correct its "
                  "labels and capacity at start"),
     Field("registerWithTaints", "list[any]", since=23, zero_omitted=True, effect="safe",
@@ -407,7 +423,8 @@ FIELDS: tuple[Field, ...] = (
     Field("runtimeRequestTimeout", "duration", default="2m0s", unset="zero", effect="disrupt",
           flags=("runtime-request-timeout",),
           reason="may disrupt components that use the kubelet server"),
-    Field("seccompDefault", "bool", since=22, unset="nil", effect="drain", fatal=True,
+    Field("seccompDefault", "bool", since=22, later_defaults=((22, False),), unset="nil", effect="drain",
+          fatal=True,
           reason="running containers keep their profile; new and restarted ones get RuntimeDefault and may"
                  " fail. Before 1.27, true without its gate stops the kubelet"),
     Field("serializeImagePulls", "bool", default=True, unset="nil", effect="safe", flags=("serialize-image-pulls",),

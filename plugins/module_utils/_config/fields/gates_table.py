@@ -63,6 +63,7 @@ GATES: dict[str, str] = {
     "ContainerStopSignals": "k 33a-",
     "ContextualLogging": "k 24a- 30b- 33b+",
     "ControllerManagerLeaderMigration": "22b+ 24g+! 27x",
+    "ControllerManagerReleaseLeaderElectionLockOnExit": "36a-",
     "CoordinatedLeaderElection": "31a- 33b-",
     "CPUManager": "k 10b+ 26g+! 33x",
     "CPUManagerPolicyAlphaOptions": "k 23a-",

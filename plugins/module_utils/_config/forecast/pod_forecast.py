@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator, Mapping
 
 from ..fields import compare
 from ..fields.effective_config import EffectiveConfig
-from ..fields.fields import TABLE_MINOR
+from ..fields.fields import NEWEST_MINOR, OLDEST_MINOR
 from ..rules import eviction
 from ..values.paths import parse
 from . import admission, allocatable, pressure
@@ -46,15 +46,20 @@ class Change:
     """The running and the new configuration of a node, limited to the fields that decide which pods run.
 
     ``changes`` are the rows of the plan: a field that a flag of the kubelet hides keeps its value. The defaults are
-    those of 1.20, which apply to every minor for these fields.
+    those of the kubelet's minor; outside the known minors, those of the nearest one.
     """
 
     def __init__(
-        self, running: Mapping[str, Any], desired: Mapping[str, Any], changes: Iterable[Mapping[str, Any]] = ()
+        self,
+        running: Mapping[str, Any],
+        desired: Mapping[str, Any],
+        minor: int,
+        changes: Iterable[Mapping[str, Any]] = (),
     ) -> None:
+        known = min(max(minor, OLDEST_MINOR), NEWEST_MINOR)
         hidden = {str(parse(row["path"])[0]) for row in changes if row["shadowed_by"]}
-        self.old = EffectiveConfig(running, TABLE_MINOR)
-        self.new = EffectiveConfig({**desired, **{name: running.get(name) for name in hidden}}, TABLE_MINOR)
+        self.old = EffectiveConfig(running, known)
+        self.new = EffectiveConfig({**desired, **{name: running.get(name) for name in hidden}}, known)
 
     def touches(self, *fields: str) -> bool:
         """Return whether the change gives one of the fields another meaning."""

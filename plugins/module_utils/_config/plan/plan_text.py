@@ -50,8 +50,8 @@ def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any
     """
     if len(variants) < 2:
         return []
-    # TABLE_MINOR + 1: no defaults are filled in, so that only the written values are compared.
-    values = {name: compare.normalise(config, fields.TABLE_MINOR + 1) for name, config in variants.items()}
+    # Only the written values are compared.
+    values = {name: compare.normalise(config, fields.NEWEST_MINOR, False) for name, config in variants.items()}
     found = []
     for path in sorted({path for config in values.values() for path in config}):
         given = {name: config.get(path) for name, config in values.items()}

@@ -21,6 +21,7 @@ UNKNOWN, LOCKED, NEEDS = NAMES = ("gate-unknown", "gate-locked", "gate-needs")
 """The identifiers of these rules."""
 _FIELD = "featureGates"
 _DYNAMIC = "DynamicKubeletConfig"
+_OFF = "features that are disabled"
 
 
 def check(config: EffectiveConfig) -> Iterator[Problem]:
@@ -84,7 +85,7 @@ def _needs(given: Mapping[str, Any], minor: int) -> Iterator[Problem]:
                 cause,
                 bool(given[cause]),
                 NEEDS,
-                f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]",
+                f"{name} is enabled, but depends on {_OFF}: [{' '.join(off)}]",
                 f"Set {_FIELD}.{name}: false too, or {' and '.join(off)} to true.",
             )
 

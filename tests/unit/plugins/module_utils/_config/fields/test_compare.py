@@ -24,8 +24,8 @@ def test_nothing_changes_between_a_configuration_and_itself(config: dict[str, An
 
 @given(model.configs())
 def test_defaults_are_filled_in_once(config: dict[str, Any]) -> None:
-    once = compare.with_defaults(config)
-    assert compare.with_defaults(once) == once
+    once = compare.with_defaults(config, 20)
+    assert compare.with_defaults(once, 20) == once
     assert compare.normalise(once, 20) == compare.normalise(config, 20)
 
 
@@ -49,7 +49,7 @@ def test_maps_are_compared_key_by_key_and_keys_with_dots_stay_readable() -> None
 def test_defaults_count_only_where_they_are_known() -> None:
     assert _paths({"maxPods": 110}, {}) == {}
     assert _paths({"maxPods": 50}, {}) == {"maxPods": (50, 110)}
-    [change] = compare.changes({}, {"maxParallelImagePulls": 3}, 30)
+    [change] = compare.changes({}, {"maxParallelImagePulls": 3}, 37)
     assert not change.known
 
 
@@ -57,18 +57,45 @@ def test_defaults_count_only_where_they_are_known() -> None:
     ("path", "value", "minor", "after", "known"),
     [
         ("maxPods", 50, 20, 110, True),
-        ("maxPods", 50, 25, None, False),
+        ("maxPods", 50, 19, None, False),
+        ("maxPods", 50, 36, 110, True),
+        ("maxPods", 50, 37, None, False),
+        ("kubeAPIQPS", 7, 26, 5, True),
+        ("kubeAPIQPS", 7, 27, 50, True),
+        ("failCgroupV1", True, 34, False, True),
+        ("failCgroupV1", False, 35, True, True),
+        ("cgroupDriver", "systemd", 34, "cgroupfs", True),
+        # The runtime decides it, or a gate does.
         ("cgroupDriver", "cgroupfs", 36, None, False),
+        ("imagePullCredentialsVerificationPolicy", "AlwaysVerify", 36, None, False),
         # Without a default the value is gone.
         ("readOnlyPort", 10255, 36, None, True),
-        # The table holds no default of a field that is newer than 1.20.
-        ("memoryManagerPolicy", "Static", 21, None, False),
-        ("seccompDefault", True, 36, None, False),
+        ("memoryManagerPolicy", "Static", 21, "None", True),
+        ("seccompDefault", True, 36, False, True),
+        ("singleProcessOOMKill", True, 33, None, True),
     ],
 )
 def test_a_live_value_that_is_removed_is_a_change(path: str, value: Any, minor: int, after: Any, known: bool) -> None:
     [change] = compare.changes({path: value}, {}, minor)
     assert (change.path, change.before, change.after, change.known) == (path, value, after, known)
+
+
+def test_the_thresholds_of_a_minor() -> None:
+    keys = {path for path, _change in _paths({"evictionHard": {}}, {}, minor=30).items()}
+    assert 'evictionHard["imagefs.inodesFree"]' in keys
+    assert keys - set(_paths({"evictionHard": {}}, {}, minor=29)) == {'evictionHard["imagefs.inodesFree"]'}
+
+
+def test_parallel_pulls_switch_off_serial_ones() -> None:
+    for minor, serial in ((26, True), (27, False)):
+        assert compare.with_defaults({"maxParallelImagePulls": 2}, minor)["serializeImagePulls"] is serial
+    assert compare.with_defaults({"maxParallelImagePulls": 1}, 27)["serializeImagePulls"] is True
+
+
+def test_a_source_of_few_fields_is_not_completed_after_1_20() -> None:
+    assert "maxPods" in compare.normalise({}, 20)
+    assert "maxPods" not in compare.normalise({}, 33)
+    assert "maxPods" in compare.normalise({}, 33, True)
 
 
 def test_a_field_without_default_that_is_left_out_is_removed_at_any_version() -> None:
@@ -112,7 +139,7 @@ def test_strings_stay_as_written_and_true_is_not_one() -> None:
 
 def test_a_pointer_since_some_version_keeps_its_zero_from_then_on() -> None:
     assert _paths({}, {"resolvConf": ""}, minor=22) == {}
-    assert _paths({}, {"resolvConf": ""}, minor=23) == {"resolvConf": (None, "")}
+    assert _paths({}, {"resolvConf": ""}, minor=23) == {"resolvConf": ("/etc/resolv.conf", "")}
 
 
 def test_unknown_fields_are_compared_as_they_are() -> None:

@@ -8,9 +8,13 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 
 
-def test_defaults_are_filled_in_for_the_table_s_minor_only() -> None:
-    assert EffectiveConfig({}, 20).number("maxPods") == 110
-    assert EffectiveConfig({}, 33).number("maxPods") is None
+@pytest.mark.parametrize(
+    ("minor", "pods", "qps"),
+    [(19, None, None), (20, 110, 5), (26, 110, 5), (27, 110, 50), (36, 110, 50), (37, None, None)],
+)
+def test_the_defaults_are_those_of_the_minor(minor: int, pods: int | None, qps: int | None) -> None:
+    config = EffectiveConfig({}, minor)
+    assert (config.number("maxPods"), config.number("kubeAPIQPS")) == (pods, qps)
 
 
 def test_values_of_another_type_are_invisible() -> None:

@@ -62,7 +62,7 @@ def test_classes_become_effects() -> None:
 
 
 def test_versions() -> None:
-    assert fields.TABLE_MINOR == 20
+    assert fields.OLDEST_MINOR == 20
     assert fields.NEWEST_MINOR == 36
     assert fields.ALL["evictionHard"].exists_at(12)
     assert not fields.ALL["maxParallelImagePulls"].exists_at(26)

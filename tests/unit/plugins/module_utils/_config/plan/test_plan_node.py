@@ -64,11 +64,11 @@ def test_when_the_kubelet_certainly_refuses_a_value(
 @pytest.mark.parametrize("minor", range(20, 37))
 @pytest.mark.parametrize("removed", [None, ""], ids=["null", "zero"])
 def test_a_removed_value_has_the_effect_of_its_field_at_every_version(removed: str | None, minor: int) -> None:
-    """With the default of 1.20, else with an unknown one; the other changes of the plan do not hide it."""
+    """With the default, as far as it is known; the other changes of the plan do not hide it."""
     planner = plan_node.Planner({"a": {**LIVE, "cgroupDriver": "systemd"}}, "disrupt", ())
     made = planner.plan("a", minor, ({"cgroupDriver": removed, "containerLogMaxFiles": 6},), None)
     assert [(row["path"], row["before"], row["after"], row["effect"], row["known"]) for row in made.change_rows] == [
-        ("cgroupDriver", "systemd", "cgroupfs" if minor == 20 else None, "reboot", minor == 20),
+        ("cgroupDriver", "systemd", "cgroupfs" if minor < 35 else None, "reboot", minor < 35),
         ("containerLogMaxFiles", 5, 6, "disrupt", True),
     ]
     assert plan_node.effect(made.rows(True)) == "reboot"

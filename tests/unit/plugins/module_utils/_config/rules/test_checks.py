@@ -43,7 +43,7 @@ def test_refusals_come_first_then_by_path_and_all_three_kinds_are_asked() -> Non
 
 @given(model.configs(most=40))
 def test_filling_in_defaults_changes_no_verdict(config: dict[str, object]) -> None:
-    assert checks.problems(config, 20) == checks.problems(compare.with_defaults(config), 20)
+    assert checks.problems(config, 20) == checks.problems(compare.with_defaults(config, 20), 20)
 
 
 _JUNK = st.recursive(

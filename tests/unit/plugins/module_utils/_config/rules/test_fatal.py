@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.pr
 
 @pytest.mark.parametrize("minor", [12, 20, 25, 36])
 def test_defaults_are_not_fatal(minor: int) -> None:
-    assert list(fatal.check(EffectiveConfig(compare.with_defaults({}), minor))) == []
+    assert list(fatal.check(EffectiveConfig(compare.with_defaults({}, minor), minor))) == []
     assert list(fatal.check(EffectiveConfig({}, minor))) == []
 
 

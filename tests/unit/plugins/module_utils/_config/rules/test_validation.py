@@ -22,7 +22,7 @@ def _messages(config: dict[str, Any], minor: int = 20) -> list[str]:
 
 @pytest.mark.parametrize("minor", [12, 17, 20, 21, 27, 36])
 def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
-    assert _messages(compare.with_defaults({}), minor) == []
+    assert _messages(compare.with_defaults({}, minor), minor) == []
     assert _messages({}, minor) == []
 
 
