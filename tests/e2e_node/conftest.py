@@ -65,6 +65,8 @@ def both(static_lab: Lab, tmp_path: Path) -> t.Iterator[Role]:
     role = Role(static_lab, tmp_path, "n1", "n2")
     for bench in role.benches.values():
         bench.bring()
+        # The test before may have restarted its kubelet, and a rollout waits a minute at most for a Node to be Ready.
+        bench.wait(bench.ready, 120, "Node that is Ready", every=1)
     try:
         yield role
     finally:

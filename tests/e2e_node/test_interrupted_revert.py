@@ -51,7 +51,8 @@ def test_the_node_restarts_its_kubelet_and_reports(role: Role) -> None:
     invocation = role.node.invocation_id()
     interrupted(role)
     assert verdict(role) == REASON and role.node.invocation_id() == invocation
-    took = settled.settled(role.bench, settled.OLD, 120)
+    # The guard gives the controller 60 s; the play itself takes part of this time on a busy machine.
+    took = settled.settled(role.bench, settled.OLD, 240)
     print(f"\nrestarted by the guard after {took:.0f} s")
     status = role.bench.status()
     assert (status["assigned"]["configMap"], status["error"]) == (source, REASON) and "active" not in status

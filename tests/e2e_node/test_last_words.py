@@ -9,7 +9,9 @@ import typing as t
 
 import pytest
 
+from tests.lab.lab import Lab
 from tests.support.kubelet_logs import CASES, OWN
+from tests.support.node_bench import Bench
 from tests.support.preflight_node import PLACE, UNIT, Node
 
 WORDS = """
@@ -46,7 +48,7 @@ def test_the_journal_keeps_the_last_words_of_each_version(nodes: dict[str, Node]
 
 
 @pytest.fixture
-def refusing(nodes: dict[str, Node]) -> t.Iterator[Node]:
+def refusing(static_lab: Lab, nodes: dict[str, Node]) -> t.Iterator[Node]:
     """Yield a node whose own config file a test spoils; restore the file and the kubelet afterwards."""
     node = nodes["n2"]
     node.run(f"cp {FILE} {PLACE}/config.yaml")
@@ -54,6 +56,8 @@ def refusing(nodes: dict[str, Node]) -> t.Iterator[Node]:
         yield node
     finally:
         node.run(f"cp {PLACE}/config.yaml {FILE}; systemctl reset-failed kubelet; systemctl restart kubelet")
+        bench = Bench(static_lab, node.name)
+        bench.wait(bench.healthy, 60, "the kubelet's own healthz")
 
 
 @pytest.mark.parametrize(("change", "words", "kind"), OWN)

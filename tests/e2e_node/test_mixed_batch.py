@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -27,7 +28,9 @@ def test_each_node_of_a_batch_gets_its_own_verdict(both: Role, bad: str) -> None
     both.ansible.host_variables(**{bad: {"kubelet_config_host": DEADLY}})
     try:
         run = both.ansible.playbook("rollout", "-e", VARIABLES)
-        assert run.code and f"Node {bad}: " in run.output and f"Node {good}: " not in run.output, run.output
+        # Of a run on a busy machine, only the failures say why it ended in another way.
+        failures = "\n".join(line for line in run.output.splitlines() if line.startswith(("fatal: ", "[ERROR]: ")))
+        assert (run.code != 0, set(re.findall(r"Node (n\d): ", run.output))) == (True, {bad}), failures
         trial = json.loads(both.benches[good].node.run(f"cat {STORE}/store/trial"))
         assert trial["confirmed"] and not trial.get("failed"), trial
         assert both.benches[good].configz()["kubeAPIQPS"] == NEW

@@ -175,6 +175,11 @@ store.switch(source)
             if item["type"] == "Ready"
         )
 
+    def ready(self) -> bool:
+        """Return whether the Node is Ready with a heartbeat of the running kubelet."""
+        status, beat = self.heartbeat()
+        return status == "True" and self.healthy() and beat >= self.start()
+
     def events(self) -> list[dict[str, t.Any]]:
         """Return the Events of changed configurations, oldest first."""
         items = self.lab.get("/api/v1/namespaces/default/events")["items"]
