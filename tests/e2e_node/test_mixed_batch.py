@@ -28,7 +28,7 @@ def test_each_node_of_a_batch_gets_its_own_verdict(both: Role, bad: str) -> None
     both.ansible.host_variables(**{bad: {"kubelet_config_host": DEADLY}})
     try:
         run = both.ansible.playbook("rollout", "-e", VARIABLES)
-        # Of a run on a busy machine, only the failures say why it ended in another way.
+        # All of the output would hide the cause of another end.
         failures = "\n".join(line for line in run.output.splitlines() if line.startswith(("fatal: ", "[ERROR]: ")))
         assert (run.code != 0, set(re.findall(r"Node (n\d): ", run.output))) == (True, {bad}), failures
         trial = json.loads(both.benches[good].node.run(f"cat {STORE}/store/trial"))
