@@ -29,8 +29,9 @@ import nox
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
+from tools import artifact  # noqa: E402  # found only after the line above
 from tools.clean_environment import clean  # noqa: E402  # found only after the line above
-from tools.collection_tree import copy, link, public_names  # noqa: E402
+from tools.collection_tree import NAME, link, public_names  # noqa: E402
 from tools.environments import (  # noqa: E402
     CACHE,
     LOWEST,
@@ -43,12 +44,12 @@ from tools.environments import (  # noqa: E402
     textlint_tools,
 )
 from tools.gates.declaration import Gate  # noqa: E402
+from tools.site import pages  # noqa: E402
 
 clean(os.environ)
 # One environment serves many gates, which nox itself cannot do: see Tools.
 nox.options.default_venv_backend = "none"
 
-NAME = "livenodes.kubelet"
 LONG = os.environ.get("TIER") == "long"
 # What is not for users runs with one Python and one ansible-core only.
 FOR_USERS = ["tests/unit", "--ignore", "tests/unit/tools", "--ignore", "tests/unit/lab"]
@@ -62,6 +63,7 @@ PLAYED = [
         "no_longer_declared",
         "node_calls",
         "one_node_of_a_batch",
+        "overlapping_groups",
         "rollback_to_a_variant",
         "runs_at_once",
         "secrets",
@@ -239,36 +241,7 @@ def browser(session: nox.Session) -> None:
 def galaxy(session: nox.Session) -> None:
     """The artifact builds, Galaxy's own importer accepts it without error or warning, and it can be installed."""
     # A quick gate, not a slow one: the importer gives ansible-lint 180 s.
-    tools = Tools(session, "galaxy", ["-r", "tools/requirements/galaxy.txt"])
-    for old in (ROOT / "build").glob("*.tar.gz"):
-        old.unlink()
-    tools.run(
-        "ansible-galaxy",
-        "collection",
-        "build",
-        "--output-path",
-        str(ROOT / "build"),
-        str(copy(CACHE / "artifact")),
-        alone=True,
-    )
-    artifact = next((ROOT / "build").glob("*.tar.gz"))
-    report = tools.run("python", "-m", "galaxy_importer.main", str(artifact), silent=True, alone=True)
-    print(report)
-    complaints = re.findall(r"^(?:WARNING|ERROR|CRITICAL).*$", report, re.MULTILINE)
-    if complaints:
-        session.error("galaxy-importer complains:\n" + "\n".join(complaints))
-    place = CACHE / "installed"
-    shutil.rmtree(place, ignore_errors=True)
-    tools.run(
-        "ansible-galaxy",
-        "collection",
-        "install",
-        str(artifact),
-        "--collections-path",
-        str(place / "collections"),
-        alone=True,
-    )
-    tools.run("ansible-doc", "--playbook-dir", str(place), f"{NAME}.node_config_source", silent=True, alone=True)
+    artifact.build_and_install(session)
 
 
 @gate("slow")
@@ -284,50 +257,7 @@ def sanity(session: nox.Session) -> None:
 @gate("slow")
 def site(session: nox.Session) -> None:
     """The documentation site builds into build/site: no warning, nothing fetched while it is made or read."""
-    tools = Tools(session, "site", ["-r", "tools/requirements/site.txt"])
-    source, target = CACHE / "site", ROOT / "build/site"
-    for old in (source, target):
-        shutil.rmtree(old, ignore_errors=True)
-    # antsibull-docs refuses a folder that others may write to.
-    source.mkdir(mode=0o755, parents=True)
-    tools.run(
-        "antsibull-docs",
-        "--config-file",
-        "tools/site/antsibull-docs.cfg",
-        "collection",
-        "--cleanup",
-        "everything",
-        "--fail-on-error",
-        "--use-current",
-        "--squash-hierarchy",
-        "--dest-dir",
-        str(source),
-        NAME,
-    )
-    # antsibull-docs copies the pages only.
-    shutil.copytree(ROOT / "docs/docsite/rst/images", source / "docsite/images")
-    tools.run(
-        "sphinx-build",
-        "--quiet",
-        "--builder",
-        "html",
-        "--conf-dir",
-        "tools/site",
-        "--fail-on-warning",
-        "--keep-going",
-        str(source),
-        str(target),
-    )
-    remote = {
-        found
-        for page in target.rglob("*.html")
-        for found in re.findall(
-            r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"?(?:https?:)?//[^>]*>", page.read_text(encoding="utf-8")
-        )
-    }
-    if remote:
-        session.error("pages would fetch from elsewhere: " + "; ".join(sorted(remote)))
-    print(f"{target}/index.html")
+    pages.build(session)
 
 
 @gate("slow")
@@ -426,11 +356,12 @@ def e2e_modern(session: nox.Session) -> None:
 @gate("lab", "short", "long", alone=True)
 def benchmarks(session: nox.Session) -> None:
     """Speed and memory: an assignment beside a bare loop of the same requests, a switch on a node beside a bare
-    restart, the controller's share of a rollout to simulated nodes. Long: 1,000 nodes.
+    restart, the controller's share of a rollout to simulated nodes. Long: 1,000 nodes, and a rollout to 5,000.
     """
     tools = newest(session)
     runs = [("bench_assign", "300"), ("bench_node", ""), ("bench_rollout", "100")]
-    for name, nodes in [("bench_assign", "1000"), *runs[1:], ("bench_rollout", "1000")] if LONG else runs:
+    more = [("bench_assign", "1000"), *runs[1:], ("bench_rollout", "1000"), ("bench_rollout", "5000")]
+    for name, nodes in more if LONG else runs:
         options = session.posargs or (["--nodes", nodes] if nodes else [])
         tools.run("python", "-m", f"tests.benchmarks.{name}", *options)
 

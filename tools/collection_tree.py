@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+NAME = "livenodes.kubelet"
 INSIDE = Path("ansible_collections/livenodes/kubelet")
 
 
