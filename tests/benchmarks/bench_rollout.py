@@ -25,7 +25,6 @@ import itertools
 import json
 import os
 import re
-import resource
 import signal
 import sys
 import tempfile
@@ -35,7 +34,7 @@ import typing as t
 from pathlib import Path
 
 from tests.lab.lab import Lab
-from tests.support.ansible import Ansible, Run
+from tests.support.ansible import Ansible, Run, spent
 from tests.support.simulated import Change, Simulated
 
 PREFIX = "bench-"
@@ -181,12 +180,6 @@ def timed(ansible: Ansible, playbook: str) -> Timed:
     if process.returncode:
         raise AssertionError(output)
     return Timed(took, cpu, Run(process.returncode, output), peaks[-1])
-
-
-def spent() -> float:
-    """Return the seconds of CPU of all ended children and of theirs."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _watch_memory(pid: int, peaks: list[float]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -50,6 +51,12 @@ class Run:
             "ok=0 changed=0 failed=0",
         )
         return {word.split("=")[0]: int(word.split("=")[1]) for word in line.split() if "=" in word}
+
+
+def spent() -> float:
+    """Return the seconds of CPU of all children of this process that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def bare(home: Path, *arguments: str, timeout: float = 300, **environment: str) -> Run:

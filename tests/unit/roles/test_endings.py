@@ -26,6 +26,7 @@ from tests.support.switched_cluster import REACH, SwitchedCluster, switched_ansi
 NATIVE, COPIED, LATER = "n1", "n2", "n3"
 NAMES = (NATIVE, COPIED, LATER)
 WANTED = 80
+CONFIRM = "kubelet_checkpoint confirmed"
 
 OPTIONS = ("-e", json.dumps({"kubelet_config_serial": "2,1", "kubelet_config_soak_seconds": 1}))
 
@@ -54,7 +55,7 @@ class Fleet(SwitchedCluster):
         if LATER in self.assigned and self.marked(LATER) != self.BEFORE:
             return "later"
         cordons, steps = self.cordoned() & {NATIVE, COPIED}, self.steps[COPIED]
-        if "kubelet_checkpoint confirmed" in steps:
+        if CONFIRM in steps:
             return "confirmed" if cordons else "uncordoned"
         if "kubelet_guard restarted" in steps:
             return "switched"
@@ -160,8 +161,6 @@ ENDINGS = {
 }
 
 
-# In these the second batch may have begun.
-BETWEEN = STAGES[STAGES.index("confirmed") :]
 # These end the controller, which cannot name the untouched hosts.
 SILENT = (ENDINGS["killed"].strike, ENDINGS["interrupted"].strike)
 
@@ -208,7 +207,8 @@ def check(ansible: Ansible, fleet: Fleet, ending: Ending, played: Played) -> Non
     begun = STAGES.index(played.stage) < STAGES.index("later")
     if failed:
         assert (ending.verdict or "") in words and all(f"Node {name}: " in words for name in ending.hits), run.output
-        named = "Untouched hosts: n3" in words or (played.stage in BETWEEN and f"stopped at {LATER}: " in words)
+        through = CONFIRM in fleet.steps[COPIED]
+        named = "Untouched hosts: n3" in words or (through and f"stopped at {LATER}: " in words)
         assert named or not begun or ending.strike in SILENT, run.output
         assert run.recap(LATER)["failed"] == 0 or not begun or not ending.hits, run.output
     if ending.hits or not failed:
