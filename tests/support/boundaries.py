@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import typing as t
 from pathlib import Path
@@ -47,9 +48,9 @@ def steps(
     A signal instead is sent to the controller, whose remaining steps are not counted. Returns the finished run; the
     exit code of a killed controller is -9.
     """
-    path = ansible.home / "boundaries"
-    path.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX) as server:
+    # The address of a socket is short, the folder of a test may be deep.
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server:
+        path = Path(folder) / "boundaries"
         server.bind(str(path))
         server.listen(1)
         process = ansible.start(
