@@ -195,7 +195,7 @@ def served_ansible(
 ) -> Ansible:
     """Return ansible-playbook with the fleet as its cluster. `hosts` are those with their variables, else one a node.
 
-    All hosts run their tasks here and, unless `variables` say otherwise, wait 5 s for a kubelet.
+    All hosts run their tasks here and, unless `variables` set another time, wait 5 s for a kubelet.
     """
     given = {
         "ansible_connection": "local",

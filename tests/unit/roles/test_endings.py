@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every ending of a batch leaves a verdict, no cordon, no Lease, and rows that say what every node runs.
+"""Every ending of a batch leaves a verdict, no cordon, no Lease, and rows that name what every node runs.
 
 The playbook rollout with the real roles, an HTTP server as API server, and a model of the nodes. The first batch has a
 node of each delivery, the second one has another node.
@@ -120,7 +120,7 @@ def unlock(fleet: Fleet) -> Outcome:
 
 
 class Ending(t.NamedTuple):
-    """What strikes, and what the run must say.
+    """What strikes, and the verdict of the run.
 
     `verdict`: words of the run's verdict; None if it succeeds. `until`: the last of STAGES in which it must fail by it;
     in those of `unsure` it may. `hits`: the nodes that fail by name, while the rest of the batch goes through.
@@ -233,7 +233,7 @@ def check(ansible: Ansible, fleet: Fleet, ending: Ending, played: Played) -> Non
 
 
 def rows(fleet: Fleet, played: Played) -> None:
-    """Assert that the report has a row for each node, which says what the node runs."""
+    """Assert that the report has a row for each node, which agrees with what the node runs."""
     if played.run.code == -signal.SIGKILL:
         # It leaves the report of its last batch, if there was one.
         return
