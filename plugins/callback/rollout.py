@@ -77,8 +77,6 @@ class Watched(t.NamedTuple):
 
     module: str
     """Short name of the module if it belongs to this collection, else empty."""
-    event: str
-    """The task's variable kubelet_rollout_event, or empty."""
     run_once: bool
     ours: bool
     """Whether the task belongs to this collection."""
@@ -154,7 +152,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         # The underscore names also exist in ansible-core 2.17.
         task = result._task
         watched = self._watch(task)
-        if not (watched.module in events.MODULES or watched.event or (trouble and watched.ours)):
+        if not (watched.module in events.MODULES or (watched.ours and (trouble or events.begins(result._result)))):
             return
         if watched.module in events.MODULES and (result._task_fields or {}).get("check_mode"):
             self._recorder.dry_run()
@@ -162,7 +160,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         # Since ansible-core 2.21 results contain the arguments only on request.
         arguments = {"invocation": {"module_args": (result._task_fields or {}).get("args")}}
         self._recorder.take(
-            events.read(watched.module, {**result._result, **arguments}, node, trouble, watched.event, task.get_name())
+            events.read(watched.module, {**result._result, **arguments}, node, trouble, task.get_name())
         )
 
     def _watch(self, task: t.Any) -> Watched:
@@ -172,9 +170,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
             action = str(getattr(task, "resolved_action", None) or task.action)
             module = action[len(COLLECTION) :] if action.startswith(COLLECTION) else ""
             role = getattr(task, "_role", None)
-            event = str(task.get_vars().get("kubelet_rollout_event") or "")
-            ours = bool(module or event or (role is not None and f"{role._role_collection}." == COLLECTION))
-            known = self._watched[task._uuid] = Watched(module, event, bool(task.run_once), ours)
+            ours = bool(module or (role is not None and f"{role._role_collection}." == COLLECTION))
+            known = self._watched[task._uuid] = Watched(module, bool(task.run_once), ours)
         return known
 
     def _node_name(self, host: t.Any) -> str:

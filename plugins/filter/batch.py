@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters that turn hosts into nodes, and plans into config sources, for the controller's modules."""
+"""Filters that turn hosts into nodes, for the controller's modules."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import typing as t
 import jinja2
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import unconfirmed
-
 # Further columns of the node table, and the host variable each of them comes from.
-KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery", "failures": "assign_failure"}
+KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery"}
 
 READ = (
     "kubelet_config",
@@ -49,7 +47,7 @@ def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t
 
     C(hosts): the inventory host. C(configs): the overrides of the host, in the order in which they apply.
     C(group_configs): the overrides of its group, an empty mapping if there are none. C(flags) and C(deliveries): the
-    kubelet's flags and the delivery, if the inventory sets them. C(failures): why the role assign could not switch it.
+    kubelet's flags and the delivery, if the inventory sets them.
 
     Raises AnsibleFilterError when two hosts name the same node.
     """
@@ -92,56 +90,6 @@ def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str
     return found
 
 
-def plan_sources(
-    plan: t.Mapping[str, t.Any], purpose: str, table: t.Mapping[str, t.Mapping[str, t.Any]] | None = None
-) -> dict[str, t.Any]:
-    """Return by node name the config sources that a plan assigns, or that must be verified after it.
-
-    V(verify) also includes nodes whose live configuration differs without an assignment. Each source contains its
-    C(delivery), which comes from C(table) and is V(auto) by default, and the C(node_uid) of the plan, if known. For
-    V(assign) it also contains C(own), the plan's record of the node's own values. With C(table) (the node_table of some
-    hosts), only its nodes are returned, and for V(verify) not those that have already failed.
-
-    Raises AnsibleFilterError for an unknown C(purpose).
-    """
-    if purpose not in ("assign", "verify"):
-        raise AnsibleFilterError(f"plan_sources: the purpose is assign or verify, not {purpose!r}")
-    deliveries, failures = (table["deliveries"], table["failures"]) if table else ({}, {})
-    return {
-        name: {
-            **row["source"],
-            "delivery": deliveries.get(name, "auto"),
-            # Written with the source.
-            **({"own": row["own"]} if purpose == "assign" and row.get("own") else {}),
-            **{key: row[key] for key in ("node_uid",) if key in row},
-        }
-        for name, row in plan["nodes"].items()
-        if table is None or name in table["hosts"]
-        if row["action"] == "assign" or (purpose == "verify" and row["changes"])
-        if purpose == "assign" or name not in failures
-    }
-
-
-def moving_sources(rows: t.Mapping[str, t.Mapping[str, t.Any]], delivery: str) -> dict[str, t.Any]:
-    """Return by node name the config source of each node to migrate to a delivery, from the rows of node_config_info.
-
-    Includes nodes whose earlier migration was interrupted.
-
-    Raises AnsibleFilterError for an unknown C(delivery).
-    """
-    if delivery not in ("checkpoint", "native"):
-        raise AnsibleFilterError(f"moving_sources: the delivery is checkpoint or native, not {delivery!r}")
-    if delivery == "native":
-        return {name: row["source"] for name, row in rows.items() if row["delivery"] == "checkpoint" and row["source"]}
-    return {
-        name: row["source"]
-        for name, row in rows.items()
-        if row["listening"]
-        and row["source"]
-        and (row["config_source"] or not row["settled"] or unconfirmed(row["reason"]))
-    }
-
-
 class FilterModule:
     """Ansible's entry point."""
 
@@ -150,6 +98,4 @@ class FilterModule:
         return {
             "node_table": node_table_of_hosts,
             "other_configs": other_configs,
-            "plan_sources": plan_sources,
-            "moving_sources": moving_sources,
         }

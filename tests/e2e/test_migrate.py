@@ -139,5 +139,7 @@ def test_refusals(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
         ),
     )
     refused = ansible.playbook("migrate", *to("checkpoint"))
-    assert refused.code and "Node n1 does not run what its spec.configSource names" in refused.output, refused.output
+    assert refused.code and "Node n1: it does not run what its spec.configSource names" in refused.output, (
+        refused.output
+    )
     assert notes(lab, "n1") == {}

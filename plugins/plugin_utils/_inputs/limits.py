@@ -41,7 +41,7 @@ FORMS = {
     "kubelet_config_max_unavailable": Form(_is_limit, "a number above 0 or a percentage from 1% to 100%"),
     "kubelet_config_allow_pod_loss": Form(_is_loss, "a number of pods, or true for any number"),
 }
-"""By variable, as rollout_order, the gate and the soak read it."""
+"""By variable, as the order of a rollout, the gate and the soak read it."""
 
 MINIMUM = {
     "kubelet_config_confirm_seconds": 1,

@@ -26,6 +26,8 @@ PLAN, FORECAST, BATCH, GROUP, DELIVERY, FAILED, NOT_REVERTED, REFUSED, PAUSED = 
 )
 
 UNREACHABLE = "unreachable"
+VALUE = "kubelet_config_rollout"
+"""The fact with the value of a rollout."""
 
 REMEDIES = {
     "fell_back": "Correct the named value, then run the rollout again. The kubelet's log has the details.",
@@ -60,24 +62,19 @@ class Event(t.NamedTuple):
     detail: t.Any = None
 
 
-def read(
-    module: str, result: t.Mapping[str, t.Any], node: str, trouble: str = "", task_event: str = "", task: str = ""
-) -> list[Event]:
+def read(module: str, result: t.Mapping[str, t.Any], node: str, trouble: str = "", task: str = "") -> list[Event]:
     """Return the events in the result of a task.
 
-    `module` is the short name of a module of this collection, or empty for another task that failed or has an event.
-    `node` is the node of the result's host. It is empty when the task ran once for all hosts: then the result names its
-    nodes. `trouble` is empty, failed or unreachable. `task_event` is the task's variable kubelet_rollout_event: the
-    step, if it is not the module's usual one (such as reverted), or `planned` if the plan is a fact. `task` is the
-    task's name, for failures without a message.
+    `module` is the short name of a module of this collection, or empty for another task that failed or that returned
+    the value of a rollout. `node` is the node of the result's host. It is empty when the task ran once for all hosts:
+    then the result names its nodes. `trouble` is empty, failed or unreachable. `task` is the task's name, for failures
+    without a message.
     """
     # The actions of the modules on nodes return a lost connection as a failure.
     if trouble and result.get("state") == UNREACHABLE:
         trouble = UNREACHABLE
-    step = task_event if task_event in STEPS else ""
-    planned = _rollback_plan if task_event == "planned" else None
-    reader = None if trouble == UNREACHABLE else _READERS.get(module, planned)
-    found = list(reader(result, node, bool(trouble), step)) if reader else []
+    reader = None if trouble == UNREACHABLE else _READERS.get(module, _begun)
+    found = list(reader(result, node, bool(trouble))) if reader else []
     if trouble and not any(event.kind in (FAILED, REFUSED, PAUSED) for event in found):
         words = _message(result) or f"the task {task!r} failed; its own output has the cause"
         found.append(
@@ -85,22 +82,24 @@ def read(
             if node
             else Event(REFUSED, message=words)
         )
-    elif not reader and not trouble and step and node:
-        found.append(Event(step, node))
     return found
 
 
-def _plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
+def _plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     plan = result.get("plan")
     if isinstance(plan, dict) and isinstance(plan.get("nodes"), dict):
         yield Event(PLAN, detail=plan)
 
 
-def _rollback_plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
+def begins(result: t.Mapping[str, t.Any]) -> bool:
+    """Return whether a task returned the value of a rollout, which contains the plan of a rollback or a reset."""
+    return bool(_inner(result, "ansible_facts", VALUE, "text"))
+
+
+def _begun(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     # The plan of a rollback does not list fields: its lines name the target of each node.
-    plan = _inner(result, "ansible_facts", "edit_result", "plan")
-    lines = [str(line).partition(": ") for line in _inner(plan, "text") or ()]
-    changing = {*(_inner(plan, "nodes") or ()), *(_inner(plan, "local") or ())}
+    lines = [str(line).partition(": ") for line in _inner(result, "ansible_facts", VALUE, "text") or ()]
+    changing = set(_inner(result, "ansible_facts", VALUE, "nodes") or ())
     if lines:
         yield Event(
             PLAN,
@@ -115,20 +114,20 @@ def _rollback_plan(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _st
         )
 
 
-def _forecast(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
+def _forecast(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     if isinstance(result.get("summary"), dict):
         yield Event(
             FORECAST, detail={"summary": result["summary"], "text": [str(line) for line in result.get("text") or ()]}
         )
 
 
-def _lease(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
+def _lease(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     group = _argument(result, "group")
     if group:
         yield Event(GROUP, message=str(group))
 
 
-def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool, _step: str) -> t.Iterator[Event]:
+def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool) -> t.Iterator[Event]:
     if failed:
         paused = result.get("paused")
         if isinstance(paused, dict):
@@ -138,30 +137,30 @@ def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool, _step: str) -
         yield Event(BATCH, detail=[str(name) for name in names] if isinstance(names, list) else [])
 
 
-def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool, step: str) -> t.Iterator[Event]:
+def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     assigned = (_argument(result, "state") or "present") != "verified" and not _argument(result, "wait")
     for name, row in _rows(result):
         if row.get("delivery") in ("native", "checkpoint"):
             yield Event(DELIVERY, name, detail=str(row["delivery"]))
         if row.get("ok") is False or (not assigned and "ok" in row):
-            yield from _verdict(name, row, step or "verified")
+            yield from _verdict(name, row, "reverted" if row.get("state") == "local" else "verified")
         elif assigned and row.get("changed") and row.get("delivery") != "checkpoint":
-            yield Event(step or "switched", name)
+            yield Event("switched", name)
 
 
-def _soak(result: t.Mapping[str, t.Any], _node: str, _failed: bool, step: str) -> t.Iterator[Event]:
+def _soak(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     for name, row in _rows(result):
-        yield from _verdict(name, row, step or "soaked")
+        yield from _verdict(name, row, "soaked")
 
 
-def _revert(result: t.Mapping[str, t.Any], _node: str, _failed: bool, _step: str) -> t.Iterator[Event]:
+def _revert(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     for name, row in _rows(result):
         if "ok" in row:
             yield Event("reverted" if row["ok"] else NOT_REVERTED, name, _message(row))
 
 
-def _drain(result: t.Mapping[str, t.Any], _node: str, _failed: bool, step: str) -> t.Iterator[Event]:
-    step = step or ("restored" if _argument(result, "state") == "restored" else "drained")
+def _drain(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
+    step = "restored" if _argument(result, "state") == "restored" else "drained"
     for name, row in _rows(result):
         words = _message(row)
         if row.get("ok") is False:
@@ -170,19 +169,19 @@ def _drain(result: t.Mapping[str, t.Any], _node: str, _failed: bool, step: str) 
             yield Event(step, name)
 
 
-def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool, step: str) -> t.Iterator[Event]:
+def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Iterator[Event]:
     yield Event(DELIVERY, node, detail="checkpoint")
     state = _argument(result, "state") or "assigned"
     if failed:
         return
     if state == "confirmed":
-        yield Event(step or "confirmed", node)
+        yield Event("confirmed", node)
     elif state == "rolled_back" and result.get("changed"):
         yield Event("reverted", node, str(result.get("error") or ""))
     elif state == "staged" or (state == "assigned" and _switches(result)):
         yield Event("staged", node)
         if state == "assigned":
-            yield Event(step or "switched", node)
+            yield Event("switched", node)
 
 
 def _switches(result: t.Mapping[str, t.Any]) -> bool:
@@ -190,10 +189,10 @@ def _switches(result: t.Mapping[str, t.Any]) -> bool:
     return bool(result.get("restart_needed") or ("preflight" not in result and result.get("changed")))
 
 
-def _guard(result: t.Mapping[str, t.Any], node: str, failed: bool, step: str) -> t.Iterator[Event]:
+def _guard(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Iterator[Event]:
     # The handler that restarts never fails (see the role checkpoint); only a verified restart has seconds.
     if "seconds" in result:
-        yield Event(step or "restarted", node)
+        yield Event("restarted", node)
     elif not failed and _argument(result, "state") == "restarted" and result.get("msg"):
         yield Event(FAILED, node, _message(result))
 
@@ -230,7 +229,7 @@ def _message(row: t.Mapping[str, t.Any]) -> str:
     return str(row.get("message") or row.get("msg") or "").strip()
 
 
-_READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool, str], t.Iterator[Event]]] = {
+_READERS: dict[str, t.Callable[[t.Mapping[str, t.Any], str, bool], t.Iterator[Event]]] = {
     "kubelet_config_plan": _plan,
     "kubelet_config_forecast": _forecast,
     "kubelet_rollout_lease": _lease,

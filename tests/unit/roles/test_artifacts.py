@@ -28,8 +28,10 @@ def test_a_hundred_failed_nodes_with_long_reasons(tmp_path: Path) -> None:
             "hosts": "localhost",
             "gather_facts": False,
             "tasks": [
-                {"ansible.builtin.set_fact": {"rollout_state": rollout}},
-                {"ansible.builtin.include_tasks": str(RESULT), "vars": {"rollout_done": 110}},
+                {
+                    "ansible.builtin.include_tasks": str(RESULT),
+                    "vars": {"rollout_done": 110, "kubelet_config_rollout": rollout},
+                },
             ],
         }
     ]

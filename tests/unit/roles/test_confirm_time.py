@@ -52,7 +52,7 @@ SECONDS = {
 }
 ARM, RESTART = ("kubelet_checkpoint", "assigned"), ("kubelet_guard", "restarted")
 VERIFY, SOAK, CONFIRM = ("node_config_source", "verified"), ("node_soak", ""), ("kubelet_checkpoint", "confirmed")
-PREPARING = ("node_config_info", "kubelet_rollout_lease", "node_drain")
+PREPARING = ("node_config_info", "kubelet_rollout_lease", "node_drain", "kubelet_configmap")
 ORDER = [ARM, RESTART, VERIFY, SOAK, CONFIRM]
 
 Task = tuple[str, str]
@@ -72,12 +72,13 @@ def run(
     forks: int,
     failing: t.Sequence[str] = (),
     taking: dict[str, dict[str, float]] | None = None,
+    preparing: dict[str, t.Any] | None = None,
     **variables: t.Any,
 ) -> Seen:
     """Run the roles assign and verify as a batch of a rollout does. The nodes in `failing` are not verified; `taking`:
     the seconds of each module and state.
 
-    With `edit_result`, a plan, run the preparation of its rollout instead.
+    With `preparing`, a plan, run the preparation of its rollout instead.
     """
     place = home / "collections/ansible_collections/livenodes/kubelet"
     (place / "plugins/modules").mkdir(parents=True)
@@ -88,23 +89,23 @@ def run(
         seconds = (taking or SECONDS).get(module, {})
         text = STUB.format(name=module, seconds=seconds, nodes=hosts, failing=failing, log=str(log))
         (place / "plugins/modules" / f"{module}.py").write_text(text)
-    soak = {"seconds": 30, "pods": {}, "allow_pod_loss": "0", "pods_timeout": 120, "lease": {}}
+    sources = {name: {"namespace": "kube-system", "name": "a", "kubeletConfigKey": "kubelet"} for name in hosts}
+    names = {"hosts": dict(zip(hosts, hosts, strict=True)), "names": hosts}
+    batch = {**names, "sources": sources, "expected": sources, "texts": {}, "soak": 30, "lease": {}, "pods": {}}
     given = {
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
-        "kubelet_config_plan": {"nodes": {}, "variants": {}},
-        "kubelet_config_sources": {"n": {}},
-        "verify_soak": soak,
+        "kubelet_config_plan": preparing or {},
+        "kubelet_config_batch": batch,
         **variables,
     }
     tasks = [
         {
             "ansible.builtin.import_role": {"name": "livenodes.kubelet.assign", "tasks_from": "switch.yml"},
-            "vars": {"checkpoint_soak_seconds": 30},
         },
         {"ansible.builtin.import_role": {"name": "livenodes.kubelet.verify", "tasks_from": "check.yml"}},
     ]
-    if "edit_result" in variables:
+    if preparing:
         tasks = [{"ansible.builtin.import_role": {"name": "livenodes.kubelet.rollout", "tasks_from": "prepare.yml"}}]
     play_ = {
         "hosts": "all",
@@ -201,8 +202,9 @@ def test_the_variables_of_the_operator(tmp_path: Path, variables: dict[str, int]
 @pytest.mark.parametrize(("own", "refused"), [(60, True), (5000, False), ("", False)])
 def test_a_rollout_refuses_guards_that_would_not_wait(tmp_path: Path, own: t.Any, refused: bool) -> None:
     hosts = [f"n{number}" for number in range(4)]
-    plan = {"nodes": {name: {"action": "assign", "changes": []} for name in hosts}}
-    given = {"edit_result": {"plan": plan}, "kubelet_config_serial": "1,3", "kubelet_config_confirm_seconds": own}
+    row = {"action": "assign", "changes": [], "effect": None, "source": {"namespace": "kube-system", "name": "a"}}
+    plan = {"nodes": {name: {**row, "variant": "v"} for name in hosts}, "variants": {"v": {}}}
+    given = {"preparing": plan, "kubelet_config_serial": "1,3", "kubelet_config_confirm_seconds": own}
     seen = run(tmp_path, hosts, 2, **given)
     words = "kubelet_config_confirm_seconds is 60, but a batch of 3 with 2 forks may need 603 s"
     assert (words in " ".join(seen.output.split())) == refused, seen.output

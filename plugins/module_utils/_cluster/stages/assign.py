@@ -76,7 +76,7 @@ def assign(
         for name, why in unfit.items():
             rows[name].update(ok=False, message=why, error=why)
         raise NodesFailed("assigning (nothing was written to any node)", _failures(rows), _result(rows, True))
-    if keeper:
+    if keeper and wanted:
         keeper.keep()
     _write(session, changing, rows, check_mode)
     result = _result(rows, False)

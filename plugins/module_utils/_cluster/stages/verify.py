@@ -274,7 +274,8 @@ def wait(
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
         watch = Watch(session, wanted, names, options["delivery"])
-        keeper.keep()
+        if names:
+            keeper.keep()
     except ApiError as error:
         raise unseen("verifying", "not verified", names, error) from error
     watch.judge()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters that turn hosts into nodes, and plans into config sources."""
+"""Filters that turn hosts into nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.filter import batch
-from tests.support.objects import place
 
 
 def test_node_table() -> None:
@@ -27,7 +26,6 @@ def test_node_table() -> None:
             "kubelet_config": {},
             "kubelet_config_flags": [],
             "kubelet_config_delivery": "native",
-            "assign_failure": "unreachable",
         },
         "elsewhere": {"kubelet_config_node_name": "n2"},
     }
@@ -38,7 +36,6 @@ def test_node_table() -> None:
         "group_configs": {"h1": {"maxPods": 1}, "n2": {}, "h3": {}},
         "flags": {"h1": ["--v=2"]},
         "deliveries": {"h3": "native"},
-        "failures": {"h3": "unreachable"},
     }
     assert list(table["hosts"]) == ["h1", "n2", "h3"]
 
@@ -77,90 +74,8 @@ def test_two_hosts_for_one_node(hostvars: dict[str, dict[str, str]]) -> None:
         batch.node_table(["a", "b"], hostvars)
 
 
-def test_plan_sources() -> None:
-    plan = {
-        "nodes": {
-            "changes": {"source": place("a"), "action": "assign", "changes": [{}]},
-            "renamed": {"source": place("b"), "action": "assign", "changes": []},
-            "failed before": {"source": place("c"), "action": "none", "changes": [{}]},
-            "unchanged": {"source": place("d"), "action": "none", "changes": []},
-        }
-    }
-    table = {
-        "hosts": dict.fromkeys(plan["nodes"], "host"),
-        "deliveries": {"renamed": "native"},
-        "failures": {"changes": "unreachable"},
-    }
-    a, b, c = (
-        {**place(name), "delivery": delivery} for name, delivery in (("a", "auto"), ("b", "native"), ("c", "auto"))
-    )
-    assert batch.plan_sources(plan, "assign", table) == {"changes": a, "renamed": b}
-    assert batch.plan_sources(plan, "verify", table) == {"renamed": b, "failed before": c}
-    assert batch.plan_sources(plan, "verify", {**table, "failures": {}}) == {
-        "changes": a,
-        "renamed": b,
-        "failed before": c,
-    }
-    assert batch.plan_sources(plan, "assign") == {"changes": a, "renamed": {**b, "delivery": "auto"}}
-    plan["nodes"]["renamed"]["node_uid"] = "u1"
-    assert batch.plan_sources(plan, "verify", table)["renamed"] == {**b, "node_uid": "u1"}
-    del plan["nodes"]["renamed"]["node_uid"]
-    assert batch.plan_sources(plan, "assign", {**table, "hosts": {"renamed": "host"}}) == {"renamed": b}
-    with pytest.raises(AnsibleFilterError, match="the purpose is assign or verify, not 'push'"):
-        batch.plan_sources(plan, "push", table)
-
-
-def row(delivery: str, **more: Any) -> dict[str, Any]:
-    return {
-        "delivery": delivery,
-        "listening": True,
-        "source": place(),
-        "config_source": None,
-        "settled": True,
-        "reason": "",
-        **more,
-    }
-
-
-ROWS = {
-    "native": row("native", config_source=place()),
-    "local": row("native", source=None),
-    "modern": row("none", listening=False, source=None),
-    "moved": row("checkpoint"),
-    "half moved": row("checkpoint", config_source=place()),
-    "not confirmed": row("checkpoint", reason="on trial"),
-    "not confirmed, runtime away": row("checkpoint", reason="on trial; the container runtime is away: /run/c.sock"),
-    "reverted": row("checkpoint", settled=False),
-    "moved, flag removed": row("checkpoint", listening=False),
-    "unfinished reset": row("checkpoint", source=None),
-}
-
-
-def test_moving_sources() -> None:
-    assert list(batch.moving_sources(ROWS, "checkpoint")) == [
-        "native",
-        "half moved",
-        "not confirmed",
-        "not confirmed, runtime away",
-        "reverted",
-    ]
-    assert list(batch.moving_sources(ROWS, "native")) == [
-        "moved",
-        "half moved",
-        "not confirmed",
-        "not confirmed, runtime away",
-        "reverted",
-        "moved, flag removed",
-    ]
-    assert batch.moving_sources(ROWS, "native")["moved"] == place()
-    with pytest.raises(AnsibleFilterError, match="the delivery is checkpoint or native, not 'auto'"):
-        batch.moving_sources(ROWS, "auto")
-
-
 def test_names_as_playbooks_use_them() -> None:
     assert batch.FilterModule().filters() == {
         "node_table": batch.node_table_of_hosts,
-        "plan_sources": batch.plan_sources,
-        "moving_sources": batch.moving_sources,
         "other_configs": batch.other_configs,
     }

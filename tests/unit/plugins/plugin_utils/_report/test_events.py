@@ -9,8 +9,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.filter.rollout import rollback_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import (
     FAILED,
     MODULES,
@@ -19,6 +19,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events i
     REFUSED,
     REMEDIES,
     Event,
+    begins,
     read,
 )
 
@@ -48,7 +49,7 @@ def test_a_revert_names_the_reverted_nodes() -> None:
         "n2": {"ok": False, "state": "not_reverted", "message": "not yet"},
         "n3": {"ok": False, "state": "reassigned", "message": "another controller assigned it"},
     }
-    assert read("node_config_revert", {"nodes": rows}, "", task_event="reverted") == [
+    assert read("node_config_revert", {"nodes": rows}, "") == [
         Event("reverted", "n1", "running its previous configuration again"),
         Event(NOT_REVERTED, "n2", "not yet"),
         Event(NOT_REVERTED, "n3", "another controller assigned it"),
@@ -61,22 +62,27 @@ def test_the_plan_of_a_rollback_has_the_target_of_each_node() -> None:
     before = {"kubeletConfigKey": "kubelet", "namespace": "kube-system", "name": "a"}
     now = {**before, "name": "b"}
     row = {"source": now, "config_source": None, "active": now, "settled": True}
-    plan = rollback_plan(
+    plan = goals.of_goal(
+        "previous",
+        {},
         {
             "n1": {**row, "previous": before},
             "n2": {**row, "previous": {}},
             "n3": {**row, "previous": None},
             "n4": {**row, "previous": now},
-        }
+        },
     )
-    found = read("", {"ansible_facts": {"edit_result": {"plan": plan}}}, "", task_event="planned")
+    value = {"text": plan["text"], "nodes": dict.fromkeys([*plan["nodes"], *plan["local"]])}
+    result = {"ansible_facts": {"kubelet_config_rollout": value}}
+    found = read("", result, "")
+    assert begins(result) and not begins({"ansible_facts": {"kubelet_config_rollout": {"text": []}}})
     assert [(name, row["action"], row.get("text")) for name, row in found[0].detail["nodes"].items()] == [
         ("n1", "assign", "kube-system/b -> kube-system/a"),
         ("n2", "assign", "kube-system/b -> its local config"),
         ("n3", "none", None),
     ]
     assert "unknown" in found[0].detail["nodes"]["n3"]["problems"][0]["message"]
-    assert read("", {"ansible_facts": {"edit_result": None}}, "", task_event="planned") == []
+    assert read("", {"ansible_facts": {"kubelet_config_rollout": None}}, "") == []
 
 
 STORED = "the API server stored the local config: its gate is off"
@@ -108,9 +114,8 @@ def test_a_verdict_is_a_step_or_a_failure() -> None:
         (FAILED, "n3"),
         ("reverted", "n3"),
     ]
-    assert steps(
-        read("node_config_source", given({"nodes": {"n1": {"ok": True}}}, state="verified"), "", task_event="reverted")
-    ) == [("reverted", "n1")]
+    local = {"n1": {"ok": True, "state": "local"}}
+    assert steps(read("node_config_source", given({"nodes": local}, state="verified"), "")) == [("reverted", "n1")]
 
 
 @pytest.mark.parametrize(
@@ -176,10 +181,9 @@ def test_a_failure_of_the_whole_call_belongs_to_no_node() -> None:
     ]
 
 
-def test_a_task_may_name_its_event() -> None:
-    assert read("", {}, "n1", task_event="reverted") == [Event("reverted", "n1")]
-    assert read("", {"msg": "why"}, "n1", "failed", task_event="reverted") == [Event(FAILED, "n1", "why")]
-    assert read("", {}, "n1", task_event="something else") == []
+def test_a_failed_task_without_a_module_has_its_message() -> None:
+    assert read("", {"msg": "why"}, "n1", "failed") == [Event(FAILED, "n1", "why")]
+    assert read("", {}, "n1") == []
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

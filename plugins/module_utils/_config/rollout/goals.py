@@ -1,0 +1,124 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of a rollout by its goal: what each node must run, from the status of the group."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..values.annotation import unconfirmed
+
+Rows = Mapping[str, Mapping[str, Any]]
+
+PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE = "plan", "previous", "local", "checkpoint", "native"
+GOALS = (PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE)
+"""What a plan gives, each node's previous configuration, its local configuration, or what it runs by another delivery.
+"""
+ASSIGN, RESET = "switch", "reset"
+"""How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
+
+
+def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
+    """Return the plan for a goal. C(rows) are those of node_config_info; C(plan) is returned for the goal C(plan).
+
+    Keys as in a plan of kubelet_config_plan, as far as a rollout reads them, and: C(local), the nodes to return to
+    their local configuration; C(text), the plan for people, line by line.
+
+    Raises ValueError for an unknown goal.
+    """
+    if goal == PLAN:
+        return dict(plan)
+    if goal == PREVIOUS:
+        return _previous(rows)
+    if goal == LOCAL:
+        return _local(rows)
+    return _moved(rows, goal)
+
+
+def entry_point(goal: str) -> str:
+    """Return how a batch changes the nodes that the plan of a goal assigns a source to."""
+    return f"to_{goal}" if goal in (CHECKPOINT, NATIVE) else ASSIGN
+
+
+def _previous(rows: Rows) -> dict[str, Any]:
+    """Return a plan that assigns to each node its previous source."""
+    nodes: dict[str, Any] = {}
+    local, unknown, text = [], [], []
+    for name, row in rows.items():
+        goal = row["previous"]
+        if goal is None:
+            unknown.append(name)
+        elif not goal:
+            if row["source"] or row["config_source"]:
+                local.append(name)
+        elif not row["settled"] or _place(row["active"]) != _place(goal):
+            nodes[name] = _assigned(_place(goal))
+            text.append(f"{name}: {_name(row['active'])} -> {_name(goal)}")
+    text += [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local]
+    text += [f"{name}: not changed, its previous configuration is unknown" for name in unknown]
+    return {"nodes": nodes, "local": local, "text": text}
+
+
+def _local(rows: Rows) -> dict[str, Any]:
+    """Return a plan that returns to their local configuration all nodes that do not run it.
+
+    Includes nodes that only an annotation of this collection remains on.
+    """
+    local = [name for name, row in rows.items() if _delivered(row)]
+    return {
+        "nodes": {},
+        "local": local,
+        "text": [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local],
+    }
+
+
+def _delivered(row: Mapping[str, Any]) -> bool:
+    left = row["source"] or row["config_source"] or row["malformed"]
+    return bool(left) or row["previous"] is not None or row["delivery"] == CHECKPOINT
+
+
+def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
+    """Return a plan for the nodes to migrate to a delivery. It assigns the source that they run."""
+    sources = moving(rows, delivery)
+    return {
+        "nodes": {name: _assigned(source) for name, source in sources.items()},
+        "local": [],
+        "text": [f"{name}: {_name(source)} by delivery {delivery}" for name, source in sources.items()],
+    }
+
+
+def moving(rows: Rows, delivery: str) -> dict[str, Any]:
+    """Return by node name the config source of each node to migrate to a delivery, from the rows of node_config_info.
+
+    Includes nodes whose earlier migration was interrupted.
+
+    Raises ValueError for an unknown C(delivery).
+    """
+    if delivery not in (CHECKPOINT, NATIVE):
+        raise ValueError(f"{delivery!r} is no goal of a rollout: use one of {', '.join(GOALS)}")
+    if delivery == NATIVE:
+        return {name: row["source"] for name, row in rows.items() if row["delivery"] == CHECKPOINT and row["source"]}
+    return {
+        name: row["source"]
+        for name, row in rows.items()
+        if row["listening"]
+        and row["source"]
+        and (row["config_source"] or not row["settled"] or unconfirmed(row["reason"]))
+    }
+
+
+def _assigned(source: Mapping[str, str]) -> dict[str, Any]:
+    return {"action": "assign", "source": source, "changes": [], "effect": None}
+
+
+def _name(reference: Mapping[str, str] | None) -> str:
+    return f"{reference['namespace']}/{reference['name']}" if reference else "its local config"
+
+
+def _place(reference: Mapping[str, str] | None) -> dict[str, str]:
+    return (
+        {key: reference[key] for key in ("namespace", "name", "kubeletConfigKey") if key in reference}
+        if reference
+        else {}
+    )

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The order of a rollout: which hosts change, in which stages and batches."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any, Container, Iterator, Mapping, Sequence
+
+from . import goals
+
+Table = Mapping[str, Mapping[str, Any]]
+LAST, FIRST = "last", "first"
+
+
+def order(
+    plan: Mapping[str, Any],
+    goal: str,
+    table: Table,
+    rows: Mapping[str, Mapping[str, Any]],
+    serial: Any = None,
+    max_unavailable: Any = 1,
+    control_plane: str = LAST,
+    unready_first: bool = False,
+) -> dict[str, Any]:
+    """Return the hosts that the plan changes, in rollout order, as two stages: the workers and the control plane.
+
+    With C(control_plane=first), the control plane is first. In each stage, the nodes that are assigned a source precede
+    those that the plan returns to their local configuration (its C(local)). A batch has nodes of one kind only.
+
+    C(rows) are those of node_config_info. C(serial) is Ansible's; a percentage counts the hosts of the play. Without
+    C(serial), the first batch is a single canary and each further one has C(max_unavailable) nodes. Control-plane nodes
+    are always changed one at a time.
+
+    Keys of the result: C(stages), each with its C(hosts) and the C(serial) of its play; C(hosts), those of all stages;
+    C(batches), each with its C(nodes) (node names by host) and C(steps) (the entry point of the role `assign` that
+    changes them); C(rest), the hosts that need no change.
+
+    Raises ValueError for an unknown C(control_plane) or C(serial).
+    """
+    if control_plane not in (LAST, FIRST):
+        raise ValueError(f"kubelet_config_control_plane is {control_plane!r}: use {LAST} or {FIRST}")
+    sizes = _sizes([1, max_unavailable] if serial in (None, "") else serial, len(table["hosts"]))
+    assigned = [name for name in table["hosts"] if name in plan["nodes"] and changes(plan["nodes"][name])]
+    local = [name for name in plan.get("local", ()) if name in table["hosts"]]
+    kinds = [(goals.entry_point(goal), assigned), (goals.RESET, local)]
+    if unready_first:
+        kinds = [(steps, sorted(names, key=lambda name: bool(rows[name]["ready"]))) for steps, names in kinds]
+    stages = [_stage(table, _of_role(kinds, rows, False), sizes), _stage(table, _of_role(kinds, rows, True), [1])]
+    if control_plane == FIRST:
+        stages.reverse()
+    batches = list(itertools.chain.from_iterable(stages))
+    hosts = [host for batch in batches for host in batch["nodes"]]
+    return {
+        "stages": [_play(stage) for stage in stages],
+        "hosts": hosts,
+        "batches": batches,
+        "rest": _without(table["hosts"].values(), set(hosts)),
+    }
+
+
+def changes(row: Mapping[str, Any]) -> bool:
+    """Return whether a plan changes the node of this row, or must verify it since its live configuration differs."""
+    return row["action"] == "assign" or bool(row["changes"])
+
+
+Kinds = Sequence["tuple[str, Sequence[str]]"]
+
+
+def _of_role(kinds: Kinds, rows: Mapping[str, Mapping[str, Any]], control_plane: bool) -> Kinds:
+    """Return the nodes of each kind that are control-plane nodes, or that are workers."""
+    return [(steps, [name for name in names if rows[name]["control_plane"] is control_plane]) for steps, names in kinds]
+
+
+def _stage(table: Table, kinds: Kinds, sizes: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the batches of a stage."""
+    return [
+        {"steps": steps, "nodes": {table["hosts"][name]: name for name in batch}}
+        for steps, names in kinds
+        for batch in _batches(names, sizes)
+    ]
+
+
+def _play(stage: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the hosts and the serial of the play of a stage. Each size is given, since no batch has two kinds."""
+    return {
+        "hosts": [host for batch in stage for host in batch["nodes"]],
+        "serial": [len(batch["nodes"]) for batch in stage] or [1],
+    }
+
+
+def _batches(names: Sequence[str], sizes: Sequence[int]) -> Iterator[Sequence[str]]:
+    """Yield the batches as Ansible makes them: the last size is used for all further batches."""
+    start = 0
+    for size in itertools.chain(sizes, itertools.repeat(sizes[-1])):
+        if start >= len(names):
+            return
+        yield names[start : start + size]
+        start += size
+
+
+def _without(hosts: Any, known: Container[str]) -> list[str]:
+    return [host for host in hosts if host not in known]
+
+
+def _sizes(serial: Any, hosts: int) -> list[int]:
+    """Return batch sizes. AWX surveys have no lists, so C(serial) may also be a text with commas."""
+    given = serial if isinstance(serial, (list, tuple)) else str(serial).split(",")
+    return [_size(str(item).strip(), hosts) for item in given]
+
+
+def _size(item: str, hosts: int) -> int:
+    found = re.fullmatch(r"(\d+)(%?)", item)
+    if not found or not int(found[1]):
+        raise ValueError(
+            f"kubelet_config_serial contains {item!r}: use numbers above 0 or percentages, "
+            "for example 1 or [1, '10%', '25%']"
+        )
+    # Ansible rounds down, to at least one host.
+    return max(1, int(found[1]) * hosts // 100) if found[2] else int(found[1])

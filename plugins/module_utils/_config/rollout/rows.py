@@ -1,0 +1,180 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rows of a batch: what each stage adds to them, who has failed and why, and the verdicts.
+
+A row has the keys of `node_row`. `assigned` is what the assignment returned and a revert needs. The first failure of a
+node is its cause: what follows from it is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Collection, Iterable, Mapping, Sequence
+
+from ..drift import drift_cause
+from ..values import node_row
+from .message import node_message
+
+Rows = Mapping[str, Mapping[str, Any]]
+NATIVE = "native"
+HOST_ROW = "kubelet_config_row"
+"""The variable in which the role `checkpoint` returns the row of its host."""
+KEPT = ("ok", "state", "message", "changed", "delivery", "source", "error", "differences")
+OF_ASSIGNMENT = ("changed", "delivery", "source", "previous", "uid")
+LOST = (
+    "the connection to the host was lost during the batch. Its guard reverts a configuration that is not confirmed in "
+    "time. Run again once the host is reachable"
+)
+RESTORED = (
+    "Its spec.configSource was restored, so its kubelet has the configuration from there as before; the checkpoint is "
+    "on the node too. Remove the cause and run again, in either direction"
+)
+
+
+def added(rows: Rows, found: Rows | None) -> dict[str, Any]:
+    """Return the rows with those that a call of a stage has returned; None if it was skipped."""
+    result = dict(rows)
+    for name, row in (found or {}).items():
+        before = result.get(name, {})
+        assignment = {"assigned": {key: row[key] for key in OF_ASSIGNMENT}} if set(OF_ASSIGNMENT) <= set(row) else {}
+        if not before.get("ok", True):
+            continue
+        new = {key: row[key] for key in KEPT if key in row}
+        # The first assignment has what the node ran before.
+        kept = {key: before[key] for key in ("assigned", "kubelet") if key in before}
+        changed = bool(before.get("changed") or row.get("changed"))
+        result[name] = {**assignment, **kept, "ok": True, "message": "", **new, "changed": changed}
+    return result
+
+
+def added_by_hosts(
+    rows: Rows, hosts: Mapping[str, str], hostvars: Mapping[str, Mapping[str, Any]], native: bool = False
+) -> dict[str, Any]:
+    """Return the rows with what the steps on the nodes have returned. C(hosts): the node names by host.
+
+    A node with native delivery has such steps only if it was migrated to it (C(native)). Reading the variables of a
+    host is slow, so it is skipped otherwise.
+    """
+    result = dict(rows)
+    for host, name in hosts.items():
+        row = result.get(name)
+        if row is None or (row.get("delivery") == NATIVE and not native):
+            continue
+        own = hostvars[host].get(HOST_ROW) or {}
+        more: dict[str, Any] = {"kubelet": own["kubelet"]} if own.get("kubelet") else {}
+        if own and not own["ok"]:
+            known = [] if row["ok"] else [row["message"]]
+            message = node_message([*known, own["message"]], name, host, node="")
+            more.update(ok=False, message=message, error=message)
+        result[name] = {**row, **more}
+    return result
+
+
+def unreachable(hosts: Mapping[str, str], hostvars: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, Any]:
+    """Return rows for the nodes whose host could not be reached. C(key): the result of a call on each host."""
+    found = {}
+    for host, name in hosts.items():
+        result = hostvars[host].get(key) or {}
+        if result.get("state") == "unreachable":
+            message = f"was not switched: {result.get('msg')}"
+            found[name] = node_row.Row(False, "unreachable", message, error=str(result.get("msg"))).shown()
+    return found
+
+
+def open_ones(rows: Rows, names: Iterable[str]) -> list[str]:
+    """Return the nodes that have not failed."""
+    return [name for name in names if rows.get(name, {}).get("ok", True)]
+
+
+def open_sources(sources: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
+    """Return the sources of the nodes that have not failed."""
+    return {name: sources[name] for name in open_ones(rows, sources)}
+
+
+def unsettled(found: Rows) -> dict[str, Any]:
+    """Return rows for the nodes that cannot be migrated, from those of node_config_info."""
+    rows = {}
+    for name, row in found.items():
+        if row["delivery"] == NATIVE and not row["settled"]:
+            reported = f" ({row['error']})" if row["error"] else ""
+            message = (
+                f"it does not run what its spec.configSource names{reported}, so there is no verified configuration to "
+                "migrate. Roll out to it or reset it first. Nothing was changed"
+            )
+            rows[name] = node_row.Row(False, "unsettled", message, False, NATIVE, row["source"], row["error"]).shown()
+    return rows
+
+
+def lost_sources(rows: Rows, names: Iterable[str]) -> dict[str, Any]:
+    """Return the sources that were assigned to those of the nodes that have failed."""
+    return {name: rows[name]["assigned"]["source"] for name in names if not rows[name]["ok"]}
+
+
+def restored(rows: Rows, found: Rows) -> dict[str, Any]:
+    """Return the rows after nodes got their spec.configSource back. C(found): what the call for that returned."""
+    result = dict(rows)
+    for name, row in found.items():
+        more = RESTORED if row["ok"] else f"Its spec.configSource could not be restored: {row['message']}"
+        before = str(rows[name]["message"]).rstrip(".")
+        result[name] = {**rows[name], "message": f"{before}. {more}"}
+    return result
+
+
+def failures(hosts: Mapping[str, str], rows: Rows, present: Collection[str]) -> dict[str, str]:
+    """Return by node name why nodes of a batch failed.
+
+    C(hosts): the node names by host at the start of the batch. A host that is missing in C(present) was lost during the
+    batch.
+    """
+    reasons = {}
+    for host, name in hosts.items():
+        row = rows.get(name, {})
+        given = [LOST] if host not in present else []
+        if not row.get("ok", True):
+            given += [row["message"], *_overrides(row)]
+        if given:
+            reasons[name] = node_message(given, name, host, node="")
+    return reasons
+
+
+def _overrides(row: Mapping[str, Any]) -> list[str]:
+    """Return what overrides values that are not live, from what the preflight found on the host."""
+    kubelet = row.get("kubelet")
+    paths = [item["path"] for item in row.get("differences") or ()] if row.get("state") == "differs" else []
+    return drift_cause.of_override(paths, kubelet) if kubelet and paths else []
+
+
+def to_revert(rows: Rows, names: Iterable[str]) -> dict[str, Any]:
+    """Return what the assignment returned of the failed nodes that it concerned, for node_config_revert."""
+    return {name: rows[name]["assigned"] for name in names if "assigned" in rows.get(name, {})}
+
+
+def verdicts(
+    batch: Mapping[str, Any], reasons: Mapping[str, str], present: Collection[str], reverted: Rows | None
+) -> dict[str, Any]:
+    """Return the verdict on each failed host, by host, and under C(lost) one for all hosts that were lost.
+
+    C(reverted): what node_config_revert returned; None if it was not needed.
+    """
+    untouched: Sequence[str] = [] if batch["continues"] else batch["untouched"]
+    found, lost = {}, []
+    for host, name in batch["hosts"].items():
+        if name in reasons and host in present:
+            then = str((reverted or {}).get(name, {}).get("message") or "")
+            found[host] = node_message(reasons[name], name, host, then, untouched)
+        elif name in reasons:
+            lost.append(name)
+    one = node_message(reasons[lost[0]], ", ".join(lost), untouched=untouched) if lost else ""
+    return {"hosts": found, "lost": one}
+
+
+def stopped(batch: Mapping[str, Any], reason: str, begun: bool) -> str:
+    """Return where a rollout stopped, why, and which hosts are untouched."""
+    what = {"reset": "The return of {0} to its local configuration"}.get(
+        batch["steps"], "The migration of {0}" if batch["steps"].startswith("to_") else "The rollout to {0}"
+    )
+    rest = "Run again to complete it." if begun else "Nothing was changed there."
+    return (
+        f"{what.format(batch['group'])} stopped at {', '.join(batch['names'])}: {reason.rstrip('.')}. {rest} "
+        f"Untouched hosts: {', '.join(batch['untouched']) or 'none'}"
+    )

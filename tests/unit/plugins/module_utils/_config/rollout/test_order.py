@@ -1,0 +1,173 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which hosts a rollout changes, in which stages and batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.executor.playbook_executor import PlaybookExecutor
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.play import Play
+from ansible.vars.manager import VariableManager
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.filter import batch
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
+
+NAMES = ("n1", "m1", "n2", "n3")
+
+
+def plan(**actions: str) -> dict[str, Any]:
+    """Return a plan in which each node is assigned (`assign`), only differs (`differs`) or needs no change (`none`)."""
+    return {
+        "nodes": {
+            name: {"action": "assign" if what == "assign" else "none", "changes": [{}] if what == "differs" else []}
+            for name, what in actions.items()
+        }
+    }
+
+
+def table(*names: str) -> dict[str, Any]:
+    """Return the node_table of hosts whose names differ from those of their nodes."""
+    return batch.node_table(
+        [f"host-{name}" for name in names], {f"host-{name}": {"kubelet_config_node_name": name} for name in names}
+    )
+
+
+def rows(*unready: str) -> dict[str, Any]:
+    return {name: {"ready": name not in unready, "control_plane": name.startswith("m")} for name in NAMES}
+
+
+ALL = plan(n1="assign", m1="assign", n2="differs", n3="none")
+
+
+def ordered(plan_: dict[str, Any], *given_: Any, goal: str = "plan", **options: Any) -> dict[str, Any]:
+    return order(plan_, goal, *given_, **options)
+
+
+def test_workers_then_control_plane() -> None:
+    """Only nodes that change are listed; control-plane nodes one at a time."""
+    assert ordered(ALL, table(*NAMES), rows()) == {
+        "stages": [
+            {"hosts": ["host-n1", "host-n2"], "serial": [1, 1]},
+            {"hosts": ["host-m1"], "serial": [1]},
+        ],
+        "hosts": ["host-n1", "host-n2", "host-m1"],
+        "rest": ["host-n3"],
+        "batches": [
+            {"steps": "switch", "nodes": {"host-n1": "n1"}},
+            {"steps": "switch", "nodes": {"host-n2": "n2"}},
+            {"steps": "switch", "nodes": {"host-m1": "m1"}},
+        ],
+    }
+    first = ordered(ALL, table(*NAMES), rows(), control_plane="first")
+    assert first["hosts"] == ["host-m1", "host-n1", "host-n2"]
+    assert [stage["serial"] for stage in first["stages"]] == [[1], [1, 1]]
+    with pytest.raises(ValueError, match="kubelet_config_control_plane is 'never'"):
+        ordered(ALL, table(*NAMES), rows(), control_plane="never")
+
+
+@pytest.mark.parametrize(
+    ("goal", "steps"), [("plan", "switch"), ("checkpoint", "to_checkpoint"), ("native", "to_native")]
+)
+def test_the_goal_decides_the_steps(goal: str, steps: str) -> None:
+    found = ordered(ALL, table(*NAMES), rows(), goal=goal)
+    assert {batch["steps"] for batch in found["batches"]} == {steps}
+
+
+def test_only_the_hosts_of_the_play() -> None:
+    """The plan may contain further nodes."""
+    assert ordered(ALL, table("n2"), rows())["hosts"] == ["host-n2"]
+
+
+def test_unready_nodes_come_first_only_on_request() -> None:
+    assert ordered(ALL, table(*NAMES), rows("n2"))["hosts"] == ["host-n1", "host-n2", "host-m1"]
+    found = ordered(ALL, table(*NAMES), rows("n2"), unready_first=True)
+    assert found["hosts"] == ["host-n2", "host-n1", "host-m1"]
+
+
+@pytest.mark.parametrize(
+    ("control_plane", "hosts", "sizes"),
+    [("last", ["n1", "n2", "n3", "m1"], [[1, 2], [1]]), ("first", ["m1", "n1", "n2", "n3"], [[1], [1, 2]])],
+)
+def test_resets_to_the_local_configuration(control_plane: str, hosts: list[str], sizes: list[list[int]]) -> None:
+    """They follow the assignments of their stage, and no batch has both."""
+    given_ = {**plan(n1="assign"), "local": ["m1", "n2", "n3", "elsewhere"]}
+    found = ordered(given_, table(*NAMES), rows(), serial=2, control_plane=control_plane)
+    assert found["hosts"] == [f"host-{name}" for name in hosts]
+    assert [stage["serial"] for stage in found["stages"]] == sizes
+    assert {tuple(batch["nodes"].values()): batch["steps"] for batch in found["batches"]} == {
+        ("n1",): "switch",
+        ("n2", "n3"): "reset",
+        ("m1",): "reset",
+    }
+    assert found["rest"] == []
+
+
+@pytest.mark.parametrize(
+    ("serial", "sizes"),
+    [
+        (None, [1, 3, 1]),
+        ("", [1, 3, 1]),
+        (2, [2, 2, 1]),
+        ("2", [2, 2, 1]),
+        ("10%", [1, 1, 1, 1, 1]),
+        ("50%", [2, 2, 1]),
+        ([1, "75%"], [1, 3, 1]),
+        ("1, 50%,100%", [1, 2, 2]),
+    ],
+)
+def test_serial(serial: Any, sizes: list[int]) -> None:
+    """A percentage counts the hosts of the play, five of which change."""
+    names = [f"n{number}" for number in range(5)]
+    live = {name: {"ready": True, "control_plane": False} for name in names}
+    found = ordered(plan(**dict.fromkeys(names, "assign")), table(*names), live, serial=serial, max_unavailable="75%")
+    assert found["stages"][0]["serial"] == sizes
+
+
+@given(
+    st.sets(st.integers(1, 40), max_size=12),
+    st.sets(st.integers(41, 60), max_size=5),
+    st.lists(st.integers(1, 5), min_size=1, max_size=3),
+)
+def test_batches_are_those_that_ansible_makes(numbers: set[int], local: set[int], serial: list[int]) -> None:
+    names, others = [f"n{number}" for number in sorted(numbers)], [f"n{number}" for number in sorted(local)]
+    found = ordered(
+        {**plan(**dict.fromkeys(names, "assign")), "local": others},
+        table(*names, *others),
+        {name: {"ready": True, "control_plane": False} for name in [*names, *others]},
+        serial=serial,
+    )
+    inventory = InventoryManager(DataLoader(), [f"{','.join(found['hosts'])},"])
+    play = Play.load(
+        {"hosts": found["hosts"] or ["!all"], "serial": found["stages"][0]["serial"], "gather_facts": False}
+    )
+    executor = PlaybookExecutor([], inventory, VariableManager(DataLoader(), inventory), DataLoader(), {})
+    made = executor._get_serialized_batches(play)  # Ansible has no public function for this
+    assert [[host.name for host in one] for one in made] == [list(one["nodes"]) for one in found["batches"]]
+
+
+@pytest.mark.parametrize("serial", [0, "0", "0%", "all", "-1", [1, "x"], {}])
+def test_invalid_serial(serial: Any) -> None:
+    with pytest.raises(ValueError, match="kubelet_config_serial contains"):
+        ordered(ALL, table(*NAMES), rows(), serial=serial)
+
+
+@given(
+    st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["assign", "differs", "none"])),
+    st.sampled_from(["first", "last"]),
+    st.booleans(),
+)
+def test_every_host_is_listed_once(actions: dict[str, str], control_plane: str, unready_first: bool) -> None:
+    found = ordered(
+        plan(**actions), table(*NAMES), rows("n1", "n3"), control_plane=control_plane, unready_first=unready_first
+    )
+    assert sorted([*found["hosts"], *found["rest"]]) == sorted(f"host-{name}" for name in NAMES)
+    assert {host[len("host-") :] for host in found["hosts"]} == {
+        name for name, what in actions.items() if what != "none"
+    }

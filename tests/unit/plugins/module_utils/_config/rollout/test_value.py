@@ -1,0 +1,174 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The value of a rollout, and the part of one batch."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.filter import batch
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.value import (
+    begin,
+    counted,
+    of_host,
+    of_plan,
+    result,
+)
+from tests.support.objects import place
+
+NAMES = ("n1", "n2", "n3", "m1", "n4")
+CONFIG = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "maxPods": 50}
+PLAN: dict[str, Any] = {
+    "nodes": {
+        "n1": {
+            "action": "assign",
+            "changes": [{}],
+            "effect": "drain",
+            "source": place("a"),
+            "variant": "v",
+            "own": {"o": 1},
+        },
+        "n2": {"action": "assign", "changes": [{}], "effect": "disrupt", "source": place("b"), "node_uid": "u2"},
+        "n3": {"action": "none", "changes": [{}], "effect": "safe", "source": place("b")},
+        "m1": {"action": "none", "changes": [], "effect": None, "source": place("b")},
+    },
+    "variants": {"v": CONFIG},
+}
+
+
+def table(**deliveries: str) -> dict[str, Any]:
+    return batch.node_table(
+        [f"host-{name}" for name in NAMES],
+        {
+            f"host-{name}": {"kubelet_config_node_name": name, "kubelet_config_delivery": deliveries.get(name)}
+            for name in NAMES
+        },
+    )
+
+
+ROWS = {name: {"ready": True, "control_plane": name == "m1", "delivery": "native"} for name in NAMES}
+LOCAL = {**PLAN, "local": ["n4"], "text": ["n4: a -> its local config"]}
+
+
+def made(plan: dict[str, Any] = LOCAL, goal: str = "plan", dry_run: bool = False, **rows: str) -> dict[str, Any]:
+    """Return a value. `rows`: nodes with another delivery."""
+    found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
+    ordered = order(plan, goal, table(), found, serial=2)
+    current = {"nodes": {"n1": {"variant": "old"}}}
+    return begin(ordered, plan, table(), found, "workers:masters", current, dry_run)
+
+
+def test_the_value_before_the_first_batch() -> None:
+    value = made()
+    assert (value["group"], value["names"], value["lease"], value["failed"]) == ("workers:masters", list(NAMES), {}, {})
+    assert value["text"] == LOCAL["text"] and made(PLAN)["text"] == []
+    assert list(value["nodes"]) == ["n1", "n2", "n3", "n4"]
+
+
+def test_the_first_batch() -> None:
+    found = of_host(made(), "host-n2", drain="when_needed", soak_seconds="30", canary_soak_seconds="300")
+    a = {**place("a"), "delivery": "auto"}
+    b = {**place("b"), "delivery": "auto", "node_uid": "u2"}
+    assert found == {
+        "hosts": {"host-n1": "n1", "host-n2": "n2"},
+        "names": ["n1", "n2"],
+        "steps": "switch",
+        "sources": {"n1": {**a, "own": {"o": 1}}, "n2": b},
+        "expected": {"n1": a, "n2": b},
+        "texts": {},
+        "drain": ["n1"],
+        "reach": [],
+        "soak": 300,
+        "on_nodes": False,
+        "before": {"n1": {"variant": "old"}},
+        "lease": {},
+        "group": "workers:masters",
+        "started": False,
+        "done": 2,
+        "untouched": ["host-n3", "host-n4"],
+        "continues": True,
+    }
+    assert of_host(made(), "host-n1") == of_host(made(), "host-n2")
+
+
+def test_later_batches() -> None:
+    """What only differs is verified without an assignment; a reset has no source."""
+    third = of_host(made(), "host-n3", soak_seconds=30, canary_soak_seconds=300)
+    assert (third["sources"], list(third["expected"]), third["soak"], third["started"]) == ({}, ["n3"], 30, True)
+    last = of_host(made(), "host-n4")
+    assert (last["steps"], last["sources"], last["expected"], last["untouched"]) == ("reset", {}, {}, [])
+    with pytest.raises(ValueError, match="host host-m1 is in no batch"):
+        of_host(made(), "host-m1")
+
+
+@pytest.mark.parametrize(("drain", "drained"), [("never", []), ("when_needed", ["n1"]), ("always", ["n1", "n2"])])
+def test_who_drains(drain: str, drained: list[str]) -> None:
+    assert of_host(made(), "host-n1", drain=drain)["drain"] == drained
+
+
+@pytest.mark.parametrize("drain", ["when_needed", "always"])
+def test_resets_and_migrations_drain_where_a_rollout_would(drain: str) -> None:
+    """They have no known effect."""
+    assert of_host(made(), "host-n4", drain=drain)["drain"] == (["n4"] if drain == "always" else [])
+
+
+def test_whose_host_must_be_reached_before_its_node_drains() -> None:
+    found = of_host(made(n2="checkpoint", n1="checkpoint"), "host-n1", drain="when_needed")
+    assert (found["drain"], found["reach"], found["on_nodes"]) == (["n1"], ["n1"], True)
+    assert of_host(made(n2="none"), "host-n1", drain="always")["reach"] == ["n2"]
+
+
+@pytest.mark.parametrize("goal", ["checkpoint", "native"])
+def test_a_migration_has_steps_on_nodes_in_both_directions(goal: str) -> None:
+    plan = {
+        "nodes": {"n1": {"action": "assign", "source": place("a"), "changes": [], "effect": None}},
+        "local": [],
+        "text": [],
+    }
+    found = of_host(made(plan, goal), "host-n1", drain="always")
+    assert (found["steps"], found["on_nodes"], found["reach"]) == (f"to_{goal}", True, ["n1"])
+
+
+def test_the_delivery_of_the_inventory_wins() -> None:
+    rows = {name: {**row, "delivery": "checkpoint"} for name, row in ROWS.items()}
+    chosen = table(n1="native")
+    value = begin(order(PLAN, "plan", chosen, rows), PLAN, chosen, rows, "all")
+    assert [value["nodes"][name]["on_node"] for name in ("n1", "n2")] == [False, True]
+    assert [value["nodes"][name]["source"]["delivery"] for name in ("n1", "n2")] == ["native", "auto"]
+
+
+def test_in_check_mode_the_texts_that_push_would_write() -> None:
+    assert json.loads(of_host(made(dry_run=True), "host-n1")["texts"]["n1"]) == CONFIG
+    assert of_plan(PLAN, None, table())["texts"] == of_host(made(dry_run=True), "host-n1")["texts"]
+
+
+@pytest.mark.parametrize(("most", "goes_on"), [(0, False), ("1", False), (2, True)])
+def test_failures_are_counted_over_all_batches(most: Any, goes_on: bool) -> None:
+    value = counted(counted(made(), {"n1": "late"}), {"n2": "gone"})
+    assert value["failed"] == {"n1": "late", "n2": "gone"}
+    assert of_host(value, "host-n3", max_failed=most)["continues"] == goes_on
+
+
+def test_the_hosts_of_a_play_without_a_rollout() -> None:
+    found = of_plan(PLAN, None, table(n2="checkpoint"))
+    assert list(found["sources"]) == ["n1", "n2"] and list(found["expected"]) == ["n1", "n2", "n3"]
+    assert found["sources"]["n2"]["delivery"] == "checkpoint"
+    assert (found["names"], found["soak"], found["lease"]) == (list(NAMES), None, {})
+    given = {"n1": place("z")}
+    assert (of_plan(PLAN, given, table())["sources"], of_plan({}, given, table())["expected"]) == (given, given)
+    assert of_plan({}, None, table())["expected"] is None, "what is assigned now"
+
+
+def test_the_result_stays_short() -> None:
+    """All failures are counted, and only the first five are named."""
+    many = {f"n{number}": "why " * 1000 for number in range(100)}
+    value = {**made(), "group": "g" * 5000, "hosts": [f"h{number}" for number in range(120)], "failed": many}
+    found = result(value, 110)
+    counts = {name: found[name] for name in ("changed", "untouched", "unchanged", "failed")}
+    assert counts == {"changed": 10, "untouched": 10, "unchanged": 1, "failed": 100}
+    assert list(found["failures"]) == list(many)[:5] and len(str(found)) < 2000
