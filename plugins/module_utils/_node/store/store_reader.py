@@ -75,6 +75,17 @@ class StoreReader:
         except trial.TrialError as error:
             raise StoreError(f"{self.trial_path} {error}: assign again, or reset") from error
 
+    def trial_of_assigned(self) -> Trial | None:
+        """Return the trial of what is assigned, None when there is none or it is unreadable.
+
+        A trial that was armed later and never switched to has taken its place on the disk, and holds it.
+        """
+        armed = quietly(self.trial)
+        if armed is None or armed.replaced is None or armed.to == quietly(self.assigned):
+            return armed
+        replaced = json.dumps(armed.replaced).encode()
+        return quietly(lambda: trial.decode(replaced))
+
     def revert_pending(self) -> bool:
         """Return whether a start of the kubelet is missing since a revert made another configuration active."""
         armed, progress = quietly(self.trial), self._progress.read()

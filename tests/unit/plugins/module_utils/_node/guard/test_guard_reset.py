@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
@@ -119,6 +119,16 @@ def test_what_is_on_trial_itself_is_nothing_to_revert_to(node: Node, confirmed: 
     for _look in range(10):
         node.later(60)
     assert (node.store.active_source(), node.ran[-1]) == (SOURCE, NEW)
+
+
+def test_a_switch_that_never_happened_does_not_hide_what_is_on_trial(node: Node) -> None:
+    """OTHER is on trial, a switch to a third one is interrupted after its trial was armed, and the node is reset."""
+    node.assign(OTHER)
+    node.start()
+    third = {**SOURCE, "uid": "u3"}
+    node.store.stage(third, {"kubelet": "{}"})
+    node.store.arm(Trial(third, None, Moment(node.boot, node.seconds, node.wall), invocation="i1"))
+    assert apply(node, "reset")["trial"]["revert_to"] == SOURCE
 
 
 def test_a_first_configuration_on_trial_is_reverted_to_the_local_one(node: Node) -> None:
