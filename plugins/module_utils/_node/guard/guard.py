@@ -93,7 +93,8 @@ class Guard(NewBinary, WithoutTrial):
         with locked(self.store.config_dir, self.settings.lock_seconds):
             trial = self._trial()
             if trial is None or trial.failed:
-                if trial and self._running() == self.store.target(trial.to):
+                active = self._running()
+                if trial and active == self.store.target(trial.to) != self.store.resolve().target:
                     # The guard or the node ended between the record of the revert and its rename.
                     self._revert(trial.failed, facts)
                 # A revert may have been decided without a start of the kubelet after it: this is that start.

@@ -71,17 +71,42 @@ class WithoutTrial(Base):
             return bool(changed)
 
     def _crashing(self, facts: Facts) -> bool:
-        """Report once that a kubelet keeps failing with a configuration that worked before; return whether it does."""
-        progress = self.records.progress()
-        if progress.reported == CRASHED:
-            return True
-        progress = counted(progress, facts)
+        """Report once that a kubelet keeps failing with a configuration that worked before; return whether it does.
+
+        A configuration that never became last-known-good is left.
+        """
+        before = self.records.progress()
+        progress = counted(before, facts)
         error = crash(progress, facts)
-        if error:
+        if error and not _excuse(facts) and self._leave_unverified(progress, facts):
+            self._remember(Progress())
+            return False
+        if error and before.reported != CRASHED:
             self._report("not changed", error=error)
-            progress = Progress(reported=CRASHED)
-        self._remember(progress)
-        return bool(error)
+        crashed = bool(error) or before.reported == CRASHED
+        self._remember(progress._replace(reported=CRASHED if crashed else ""))
+        return crashed
+
+    def _leave_unverified(self, progress: Progress, facts: Facts) -> bool:
+        """Leave what is active for last-known-good, else for the local configuration; return whether that was done.
+
+        A reset that failed may have led back to a configuration whose trial was not over: nothing else ends it.
+        """
+        source, good = self._active(), or_none(self.store.last_known_good)
+        if source is None or source == good:
+            return False
+        ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
+        reason = f"{ended}; it logged last: {facts.words}" if facts.words else ended
+        self._attempt(lambda: self.store.forget(source))
+        if or_none(self.store.assigned) == source:
+            self._attempt(lambda: self.store.revert(reason))
+        self._attempt(lambda: self.store.point(self.store.target(good)))
+        self._report(
+            "reverted to last-known-good" if good else "reverted to the local configuration",
+            error=reason,
+            event=status_annotation.restarting(self._active()),
+        )
+        return bool(self._active() != source)
 
     def _watch_recovery(self, progress: Progress, facts: Facts) -> None:
         since = (
@@ -128,8 +153,12 @@ def crash(progress: Progress, facts: Facts) -> str:
     if evidence.refused(facts.kind, booting=False):
         return f"the kubelet refused the configuration: {facts.words}; it accepted this configuration before"
     times = f"the kubelet ended {progress.failures} times"
-    excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
+    excuse = _excuse(facts)
     if excuse:
         return f"{times}, and {excuse}"
     last = f"; it logged last: {facts.words}" if facts.words else ""
     return f"{times}, although this configuration worked before: the cause lies elsewhere{last}"
+
+
+def _excuse(facts: Facts) -> str:
+    return evidence.excuse(facts.kind, facts.runtime, booting=False)

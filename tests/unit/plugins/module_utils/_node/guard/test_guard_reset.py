@@ -298,3 +298,30 @@ def test_a_damaged_checkpoint_can_be_reset(node: Node) -> None:
     done = apply(node, "reset")
     assert (done["restart_needed"], done["assigned"], done["active"], done["trial"]) == (True, None, None, None)
     assert node.store.running() == LOCAL and "damaged" in done["warnings"][0]
+
+
+@pytest.mark.parametrize("away", ["", "containerd refuses connections"])
+def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(node: Node, away: str) -> None:
+    """The controller has confirmed OTHER, its trial is not over, and no controller confirms the reset. OTHER dies."""
+    node.store.reset()
+    node.ran.clear()
+    node.assign(OTHER, confirmed=True)
+    node.start()
+    apply(node, "reset", invocation=f"i{node.starts}")
+    node.start()
+    node.later()
+    node.later(60)
+    other = node.ran[0]
+    assert node.ran == [other, LOCAL, other]
+    node.away = away
+    for restarts in (1, 2):
+        node.seconds += 200
+        node.start(restarts)
+    assert node.ran[-1] == (other if away else LOCAL)
+    if away:
+        node.away = ""
+        node.start(3)
+    assert node.ran[-1] == LOCAL and "never became last-known-good" in node.error()
+    reason = node.error()
+    node.start(4)
+    assert node.ran[-1] == LOCAL and node.error() == reason
