@@ -79,9 +79,13 @@ def lookup(name: str) -> Gate | None:
 
 
 def default(name: str, minor: int) -> bool:
-    """Return whether a gate of the table is on by default. Once it is gone, its feature stays as it was at the end."""
+    """Return whether a gate of the table is on by default. Once it is gone, its feature stays as it was at the end.
+
+    Raises KeyError for any other.
+    """
     gate = lookup(name)
-    assert gate is not None, name
+    if gate is None:
+        raise KeyError(name)
     state = gate.at(minor)
     return state.default if state else minor >= gate.states[0].since and gate.states[-1].default
 

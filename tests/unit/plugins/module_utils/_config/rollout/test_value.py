@@ -55,8 +55,9 @@ ROWS = {name: {"ready": True, "control_plane": name == "m1", "delivery": "native
 LOCAL = {**PLAN, "local": ["n4"], "text": ["n4: a -> its local config"]}
 
 
-def made(plan: dict[str, Any] = LOCAL, goal: str = "plan", dry_run: bool = False, **rows: str) -> dict[str, Any]:
+def made(plan: dict[str, Any] | None = None, goal: str = "plan", dry_run: bool = False, **rows: str) -> dict[str, Any]:
     """Return a value. `rows`: nodes with another delivery."""
+    plan = LOCAL if plan is None else plan
     found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
     ordered = order(plan, goal, table(), found, serial=2)
     current = {"nodes": {"n1": {"variant": "old"}}}
