@@ -187,6 +187,8 @@ def test_runs_on_groups_that_share_no_node_go_on_at_once(ansible: Ansible, fleet
     assert (fleet.claims.items, fleet.unlocked) == ({}, [])
 
 
+# Long: the Leases of this test expire on a busy machine.
+@pytest.mark.long
 def test_a_rollout_that_begins_during_a_prune(ansible: Ansible, fleet: Watched) -> None:
     """It waits for the end of the prune. What it pushes is not removed."""
     removal, claim = fleet.hold(f"DELETE {CONFIGMAPS}/{OLD}"), fleet.hold(f"POST {LEASES}", LEFT)
