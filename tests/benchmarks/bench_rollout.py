@@ -192,7 +192,7 @@ def _watch_memory(pid: int, peaks: list[float]) -> None:
 
 def tasks_a_batch(run: Run, name: str) -> int:
     """Return how many tasks the first host of a batch ran for the whole batch, including skipped ones."""
-    batches = run.output.partition("PLAY [Roll out")[2]
+    batches = run.output.partition("PLAY [First stage")[2]
     return len(re.findall(rf"^(?:ok|changed|skipping): \[{name}\b", batches, re.MULTILINE))
 
 

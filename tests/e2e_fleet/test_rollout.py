@@ -24,7 +24,7 @@ def batches(run: Run) -> list[list[str]]:
     """Return the hosts of each batch, in the order of the assignments."""
     found = []
     for play in re.split(r"^PLAY \[", run.output, flags=re.MULTILINE):
-        if play.startswith(("Roll out", "Roll back")):
+        if play.startswith(("First stage", "Second stage")):
             hosts = re.findall(r"^skipping: \[(n\d)\]$|^ok: \[(n\d)\]$|^changed: \[(n\d)", play, re.MULTILINE)
             names = list(dict.fromkeys(name for row in hosts for name in row if name))
             if names:
