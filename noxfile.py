@@ -31,8 +31,8 @@ sys.path.insert(0, str(ROOT))
 
 from tools import artifact  # noqa: E402  # found only after the line above
 from tools.clean_environment import clean  # noqa: E402  # found only after the line above
-from tools.collection_tree import NAME, link, public_names  # noqa: E402
-from tools.environments import (  # noqa: E402
+from tools.collection_tree import NAME, link, public_names  # noqa: E402  # found only after the line above
+from tools.environments import (  # noqa: E402  # found only after the line above
     CACHE,
     LOWEST,
     RUNTIME,
@@ -43,8 +43,8 @@ from tools.environments import (  # noqa: E402
     newest,
     textlint_tools,
 )
-from tools.gates.declaration import Gate  # noqa: E402
-from tools.site import pages  # noqa: E402
+from tools.gates.declaration import Gate  # noqa: E402  # found only after the line above
+from tools.site import pages  # noqa: E402  # found only after the line above
 
 clean(os.environ)
 # One environment serves many gates, which nox itself cannot do: see Tools.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filter that hands the steps of a rollout to the roles."""
+"""The filter `rollout`: one step of a rollout for each call."""
 
 from __future__ import annotations
 

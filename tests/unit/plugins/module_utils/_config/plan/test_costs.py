@@ -29,7 +29,7 @@ def _change(path: str, before: object = 1, after: object = 2) -> Change:
         ("memorySwap.swapBehavior", 28, "drain", "swap limits"),
         ("registerWithTaints", 33, "safe", "existing Node"),
         ("logging.verbosity", 33, "safe", "log lines"),
-        ("nobodyKnows", 33, "disrupt", "does not know the field"),
+        ("noSuchField", 33, "disrupt", "does not know the field"),
     ],
 )
 def test_the_effect_of_a_field_on_the_kubelet_of_a_minor(path: str, minor: int, effect: str, words: str) -> None:
