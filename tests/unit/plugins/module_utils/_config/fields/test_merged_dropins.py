@@ -1,0 +1,150 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of what a kubelet does with drop-ins; tests/e2e_modern/test_dropin_contract.py asks a real one."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import merged_dropins
+
+from .. import kubelet_model as model
+
+HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
+# The defaults of evictionHard since 1.30.
+SIGNALS = {
+    "imagefs.available": "15%",
+    "imagefs.inodesFree": "5%",
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+}
+ROWS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]] = {
+    # name: base, layers, some fields of what is live
+    "a value": ({}, [{"maxPods": 70}], {"maxPods": 70}),
+    "the last layer wins": ({"maxPods": 5}, [{"maxPods": 6}, {"maxPods": 7}, {}], {"maxPods": 7}),
+    "a map is merged with the defaults": (
+        {},
+        [{"evictionHard": {"memory.available": "300Mi"}}],
+        {"evictionHard": {**SIGNALS, "memory.available": "300Mi"}},
+    ),
+    "a map is merged with that of the base": (
+        {"evictionHard": {"nodefs.available": "1%"}},
+        [{"evictionHard": {"memory.available": "300Mi"}}],
+        {"evictionHard": {"nodefs.available": "1%", "memory.available": "300Mi"}},
+    ),
+    "a key set to null": (
+        {},
+        [{"evictionHard": {"memory.available": None}}],
+        {"evictionHard": {key: value for key, value in SIGNALS.items() if key != "memory.available"}},
+    ),
+    "evictionHard set to null": ({}, [{"evictionHard": None}], {"evictionHard": {}}),
+    "evictionHard set to null, then one key": (
+        {},
+        [{"evictionHard": None}, {"evictionHard": {"memory.available": "1Gi"}}],
+        {"evictionHard": {"memory.available": "1Gi"}},
+    ),
+    "an empty evictionHard of the base holds": ({"evictionHard": {}}, [{}], {"evictionHard": {}}),
+    "a list is replaced": (
+        {"clusterDNS": ["10.0.0.9", "10.0.0.8"]},
+        [{"clusterDNS": ["10.0.0.1"]}],
+        {"clusterDNS": ["10.0.0.1"]},
+    ),
+    "null is the default, not the base": ({"failSwapOn": False}, [{"failSwapOn": None}], {"failSwapOn": True}),
+    "null of a list": ({"clusterDNS": ["10.0.0.1"]}, [{"clusterDNS": None}], {"clusterDNS": None}),
+    "null of a field without default": (
+        {"rotateCertificates": True},
+        [{"rotateCertificates": None}],
+        {"rotateCertificates": None},
+    ),
+    "an explicit zero": ({}, [{"kubeAPIQPS": 0}], {"kubeAPIQPS": 0}),
+    "an empty list of the base is forgotten": (
+        {"enforceNodeAllocatable": []},
+        [{}],
+        {"enforceNodeAllocatable": ["pods"]},
+    ),
+    "an empty list of a drop-in holds": (
+        {"enforceNodeAllocatable": []},
+        [{"enforceNodeAllocatable": []}],
+        {"enforceNodeAllocatable": []},
+    ),
+    "an object is merged": (
+        {"authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}}},
+        [{"authentication": {"webhook": {"cacheTTL": "3m0s"}}}],
+        {
+            "authentication": {
+                "anonymous": {"enabled": False},
+                "webhook": {"enabled": True, "cacheTTL": "3m0s"},
+                "x509": None,
+            }
+        },
+    ),
+    "feature gates are merged": (
+        {"featureGates": {"NodeSwap": True}},
+        [{"featureGates": {"CPUManagerPolicyBetaOptions": True}}],
+        {"featureGates": {"NodeSwap": True, "CPUManagerPolicyBetaOptions": True}},
+    ),
+    "a header alone": ({"maxPods": 9}, [{}], {"maxPods": 9}),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_is_live(name: str) -> None:
+    base, layers, wanted = ROWS[name]
+    before = copy.deepcopy((base, layers))
+    live = merged_dropins.effective({**HEADER, **base}, [{**HEADER, **layer} for layer in layers], 36)
+    for key, value in wanted.items():
+        found = live.get(key)
+        if isinstance(value, dict) and isinstance(found, dict) and None in value.values():
+            found = {inner: found.get(inner) for inner in value}
+        assert found == value
+    assert (base, layers) == before
+    assert {key: live[key] for key in HEADER} == HEADER
+
+
+def test_without_a_folder_nothing_is_forgotten() -> None:
+    assert merged_dropins.effective({"enforceNodeAllocatable": []}, None, 36)["enforceNodeAllocatable"] == []
+    assert merged_dropins.effective({"enforceNodeAllocatable": []}, [], 36)["enforceNodeAllocatable"] == ["pods"]
+
+
+def test_what_a_base_forgets() -> None:
+    base = {"enforceNodeAllocatable": [], "evictionHard": {}, "clusterDNS": [], "maxPods": 0, "featureGates": {}}
+    assert merged_dropins.forgotten(base, 36) == ["enforceNodeAllocatable"]
+    assert merged_dropins.forgotten({"enforceNodeAllocatable": ["none"]}, 36) == []
+
+
+def test_the_example_of_the_standard() -> None:
+    """RFC 7396, section 1 and appendix A."""
+    assert merged_dropins.merge({"a": "b", "c": {"d": "e", "f": "g"}}, [{"a": "z", "c": {"f": None}}]) == {
+        "a": "z",
+        "c": {"d": "e"},
+    }
+    assert merged_dropins.merge({"a": [{"b": "c"}]}, [{"a": [1]}]) == {"a": [1]}
+    assert merged_dropins.merge({"a": "foo"}, [{"a": {"bb": {"ccc": None}}}]) == {"a": {"bb": {}}}
+    assert merged_dropins.merge({"e": None}, [{"a": 1}]) == {"e": None, "a": 1}
+
+
+def test_the_order_is_that_of_a_walk() -> None:
+    """The names of each folder are sorted, and a folder stands where its own name does."""
+    paths = ["/d/a.conf", "/d/a/9.conf", "/d/b/1.conf", "/d/10.conf", "/d/9.conf", "/d/x.yaml", "/d/B.conf", "/d/.conf"]
+    assert merged_dropins.in_order(paths) == [
+        "/d/.conf",
+        "/d/10.conf",
+        "/d/9.conf",
+        "/d/B.conf",
+        "/d/a/9.conf",
+        "/d/a.conf",
+        "/d/b/1.conf",
+    ]
+
+
+@given(model.configs(), model.configs())
+def test_a_layer_twice_is_a_layer_once_and_none_is_the_base(base: dict[str, Any], layer: dict[str, Any]) -> None:
+    once = merged_dropins.merge(base, [layer])
+    assert merged_dropins.merge(once, [layer]) == once
+    assert merged_dropins.merge(base, []) == base
