@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab of two nodes with releases from a folder of binaries: n1 runs 1.28, n2 and the API server run 1.36."""
+"""Three nodes with releases from a folder of binaries: n1 runs 1.28, the others and the API server run 1.36."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lab() -> t.Iterator[Lab]:
         pytest.fail(reason)
     if reason:
         pytest.skip(reason)
-    with borrowed(nodes=2, dynamic=False, kubernetes=releases.UPGRADED) as found:
+    with borrowed(nodes=3, dynamic=False, kubernetes=releases.UPGRADED) as found:
         yield found
 
 

@@ -18,8 +18,8 @@ lab_second  the lab that LIVENODES_LAB4_DIR, LIVENODES_LAB4_BRIDGE and LIVENODES
             `lab`, brought up after lab_guard
 lab_guard   the lab that LIVENODES_LAB5_DIR, LIVENODES_LAB5_BRIDGE and LIVENODES_LAB5_SUBNET name: two nodes as in
             lab_static
-lab_modern  the lab that LIVENODES_LAB6_DIR, LIVENODES_LAB6_BRIDGE and LIVENODES_LAB6_SUBNET name: two nodes with later
-            versions of Kubernetes, where their binaries are; see `Other versions` in tests/lab/README.md
+lab_modern  the lab that LIVENODES_LAB6_DIR, LIVENODES_LAB6_BRIDGE and LIVENODES_LAB6_SUBNET name: three nodes with
+            later versions of Kubernetes, where their binaries are; see `Other versions` in tests/lab/README.md
 
 A lab is brought up before its first gate. It is taken down after its last gate if this run brought it up. Each gate has
 a time limit; processes that it leaves running are ended with it.

@@ -99,7 +99,7 @@ def labs() -> dict[str, Lab]:
         "lab_second": Lab("second lab", ["--nodes", "3"], _names(4)),
         "lab_guard": Lab("guard lab", ["--nodes", "2", "--no-dynamic"], _names(5)),
         "lab_fleet": Lab("fleet lab", ["--nodes", "7", "--no-dynamic"], _names(3)),
-        "lab_modern": Lab("modern lab", ["--nodes", "2", "--no-dynamic"], _names(6), releases.UPGRADED),
+        "lab_modern": Lab("modern lab", ["--nodes", "3", "--no-dynamic"], _names(6), releases.UPGRADED),
     }
 
 
