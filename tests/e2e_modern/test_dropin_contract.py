@@ -129,14 +129,14 @@ def node(lab: Lab) -> t.Iterator[DropinNode]:
 
 @pytest.mark.parametrize("name", LIVE)
 def test_what_is_live(node: DropinNode, name: str) -> None:
-    """As the table says; and in every other field, as the model says."""
+    """As in the table; and in every other field as in the model."""
     row, minor = LIVE[name], node.node.release.minor
     node.write(row.base, {file: dropin(fields) for file, fields in row.dropins.items()})
     live = node.live()
     assert {field: live.get(field, ABSENT) for field in row.live} == row.live
     layers = [row.dropins[file] for file in merged_dropins.in_order(row.dropins)]
     model = merged_dropins.effective(node.base(), layers, minor)
-    # The model says nothing about fields that a kubelet does not have.
+    # The model keeps fields that a kubelet does not have.
     model.pop("maxPodz", None)
     assert differences(live, model, minor) == []
 
@@ -150,7 +150,7 @@ def differences(live: Fields, model: Fields, minor: int) -> list[str]:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_ends_the_kubelet(node: DropinNode, name: str) -> None:
-    """The binary says so before it opens its kubeconfig; the last row is a file that it takes."""
+    """The binary ends before it opens its kubeconfig; the last row is a file that it takes."""
     text, words = REFUSED[name]
     node.write({}, {"1.conf": text})
     assert words in node.last_words()
@@ -177,7 +177,7 @@ def test_a_link_to_a_file_is_followed_and_renamed(node: DropinNode) -> None:
 
 
 def test_a_folder_that_is_a_link_needs_a_slash(node: DropinNode) -> None:
-    """Without it the kubelet ignores the folder and does not say so."""
+    """Without it the kubelet ignores the folder and logs nothing about it."""
     node.write({}, {"1.conf": dropin({"maxPods": 76})})
     node.run(f"ln -sfn {FOLDER} /root/folder")
     try:

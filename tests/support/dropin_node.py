@@ -77,7 +77,7 @@ class DropinNode:
         return found
 
     def last_words(self) -> str:
-        """Return what the kubelet's binary says last about these files, with a kubeconfig that does not exist."""
+        """Return the last message of the kubelet's binary for these files, with a kubeconfig that does not exist."""
         words = f"--config={OWN_CONFIG} --config-dir={FOLDER} --kubeconfig=/nowhere --root-dir=/tmp/check"
         output = self.run(f"timeout 10 kubelet {words} --cert-dir=/tmp/check/pki 2>&1", check=False)
         self.run("rm -rf /tmp/check")
