@@ -12,6 +12,7 @@ from typing import Any, Mapping
 from ..._config.values import annotation
 from ..report import status_annotation
 from ..store import statefiles
+from ..store.links import LOCAL_TARGET
 from ..store.progress import Progress
 from ..store.trial import Trial
 from ..system import last_words
@@ -117,16 +118,23 @@ class Judging(Base):
         except StoreError as error:
             # On a full disk the note cannot be written; `active` is reverted all the same.
             sys.stderr.write(f"{error}\n")
+            if self._on_trial():
+                # The prepared link is that of a later trial, whose switch never happened.
+                self._attempt(lambda: self.store.point(LOCAL_TARGET))
         self._report_revert(reason)
         if facts.unit.active == "inactive":
             # An operator stopped the kubelet and decides when it starts again: its prestart step ends the revert.
             self._remember(self.records.progress()._replace(reported=STOPPED))
             return False
-        trial = or_none(self.store.trial)
-        changed = trial is None or self._running() != self.store.target(trial.to)
         # A restart into the configuration that failed would only end another kubelet.
+        changed = not self._on_trial()
         self.blocked = 0 if changed else self.blocked + 1
         return changed
+
+    def _on_trial(self) -> bool:
+        """Whether `active` leads to what a trial was armed for."""
+        trial = or_none(self.store.trial)
+        return trial is not None and self._running() == self.store.target(trial.to)
 
     def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts) -> bool:
         """End a revert that was decided before; return whether the kubelet must be restarted for it."""

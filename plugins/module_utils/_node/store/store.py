@@ -30,7 +30,6 @@ from ..system import files
 from ..system.files import FileError
 from ..system.store_error import StoreError
 from . import meta
-from . import trial as trial_file
 from .active_choice import Resolution, resolve
 from .checkpoints import describe
 from .kept_files import KeptFiles
@@ -132,15 +131,12 @@ class Store(StoreReader):
         return existed
 
     def withdraw(self) -> None:
-        """Remove a trial whose switch never happened, and arm the trial again that it replaced. Raises StoreError."""
-        armed = quietly(self.trial)
-        replaced = armed.replaced if armed else None
-        if replaced is None:
+        """End a trial whose switch never happened. If it replaced another trial, that one counts. Raises StoreError."""
+        counts = self.trial()
+        if counts == self.last_armed():
             self.disarm()
-            return
-        former = trial_file.decode(json.dumps(replaced).encode())
-        self.links.prepare(self.target(former.revert_to))
-        self.record(former)
+        elif counts is not None:
+            self.links.prepare(self.target(counts.revert_to))
 
     def switch(self, source: t.Mapping[str, str] | None) -> bool:
         """Assign a source (None: the local config) and point `active` to it; return whether `active` changed.
@@ -324,8 +320,9 @@ class Store(StoreReader):
 
         Raises StoreError, with nothing removed, when any of these is unreadable.
         """
-        armed = self.trial()
-        sources = [self.assigned(), self.last_known_good(), *keep] + ([armed.to, armed.revert_to] if armed else [])
+        trials = [armed for armed in (self.trial(), self.last_armed()) if armed]
+        sources = [self.assigned(), self.last_known_good(), *keep]
+        sources += [source for armed in trials for source in (armed.to, armed.revert_to)]
         kept = {self._checkpoints.path(source) for source in sources if source is not None}
         target = self.running()
         kept |= {os.path.join(self.config_dir, target)} if target else set()
@@ -340,10 +337,10 @@ class Store(StoreReader):
         former, assigned = quietly(self.trial), quietly(self.assigned)
         if former is None or former.failed or assigned == armed.to:
             return None
-        if former.to == assigned:
-            return t.cast("dict[str, t.Any]", json.loads(former.but(replaced=None).encode()))
-        # The former trial was never switched to either.
-        return dict(former.replaced) if former.replaced else None
+        if former.to != assigned:
+            # The former trial was never switched to either.
+            return None
+        return t.cast("dict[str, t.Any]", json.loads(former.but(replaced=None).encode()))
 
     def _order_restart(self, armed: Trial, reason: str, due: Moment) -> None:
         progress = self._progress.read()

@@ -68,23 +68,29 @@ class StoreReader:
         return str(found.get("kubelet_version", "")) if same else ""
 
     def trial(self) -> Trial | None:
-        """Return the armed or failed trial, None when there is none. Raises StoreError when it is unreadable."""
+        """Return the armed or failed trial, None when there is none. Raises StoreError when it is unreadable.
+
+        If the last armed one replaced the trial of what is assigned, and its own switch never happened, that one counts
+        again.
+        """
+        armed = self.last_armed()
+        former = self._replaced(armed) if armed and armed.replaced is not None else None
+        assigned = quietly(self.assigned) if former else None
+        return former if armed and former and former.to == assigned and armed.to != assigned else armed
+
+    def last_armed(self) -> Trial | None:
+        """Return the trial that was written last, also if its switch never happened. Raises as `trial` does."""
         data = files.read(self.trial_path, self.fs)
+        return None if data is None else self._decoded(data)
+
+    def _replaced(self, armed: Trial) -> Trial:
+        return self._decoded(json.dumps(armed.replaced).encode())
+
+    def _decoded(self, data: bytes) -> Trial:
         try:
-            return None if data is None else trial.decode(data)
+            return trial.decode(data)
         except trial.TrialError as error:
             raise StoreError(f"{self.trial_path} {error}: assign again, or reset") from error
-
-    def trial_of_assigned(self) -> Trial | None:
-        """Return the trial of what is assigned, None when there is none or it is unreadable.
-
-        A trial that was armed later and never switched to has taken its place on the disk, and holds it.
-        """
-        armed = quietly(self.trial)
-        if armed is None or armed.replaced is None or armed.to == quietly(self.assigned):
-            return armed
-        replaced = json.dumps(armed.replaced).encode()
-        return quietly(lambda: trial.decode(replaced))
 
     def revert_pending(self) -> bool:
         """Return whether a start of the kubelet is missing since a revert made another configuration active."""

@@ -185,7 +185,7 @@ class _Run:
 
     def _switch_to_local(self, active: Source) -> None:
         """Put the local config on trial. If possible, it does not revert to what is on trial itself."""
-        armed = self.store.trial_of_assigned()
+        armed = quietly(self.store.trial)
         if armed is None or armed.to != active or armed.failed:
             self._switch(None, good=active)
         elif armed.revert_to is not None or armed.confirmed:

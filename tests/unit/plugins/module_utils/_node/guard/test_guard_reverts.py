@@ -111,7 +111,28 @@ def test_a_trial_that_was_armed_and_not_switched_does_not_end_the_trial_before(n
     assert os.readlink(node.store.links.prepared) == LOCAL
     node.start(1)
     node.start(2)
-    assert node.store.running() == LOCAL, "the trial that was armed again still reverts"
+    assert node.store.running() == LOCAL, "the trial that counts again still reverts"
+
+
+@pytest.mark.parametrize("second", [THIRD, SOURCE], ids=["another one", "back to last-known-good"])
+def test_a_trial_that_counts_again_reverts_on_a_full_disk(tmp_path: Path, second: dict[str, str]) -> None:
+    """OTHER is on trial, a switch to the second one is interrupted after its trial was armed, and the disk is full."""
+    disk = NoRoom()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.store.graduate(SOURCE, "v1.20.2")
+    node.assign(OTHER)
+    node.start()
+    node.store.stage(second, {"kubelet": "{}"})
+    revert_to = OTHER if second == SOURCE else SOURCE
+    node.store.arm(Trial(second, revert_to, Moment(node.boot, node.seconds, node.wall), invocation="i1"))
+    disk.full = True
+    node.start(2)
+    # The links lead to what the second trial would have reverted to, and to the local configuration.
+    assert node.store.running() == (LOCAL if second == SOURCE else NEW)
+    disk.full = False
+    node.later(60)
+    assert node.store.running() == node.ran[-1] == NEW and node.commands.count("systemctl restart") <= 1
 
 
 def test_a_revert_ends_a_kubelet_that_runs_what_the_trial_before_left(node: Node) -> None:
