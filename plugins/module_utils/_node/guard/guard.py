@@ -192,7 +192,7 @@ class Guard(NewBinary, WithoutTrial):
         if seen.killed or gone == progress.killed:
             facts = facts._replace(killed=bool(gone))
         elif gone and not former:
-            if self.heard[0] != gone or not self.heard[1]:
+            if self.heard[0] != gone or not last_words.ended_at_start(self.heard[1]):
                 self.heard = (gone, last_words.read(self.settings.unit, gone, self.run))
             words = self.heard[1]
             # A kubelet that was killed may have logged an error about its runtime last, by coincidence.

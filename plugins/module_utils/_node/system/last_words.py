@@ -169,8 +169,11 @@ _SECRETS = (
 )
 
 
+FINAL = 2
+
+
 class _Entry(NamedTuple):
-    """A message of the log. `weight`: 0 any text, 1 an error, 2 an error that ends a kubelet, 3 a crash."""
+    """A message of the log. `weight`: 0 any text, 1 an error, `FINAL` an error that ends a kubelet, 3 a crash."""
 
     weight: int
     text: str
@@ -182,30 +185,42 @@ def parse(lines: Iterable[str]) -> str:
     The text is one line of at most `MOST` characters, unescaped, with secrets masked; empty when there is none. An
     error of a kubelet that was killed from outside is its last error, not the cause of its end.
     """
+    return _shown(_weightiest(lines).text)
+
+
+def _weightiest(lines: Iterable[str]) -> _Entry:
     best = _Entry(0, "")
     for entry in _entries([line.rstrip("\r\n") for line in lines]):
         if entry.text and entry.weight >= best.weight:
             best = entry
-    return _shown(best.text)
+    return best
 
 
 def read(unit: str, invocation: str, run: command.Run = command.execute, patience: float = 0.0) -> str:
     """Return the last words of one start of the kubelet, by its InvocationID; empty when they are not known.
 
-    The journal writes a line a moment after its process ended: it is asked again for `patience` seconds. Never raises.
+    The journal writes a line a moment after its process ended: it is asked again for `patience` seconds, until it has
+    a message that ends a kubelet. Never raises.
     """
     if not invocation:
         return ""
     end = time.monotonic() + patience
     while True:
         try:
-            found = parse(_assigned(unit, invocation, run)) or parse(_unassigned(unit, invocation, run))
+            found = _found(unit, invocation, run)
         except Exception:  # pylint: disable=broad-exception-caught
             # Words for a message: their absence must never prevent a revert.
             return ""
-        if found or time.monotonic() >= end:
-            return found
+        if found.weight >= FINAL or time.monotonic() >= end:
+            return _shown(found.text)
         time.sleep(PAUSE)
+
+
+def _found(unit: str, invocation: str, run: command.Run) -> _Entry:
+    """Return the last message of one start. Its errors before the end may be assigned to it, and the end not."""
+    lines = _assigned(unit, invocation, run)
+    found = _weightiest(lines)
+    return found if found.weight >= FINAL else _weightiest([*lines, *_unassigned(unit, invocation, run)])
 
 
 def _journal(run: command.Run, *words: str) -> list[str]:

@@ -138,12 +138,17 @@ def test_words_that_cannot_be_read_are_empty() -> None:
     assert last_words.read("kubelet.service", "", unasked) == "" and not unasked.asked
 
 
+EARLIER = 'E1122 13:38:13.192413     419 kubelet.go:2183] node "n1" not found\n'
+
+
 def test_the_journal_is_asked_again_until_it_has_the_last_lines() -> None:
     answers = iter(["", BEGIN, old(NEGATIVE)])
 
     def late(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(list(argv), 0, next(answers) if "--output=cat" in argv else "", "")
 
+    assert last_words.read("kubelet.service", "abc", late, patience=60) == NEGATIVE
+    answers = iter([BEGIN + EARLIER, old(NEGATIVE)])
     assert last_words.read("kubelet.service", "abc", late, patience=60) == NEGATIVE
     silent = Journal(BEGIN)
     assert last_words.read("kubelet.service", "abc", silent, patience=0.3) == "" and len(silent.asked) >= 4
@@ -192,6 +197,15 @@ def test_words_that_a_late_journald_could_not_assign_to_the_start(ended_first: b
     assert last_words.read("kubelet.service", "abc", journal) == "unrecognized feature gate: NoSuch"
     assert last_words.read("kubelet.service", "former", journal) == NEGATIVE
     assert last_words.read("kubelet.service", "unknown", journal) == ""
+
+
+def test_an_error_before_the_end_does_not_hide_the_end() -> None:
+    """Seen on busy nodes: journald assigned the errors of a kubelet to its start, and not the message of its end."""
+    begin = (BEGIN + EARLIER).splitlines()
+    journal = LateJournal(
+        entry(STARTED, 1, "abc"), *(entry(line, start="abc") for line in begin), *(entry(line) for line in GATE)
+    )
+    assert last_words.read("kubelet.service", "abc", journal) == "unrecognized feature gate: NoSuch"
 
 
 def test_entries_of_a_late_journald_that_are_no_text() -> None:
