@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any, Callable, NamedTuple, Sequence
@@ -49,7 +50,8 @@ class Base:
         self.run = run
         self.now = now
         self.started = started
-        self.records = Records(store.config_dir, store.fs)
+        spare = os.path.join(os.path.dirname(started.path), "progress")
+        self.records = Records(store.config_dir, store.fs, spare, started.fs)
 
     def _when(self) -> tuple[str, float]:
         moment = self.now()

@@ -14,19 +14,44 @@ from ..system import files
 
 
 class Records(Outbox):
-    """`store/progress`, and the pending report. Reading never raises: an unreadable file counts as absent."""
+    """`store/progress`, and the pending report. Reading never raises: an unreadable file counts as absent.
 
-    def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
+    `spare` is the path of a file in memory (/run), through `memory`, for what a full or read-only disk cannot hold.
+    """
+
+    def __init__(
+        self, config_dir: str, fs: files.OS | None = None, spare: str = "", memory: files.OS | None = None
+    ) -> None:
         super().__init__(config_dir, fs)
         self.progress_file = ProgressFile(config_dir, fs)
+        self.spare = spare
+        self.memory = memory or files.OS()
 
     def progress(self) -> Progress:
         """Return what is remembered, an empty Progress if nothing is."""
-        return self.progress_file.read()
+        known = self.progress_file.read()
+        try:
+            value = json.loads((self.spare and files.read(self.spare, self.memory) or b"null").decode())
+            # Another process has written the file on the disk since: that is the newer one.
+            return Progress(**value["now"]) if value and Progress(**value["on_disk"]) == known else known
+        except (files.FileError, ValueError, TypeError, KeyError):
+            return known
 
     def remember(self, progress: Progress) -> None:
-        """Write the progress. An empty Progress removes the file, also on a full disk. Raises files.FileError."""
-        self.progress_file.write(progress)
+        """Write the progress. An empty Progress removes the file, also on a full disk.
+
+        Raises files.FileError. Until the next reboot the progress is remembered all the same.
+        """
+        try:
+            self.progress_file.write(progress)
+        except files.FileError:
+            if self.spare:
+                files.make_folder(os.path.dirname(self.spare), self.memory)
+                value = {"on_disk": self.progress_file.read()._asdict(), "now": progress._asdict()}
+                files.write(self.spare, (json.dumps(value, sort_keys=True) + "\n").encode(), fs=self.memory)
+            raise
+        if self.spare:
+            files.remove(self.spare, self.memory)
 
 
 class Started:

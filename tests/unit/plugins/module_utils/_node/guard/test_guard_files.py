@@ -11,7 +11,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress, ProgressFile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
+from tests.support.guard_node import NoRoom
 
 PENDING = Report({"reason": "on trial"}, "Kubelet restarting to use local config: it ended", True, 1.5, "59682f00")
 
@@ -57,6 +59,40 @@ def test_an_empty_progress_leaves_no_file(records: Records) -> None:
     assert records.progress() == Progress(name="t", failures=1)
     records.remember(Progress())
     assert not Path(records.progress_file.path).exists()
+
+
+FIRST, SECOND, THIRD = (Progress(name="t", failures=number) for number in (1, 2, 3))
+
+
+def test_what_a_full_disk_cannot_hold_is_remembered_in_memory(tmp_path: Path) -> None:
+    disk, spare = NoRoom(), tmp_path / "run/guard/progress"
+    (tmp_path / "store").mkdir()
+    records = Records(str(tmp_path), disk, str(spare))
+    records.remember(FIRST)
+    assert not spare.exists()
+    disk.full = True
+    for progress in (SECOND, THIRD):
+        with pytest.raises(FileError, match="No space left"):
+            records.remember(progress)
+        assert records.progress() == progress and records.progress_file.read() == FIRST
+    disk.full = False
+    records.remember(THIRD)
+    assert records.progress() == records.progress_file.read() == THIRD and not spare.exists()
+
+
+def test_what_another_process_wrote_to_the_disk_is_newer(tmp_path: Path) -> None:
+    """The module notes a restart that is due after the guard met a full disk."""
+    disk, spare = NoRoom(), tmp_path / "run/guard/progress"
+    (tmp_path / "store").mkdir()
+    records = Records(str(tmp_path), disk, str(spare))
+    disk.full = True
+    with pytest.raises(FileError):
+        records.remember(FIRST)
+    disk.full = False
+    ProgressFile(str(tmp_path)).write(SECOND)
+    assert records.progress() == SECOND
+    spare.write_text("torn")
+    assert records.progress() == SECOND
 
 
 def test_what_a_kubelet_was_started_with_is_known_of_that_kubelet_only(tmp_path: Path) -> None:

@@ -55,6 +55,21 @@ def test_the_kubelet_is_not_restarted_while_the_revert_is_not_possible(tmp_path:
     assert node.store.running() == LOCAL and node.commands.count("systemctl restart") == 1
 
 
+def test_a_configuration_that_fails_after_a_reboot_is_reverted_on_a_full_disk(tmp_path: Path) -> None:
+    """The boot and the ends of the kubelet are counted, although the disk cannot hold the counts."""
+    disk = NoRoom()
+    node = Node(tmp_path, disk)
+    node.assign(confirmed=True)
+    node.start()
+    node.later()
+    disk.full = True
+    node.boot, node.seconds = "b2", 10.0
+    for restarts in range(12):
+        node.start(restarts)
+        node.seconds += 20
+    assert node.store.running() == LOCAL
+
+
 def test_the_links_of_a_revert_exist_as_long_as_they_are_needed(node: Node) -> None:
     links = node.store.links
     node.assign()
