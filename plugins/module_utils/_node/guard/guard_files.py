@@ -31,7 +31,7 @@ class Records(Outbox):
         """Return what is remembered, an empty Progress if nothing is."""
         known = self.progress_file.read()
         try:
-            value = json.loads((self.spare and files.read(self.spare, self.memory) or b"null").decode())
+            value = json.loads(((self.spare and files.read(self.spare, self.memory)) or b"null").decode())
             # Another process has written the file on the disk since: that is the newer one.
             return Progress(**value["now"]) if value and Progress(**value["on_disk"]) == known else known
         except (files.FileError, ValueError, TypeError, KeyError):
