@@ -56,6 +56,13 @@ options:
       - Arguments of the kubelet's command line by node name, where known. The plan shows which changed fields they
         override.
     type: dict
+  deliveries:
+    description:
+      - The requested delivery by node name, V(auto), V(native), V(checkpoint) or V(dropin). A node without a value has
+        V(auto).
+      - With V(dropin), the desired configuration of a node holds only what the overrides declare. The kubelet lays it
+        over the node's own configuration, and merges every map key by key, C(evictionHard) too.
+    type: dict
   target:
     description:
       - One complete configuration, as a mapping or as YAML text. It takes the place of the live configuration of every
@@ -112,8 +119,9 @@ plan:
       type: dict
     nodes:
       description: >-
-        One row for each node, with its C(variant), C(source) (the ConfigMap that will hold it), C(action) (V(assign) or
-        V(none)), C(effect), C(changes), C(problems) and C(own), the record of the node's own values to assign with it.
+        One row for each node, with its C(variant), C(source) (the ConfigMap that will hold it), C(delivery), C(action)
+        (V(assign) or V(none)), C(effect), C(changes), C(problems) and C(own), the record of the
+        node's own values to assign with it.
       type: dict
     refused:
       description: Whether any problem is a refusal.
@@ -136,6 +144,7 @@ MODULE = Definition(
         "config": {"type": "raw"},
         "node_configs": {"type": "dict"},
         "flags": {"type": "dict"},
+        "deliveries": {"type": "dict"},
         "target": {"type": "raw"},
         "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
         "allow_invalid": {"type": "bool", "default": False},

@@ -12,6 +12,8 @@ from ..._config.forecast import forecast_text
 from ..._config.forecast import pod_forecast as pure_forecast
 from ..._config.forecast.node_usage import NodeUsage
 from ..._config.forecast.pod_forecast import KINDS, Change
+from ..._config.plan import dropin_plan
+from ..._config.rules import delivery
 from ..._config.values.version import minor_of
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed
@@ -60,9 +62,12 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Cha
                 row["live_variant"],
                 row["variant"],
                 tuple(change["path"] for change in row["changes"] if change["shadowed_by"]),
+                # With drop-ins, nodes of one variant may change in different ways.
+                id(row["changes"]) if row.get("delivery") == delivery.DROPIN else 0,
             )
             if alike not in known:
-                running, desired = current["variants"][row["live_variant"]], plan["variants"][row["variant"]]
+                running = current["variants"][row["live_variant"]]
+                desired = dropin_plan.outcome(current["variants"], plan["variants"], row)
                 known[alike] = Change(running, desired, minor, row["changes"])
             found[name] = known[alike]
     except (KeyError, TypeError) as error:

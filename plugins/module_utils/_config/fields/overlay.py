@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Collection, Iterator, Mapping
+from typing import Any, Collection, Iterable, Iterator, Mapping
 
 from ..values import paths
 from . import fields
@@ -27,9 +27,25 @@ def merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any
     return _merge(base, override, ())
 
 
-def written(layer: Mapping[str, Any]) -> Iterator[tuple[paths.Path, Any]]:
-    """Yield what a layer sets: values, lists, and the maps that are replaced as a whole or removed."""
-    return _written({key: value for key, value in layer.items() if key not in ("kind", "apiVersion")}, ())
+def compose(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one layer that has the effect of several, in their order, on whatever it is merged into.
+
+    A kubelet merges it into its own file as a JSON merge patch (RFC 7396): every map by its keys, also ``evictionHard``
+    and its kind, and a null stays, because it removes what the file has. Raises OverlayError for a mapping that would
+    replace another value or the reverse.
+    """
+    result: dict[str, Any] = {}
+    for layer in layers:
+        result = _compose(result, layer, ())
+    return result
+
+
+def written(layer: Mapping[str, Any], by_key: bool = False) -> Iterator[tuple[paths.Path, Any]]:
+    """Yield what a layer sets: values, lists, and the maps that are replaced as a whole or removed.
+
+    With ``by_key``, as in a drop-in, no map is replaced as a whole.
+    """
+    return _written({key: value for key, value in layer.items() if key not in ("kind", "apiVersion")}, (), by_key)
 
 
 def is_set(path: str, names: Collection[str]) -> bool:
@@ -59,11 +75,30 @@ def _merge(base: Mapping[str, Any], override: Mapping[str, Any], at: paths.Path)
     return result
 
 
-def _written(layer: Mapping[str, Any], at: paths.Path) -> Iterator[tuple[paths.Path, Any]]:
+def _compose(base: Mapping[str, Any], layer: Mapping[str, Any], at: paths.Path) -> dict[str, Any]:
+    result = copy.deepcopy(dict(base))
+    for key, value in layer.items():
+        path, old = (*at, key), base.get(key)
+        if isinstance(value, Mapping) and key in base and old is None:
+            raise OverlayError(
+                f"{paths.show(path)} is null in one layer, and a later layer sets keys of it. A drop-in cannot remove "
+                "all keys of the node's own file and set others. Set each key to remove to null, in one layer."
+            )
+        if None not in (old, value) and isinstance(old, Mapping) != isinstance(value, Mapping):
+            raise OverlayError(_clash(path, old, value))
+        result[key] = (
+            _compose(old, value, path)
+            if isinstance(value, Mapping) and isinstance(old, Mapping)
+            else copy.deepcopy(value)
+        )
+    return result
+
+
+def _written(layer: Mapping[str, Any], at: paths.Path, by_key: bool) -> Iterator[tuple[paths.Path, Any]]:
     for key, value in layer.items():
         path = (*at, key)
-        if isinstance(value, Mapping) and value and not is_whole(path):
-            yield from _written(value, path)
+        if isinstance(value, Mapping) and value and (by_key or not is_whole(path)):
+            yield from _written(value, path, by_key)
         else:
             yield path, value
 

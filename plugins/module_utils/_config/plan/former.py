@@ -23,11 +23,16 @@ class Undeclared(NamedTuple):
     """The paths whose own value is not known."""
 
 
-def undeclared(record: Record, layers: Iterable[Mapping[str, Any]], live: Mapping[str, Any], minor: int) -> Undeclared:
-    """Return what a record has of a node that no layer sets. ``live`` is its complete live configuration."""
+def undeclared(
+    record: Record, layers: Iterable[Mapping[str, Any]], live: Mapping[str, Any], minor: int, by_key: bool = False
+) -> Undeclared:
+    """Return what a record has of a node that no layer sets. ``live`` is its complete live configuration.
+
+    With ``by_key``, a layer sets of every map only the keys that it names, as in a drop-in.
+    """
     if not record["own"]:
         return Undeclared({}, [])
-    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}
+    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer, by_key)}
     values = compare.normalise(live, minor)
     known: dict[str, Any] = {}
     unknown = []

@@ -9,16 +9,18 @@ of 1,000 equal nodes takes well under a second, 1,000 different nodes take some 
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from ..fields.field_row import EFFECTS, FORBIDDEN
+from ..rules import delivery as deliveries_of
+from ..rules.delivery import AUTO, DROPIN, NONE
 from ..rules.problem import REFUSAL, Problem
 from ..values import annotation, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.version import minor_of
-from . import plan_node, plan_text
+from . import dropin_plan, plan_node, plan_text
 from .layers import Layers
 
 
@@ -33,8 +35,9 @@ def make_plan(
     key: str = "kubelet",
     allow_invalid: bool = False,
     target: Any = None,
+    deliveries: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the plan after which every node runs its own live configuration merged with the layers.
+    """Return the plan after which every node runs its own configuration merged with the layers.
 
     ``current`` is a table as the dump returns it: ``{variants: {hash: config}, nodes: {name: {variant, kubelet_version,
     source, status, own}}}``. A layer is a mapping or a YAML text. ``config`` is a layer, or a list of them, for all
@@ -44,14 +47,17 @@ def make_plan(
     configuration (a mapping or a text) that takes the place of every live configuration before the layers, except for
     the fields that belong to one machine.
 
+    ``deliveries`` holds the requested delivery of nodes (rules/delivery.py). With ``dropin``, the desired configuration
+    is what the layers declare, and nothing else: all other values stay the node's own.
+
     A value that a former source replaced and no layer declares reverts to the node's own, which ``own`` holds (see
     own_values.py). Without both ``config`` and ``node_configs``, and with a ``target``, nothing reverts.
 
     The result is a table of the same kind. ``variants`` holds the desired configurations. Each row of ``nodes`` holds
-    ``variant``, ``configmap``, ``source`` (the reference to the ConfigMap), ``action`` (none or assign), ``effect``,
-    ``changes``, ``problems``, ``own`` (the record to write with the assignment, None without one) and, if known,
-    ``node_uid`` (of the Node that was planned). ``refused`` is true when nothing may be written; ``summary`` is for
-    programs and ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
+    ``variant``, ``configmap``, ``source`` (the reference to the ConfigMap), ``delivery``, ``action`` (none or assign),
+    ``effect``, ``changes``, ``problems``, ``own`` (the record to write with the assignment, None without one) and, if
+    known, ``node_uid`` (of the Node that was planned). ``refused`` is true when nothing may be written; ``summary`` is
+    for programs and ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
 
     Raises DocumentError for a layer that cannot be read and ValueError for an unknown effect. A problem of one node is
     a refusal in its row, not an exception.
@@ -67,6 +73,8 @@ def make_plan(
     goal = None if target is None else _complete(target)
     # Without any layers, the caller does not pass what the inventory declares.
     reverts = target is None and not (config is None and node_configs is None)
+    # A drop-in without layers would revert everything.
+    lays = reverts or target is not None
     planner = plan_node.Planner(current["variants"], allow_effect, shared, allow_invalid, goal, reverts)
     nodes: dict[str, Any] = {}
     variants: dict[str, Any] = {}
@@ -77,14 +85,15 @@ def make_plan(
         if minor is None or live not in current["variants"]:
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
+        delivery = chosen((deliveries or {}).get(name) or AUTO, row, minor)
         desired = planner.plan(
-            live, minor, for_all + for_node.get(name, ()), known_flags.get(name), own_values.of_node(row)
+            live, minor, for_all + for_node.get(name, ()), known_flags.get(name), own_values.of_node(row), delivery
         )
         if desired.variant not in names:
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
-        nodes[name] = _planned(row, desired, reference, name in known_flags)
+        nodes[name] = _planned(row, desired, reference, name in known_flags, delivery, minor, lays)
     nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(for_node) - set(nodes))})
     plan = {"variants": variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
     plan["summary"] = plan_text.summary(plan)
@@ -103,25 +112,65 @@ def _check_effect(effect: str) -> None:
 
 
 def _planned(
-    row: Mapping[str, Any], desired: plan_node.NodePlan, reference: Mapping[str, str], flags_known: bool
+    row: Mapping[str, Any],
+    desired: plan_node.NodePlan,
+    reference: Mapping[str, str],
+    flags_known: bool,
+    delivery: str,
+    minor: int,
+    lays: bool,
 ) -> dict[str, Any]:
     """Return the row of a node whose desired configuration is known."""
-    action = _action(row, reference, bool(desired.changes))
-    changes = desired.rows(action == "assign")
+    if delivery == DROPIN:
+        # Also a value that equals the live one must be declared: it holds when the node's own file changes.
+        changed = not dropin_plan.is_empty(desired.config) if row.get("source") is None else True
+        action = _action(row, reference, changed) if lays else "none"
+    else:
+        action = _action(row, reference, bool(desired.changes))
+    changes, problems = desired.rows(action == "assign"), desired.problem_rows(action == "assign")
+    unfit = [problem.row() for problem in _unfit(row, delivery, minor)] if action == "assign" else []
     return {
         "variant": desired.variant,
         "live_variant": row.get("variant"),
         "kubelet_version": row.get("kubelet_version"),
         "configmap": reference["name"],
         "source": reference,
+        "delivery": delivery,
         "action": action,
         "effect": plan_node.effect(changes) or ("safe" if action == "assign" else None),
         "changes": changes,
-        "problems": desired.problem_rows(action == "assign"),
+        # Rows of equal nodes share their list, unless a node is unfit.
+        "problems": [*unfit, *problems] if unfit else problems,
         "flags_known": flags_known,
         "own": desired.record_on(reference["name"]) if action == "assign" else None,
         **({"node_uid": row["uid"]} if row.get("uid") else {}),
     }
+
+
+def chosen(requested: str, row: Mapping[str, Any], minor: int) -> str:
+    """Return the delivery of a node, from its row in a dump; rows of older dumps do not have one."""
+    return deliveries_of.chosen(requested, row.get("delivery") or NONE, minor, row.get("source") is not None)
+
+
+def _unfit(row: Mapping[str, Any], delivery: str, minor: int) -> Iterator[Problem]:
+    """Yield why a node cannot get a drop-in."""
+    if deliveries_of.too_old(delivery, minor):
+        yield Problem(
+            REFUSAL,
+            "",
+            f"kubelet {row.get('kubelet_version')} does not read drop-ins, which the delivery {DROPIN} needs: kubelets "
+            f"from 1.{deliveries_of.DROPIN_MINOR} on do",
+            "Set kubelet_config_delivery to auto or checkpoint for the node.",
+            "delivery",
+        )
+    elif delivery == DROPIN and row.get("source") is not None and row.get("delivery") not in (DROPIN, None):
+        yield Problem(
+            REFUSAL,
+            "",
+            f"the node has a source by the delivery {row['delivery']}, which would override the drop-in",
+            "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
+            "delivery",
+        )
 
 
 def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool) -> str:

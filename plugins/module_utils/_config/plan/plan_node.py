@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, Sequence, Tuple
+from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
 
 from ..fields import compare, difftext, fields, overlay, shadow
 from ..fields.field_row import EFFECTS
-from ..rules import checks, host_values
+from ..rules import checks, dropin_rules, host_values, types
+from ..rules.delivery import CHECKPOINT, DROPIN
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
 from ..values.own_values import NO_RECORD, Record
-from . import former
+from . import dropin_plan, former
 from . import target as targets
 from .costs import Costs
 
@@ -33,18 +34,20 @@ class NodePlan:
         flags: Mapping[str, str],
         problems: list[Problem],
         on_assign: list[Problem],
-        no_longer: Mapping[str, Any] | None = None,
-        left: Sequence[compare.Change] = (),
+        no_longer: Container[str] = (),
+        replaced: Sequence[compare.Change] = (),
         record: Record | None = None,
+        expected: Mapping[str, Any] | None = None,
     ) -> None:
         self.config = config
+        self.expected = config if expected is None else expected
         self.text = render(config)
         self.variant = variant(config)
         self.changes = changes
-        self._replaced, self._record = [*changes, *left], NO_RECORD if record is None else record
+        self._replaced, self._record = replaced, NO_RECORD if record is None else record
         self._records: dict[str, Record] = {}
         self.change_rows = [
-            _change_row(change, costs.of(change), flags, change.path in (no_longer or {})) for change in changes
+            _change_row(change, costs.of(change), flags, change.path in no_longer) for change in changes
         ]
         self._applied_rows = [row for row in self.change_rows if row["known"] or row["after"] is not None]
         always = [problem.row() for problem in _sorted(problems)]
@@ -91,34 +94,45 @@ class Planner:
         self._live_problems: dict[tuple[str, int], set[Problem]] = {}
 
     def plan(
-        self, live: str, minor: int, layers: Layers, argv: Sequence[str] | None, record: Record | None = None
+        self,
+        live: str,
+        minor: int,
+        layers: Layers,
+        argv: Sequence[str] | None,
+        record: Record | None = None,
+        delivery: str = CHECKPOINT,
     ) -> NodePlan:
         """Return the plan of a node that runs variant ``live``; equal layers must be the same objects.
 
-        ``record`` has the node's own values. What it has of paths that no layer sets is reverted to.
+        ``record`` has the node's own values. What it has of paths that no layer sets is reverted to. What the source
+        holds follows from its ``delivery``: the whole configuration, or what is declared.
         """
         flags = shadow.shadows(argv or (), minor)
         record = NO_RECORD if record is None else record
         own = "" if record is NO_RECORD else annotation.text(record)
-        known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())), own)
+        dropin = delivery == DROPIN
+        known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())), own, dropin)
         if known not in self._plans:
             # Keep a reference, so that no later layer gets the id of a deleted one.
             self._held.append(layers)
-            self._plans[known] = self._make(live, minor, layers, flags, record)
+            self._plans[known] = self._make(live, minor, layers, flags, record, dropin)
         return self._plans[known]
 
-    def _make(self, live: str, minor: int, layers: Layers, flags: Mapping[str, str], record: Record) -> NodePlan:
+    def _make(
+        self, live: str, minor: int, layers: Layers, flags: Mapping[str, str], record: Record, dropin: bool
+    ) -> NodePlan:
         before = self._variants[live]
-        no_longer = former.undeclared(record, layers, before, minor) if self._reverts else former.Undeclared({}, [])
+        if dropin and self._target is not None:
+            layers = (targets.declared(self._target), *layers)
+        reverts = self._reverts or (dropin and self._target is not None)
+        no_longer = former.undeclared(record, layers, before, minor, dropin) if reverts else former.Undeclared({}, [])
         try:
             desired = (
-                former.revert(before, no_longer.known)
-                if self._target is None
-                else targets.for_machine(self._target, before)
+                dropin_plan.lay(before, layers, no_longer, record, minor)
+                if dropin
+                else self._whole(before, layers, no_longer, record, minor)
             )
-            for layer in layers:
-                desired = overlay.merge(desired, layer)
-            check_size(render(desired), "the desired configuration")
+            check_size(render(desired.config), "the desired configuration")
         except (overlay.OverlayError, DocumentError) as error:
             cause, _dot, remedy = str(error).partition(". ")
             return NodePlan(
@@ -129,27 +143,56 @@ class Planner:
                 [Problem(REFUSAL, "", cause, remedy, "layers")],
                 [],
             )
-        found_changes = compare.changes(before, desired, minor)
         # What the running source leaves to the kubelet already, it need not lose again.
-        left = [
-            change for change in found_changes if change.path in record["absent"] and former.left_to_kubelet(change)
+        changes = [
+            change
+            for change in desired.changes
+            if not (change.path in record["absent"] and former.left_to_kubelet(change))
         ]
-        changes = [change for change in found_changes if change not in left]
-        costs = Costs(before, desired, minor)
+        costs = Costs(before, desired.expected, minor)
         harmless = self._known_harmless(live, minor)
-        found = self._weigh(set(checks.problems(desired, minor)) - harmless, harmless, flags)
+        found = self._weigh(set(checks.problems(desired.expected, minor)) - harmless, harmless, flags)
+        if dropin:
+            found += {*dropin_rules.check(desired.config, minor), *types.check(desired.config, minor)} - {*found}
         for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
         own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
         on_assign = [
             *costs.refusals(changes, self._allow),
-            *_dropped(before, desired),
+            *(dropin_rules.forgotten(before, desired.config, minor) if dropin else _dropped(before, desired.config)),
             *host_values.warnings(changes),
-            *host_values.checkpoint_paths(compare.normalise(desired, minor).items()),
+            *host_values.checkpoint_paths(compare.normalise(desired.config, minor).items()),
             *_not_for_all(changes, for_all, own),
             *(() if self._target is None else targets.kept(self._target, before)),
         ]
-        problems = [*found, *_shadowed(changes, flags), *former.warnings(no_longer.unknown)]
-        return NodePlan(desired, changes, costs, flags, problems, on_assign, no_longer.known, left, record)
+        unknown = () if dropin else former.warnings(no_longer.unknown)
+        problems = [*found, *_shadowed(changes, flags), *unknown]
+        undeclared = {*no_longer.known, *no_longer.unknown}
+        return NodePlan(
+            desired.config,
+            changes,
+            costs,
+            flags,
+            problems,
+            on_assign,
+            undeclared,
+            desired.replaced,
+            desired.record,
+            desired.expected,
+        )
+
+    def _whole(
+        self, before: Mapping[str, Any], layers: Layers, no_longer: former.Undeclared, record: Record, minor: int
+    ) -> dropin_plan.Source:
+        """Return the desired configuration of a delivery whose source holds all of it."""
+        config = (
+            former.revert(before, no_longer.known)
+            if self._target is None
+            else targets.for_machine(self._target, before)
+        )
+        for layer in layers:
+            config = overlay.merge(config, layer)
+        changes = compare.changes(before, config, minor)
+        return dropin_plan.Source(config, config, changes, changes, record)
 
     def _weigh(self, found: set[Problem], harmless: set[Problem], flags: Mapping[str, str]) -> list[Problem]:
         """Return the problems, each refusal that is allowed or not certain as a warning.

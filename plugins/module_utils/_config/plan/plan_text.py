@@ -11,8 +11,10 @@ from typing import Any, Iterator, Mapping
 
 from ..fields import compare, difftext, fields
 from ..fields.field_row import EFFECTS
+from ..rules.delivery import DROPIN
 from ..rules.problem import REFUSAL, WARNING
 from ..values.version import minor_of
+from . import dropin_plan
 
 _SHOWN_NODES = 5
 _ALLOW_INVALID = (
@@ -100,18 +102,20 @@ def refusals(plan: Mapping[str, Any]) -> str:
 
 def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return Ansible's ``diff`` of a plan: an entry for each pair of live and desired configuration, secrets masked."""
-    pairs: dict[tuple[str, str], list[str]] = {}
+    pairs: dict[tuple[str, str, int], list[str]] = {}
     for name, row in plan["nodes"].items():
         if row["action"] != "none":
-            pairs.setdefault((row["live_variant"], row["variant"]), []).append(name)
+            # With drop-ins, nodes of one variant may change in different ways.
+            changes = id(row["changes"]) if row["delivery"] == DROPIN else 0
+            pairs.setdefault((row["live_variant"], row["variant"], changes), []).append(name)
     return [
         difftext.diff(
             current["variants"][live],
-            plan["variants"][desired],
+            dropin_plan.outcome(current["variants"], plan["variants"], plan["nodes"][names[0]]),
             f"live on {shown_nodes(names)}",
             f"desired on {shown_nodes(names)}",
         )
-        for (live, desired), names in pairs.items()
+        for (live, _desired, _changes), names in pairs.items()
     ]
 
 
@@ -138,7 +142,9 @@ def _problem_text(problem: Mapping[str, Any]) -> str:
 
 def _change(change: Mapping[str, Any]) -> str:
     before, after = shown_value(change["before"]), shown_value(change["after"])
-    if change["before"] is None:
+    if change["no_longer_declared"] and change["after"] is None and not change["known"]:
+        text = f"~ {change['path']}: {before}, reverts to the node's own value"
+    elif change["before"] is None:
         text = f"+ {change['path']}: {after}"
     elif change["after"] is None:
         text = f"- {change['path']}: {before}"

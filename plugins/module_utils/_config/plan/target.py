@@ -24,6 +24,11 @@ def for_machine(target: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str,
     return copy.deepcopy(result)
 
 
+def declared(target: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``target`` without the fields that belong to one machine, as a layer of a drop-in."""
+    return {name: value for name, value in target.items() if name not in _MACHINE}
+
+
 def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a warning for each field of ``target`` that a node does not get, because it belongs to one machine."""
     for name in _MACHINE:

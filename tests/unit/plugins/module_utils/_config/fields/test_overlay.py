@@ -72,3 +72,39 @@ def test_neither_side_is_changed_or_shared() -> None:
     merged["a"]["b"].append(9)
     merged["c"]["d"].append(9)
     assert (base, layer) == ({"a": {"b": [1]}}, {"c": {"d": [2]}})
+
+
+@pytest.mark.parametrize(
+    ("layers", "composed"),
+    [
+        ([], {}),
+        ([{"maxPods": 7}, {"maxPods": 8}], {"maxPods": 8}),
+        # A null removes what the node's own file has, so it stays.
+        ([{"maxPods": 7}, {"maxPods": None}], {"maxPods": None}),
+        ([{"maxPods": None}, {"maxPods": 7}], {"maxPods": 7}),
+        ([{"evictionHard": {"a": "1"}}, {"evictionHard": {"b": "2"}}], {"evictionHard": {"a": "1", "b": "2"}}),
+        ([{"evictionHard": {"a": "1"}}, {"evictionHard": {"a": None}}], {"evictionHard": {"a": None}}),
+        ([{"evictionHard": {"a": "1"}}, {"evictionHard": None}], {"evictionHard": None}),
+        ([{"clusterDNS": ["a", "b"]}, {"clusterDNS": ["c"]}], {"clusterDNS": ["c"]}),
+    ],
+)
+def test_several_layers_become_one(layers: list[dict[str, Any]], composed: dict[str, Any]) -> None:
+    assert overlay.compose(layers) == composed
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        ([{"evictionHard": None}, {"evictionHard": {"a": "1"}}], "evictionHard is null in one layer"),
+        ([{"evictionHard": {"a": "1"}}, {"evictionHard": "x"}], "evictionHard is a str in the new layer"),
+    ],
+)
+def test_layers_that_are_not_one(layers: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(overlay.OverlayError, match=message):
+        overlay.compose(layers)
+
+
+def test_by_key_no_map_is_written_as_a_whole() -> None:
+    layer = {"evictionHard": {"a": "1", "b": None}, "kind": "x"}
+    assert dict(overlay.written(layer, True)) == {("evictionHard", "a"): "1", ("evictionHard", "b"): None}
+    assert dict(overlay.written(layer)) == {("evictionHard",): layer["evictionHard"]}

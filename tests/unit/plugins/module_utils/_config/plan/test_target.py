@@ -60,3 +60,8 @@ def test_each_value_that_a_node_does_not_get_is_a_warning(
     found = list(target.kept(goal, live))
     assert [problem.path for problem in found] == paths
     assert {problem.severity for problem in found} <= {"warning"}
+
+
+def test_a_drop_in_declares_nothing_of_one_machine() -> None:
+    given = {"maxPods": 7, "providerID": "aws://x", "evictionHard": {"a": "1"}}
+    assert target.declared(given) == {"maxPods": 7, "evictionHard": {"a": "1"}}

@@ -1,0 +1,82 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What must not stand in a drop-in, although the same is right in a kubelet's config file.
+
+Seen on kubelets 1.33 and 1.36; the reasons are in mergeKubeletConfigurations (cmd/kubelet/app/server.go).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping
+
+from ..fields import fields, merged_dropins, overlay
+from ..values import paths
+from . import delivery
+from .problem import REFUSAL, WARNING, Problem
+
+_MERGE = "mergeDefaultEvictionSettings"
+
+
+def check(declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+    """Yield the problems of what is declared for a drop-in of a kubelet of this minor."""
+    if merged_dropins.EVICTION in declared and declared[merged_dropins.EVICTION] is None:
+        yield Problem(
+            REFUSAL,
+            merged_dropins.EVICTION,
+            "null in a drop-in leaves no eviction threshold at all, not the defaults",
+            "Set the thresholds that you want, each by its key. To remove one, set its key to null.",
+            "dropin-null",
+        )
+    if "resolvConf" in declared and delivery.DROPIN_MINOR <= minor < delivery.RESOLV_CONF_MINOR:
+        yield Problem(
+            REFUSAL,
+            "resolvConf",
+            f"kubelets 1.{minor} ignore the field in a drop-in",
+            "Set kubelet_config_delivery to checkpoint for the node, or omit the field.",
+            "dropin-field",
+        )
+    if declared.get(_MERGE) is not None:
+        yield Problem(
+            WARNING,
+            _MERGE,
+            "the kubelet reads the field in its own config file only, so it has no effect in a drop-in",
+            "Set it in the node's own file. In a drop-in, keys of evictionHard are always merged.",
+            "dropin-field",
+        )
+    for path, value in overlay.written(declared, True):
+        yield from _value(path, value, minor)
+
+
+def forgotten(live: Mapping[str, Any], declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+    """Yield a warning for each empty list or map of the node's own that a kubelet with a drop-in folder forgets.
+
+    ``live`` is the configuration of a kubelet that may have no such folder yet.
+    """
+    for name in merged_dropins.forgotten(live, minor):
+        if name not in declared:
+            yield Problem(
+                WARNING,
+                name,
+                "a kubelet with a drop-in folder takes an empty value of its config file for unset, and uses the "
+                "default",
+                "Declare the empty value, which holds in a drop-in.",
+                "dropin-empty",
+            )
+
+
+def _value(path: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
+    shown, field = paths.show(path), fields.owner(path)
+    # types.py checks values, and a null is none.
+    if value is None and minor <= fields.NEWEST_MINOR and (field is None or not field.exists_at(minor)):
+        yield Problem(
+            REFUSAL, shown, f"kubelet 1.{minor} does not have this field", "Remove it for this node.", "unknown-field"
+        )
+    if field is not None and field.path_ref and isinstance(value, str) and value and not value.startswith("/"):
+        yield Problem(
+            REFUSAL,
+            shown,
+            f"{value} is a relative path, which a kubelet resolves in its working directory if it is in a drop-in",
+            "Set an absolute path.",
+            "dropin-path",
+        )

@@ -1,0 +1,221 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, merged_dropins
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import dropin_plan, plan, plan_text
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+
+HEADER = {"kind": document.KIND, "apiVersion": document.API_VERSION}
+OWN_FILE = {
+    **HEADER,
+    "clusterDNS": ["10.96.0.10"],
+    "failSwapOn": False,
+    "maxPods": 100,
+    "rotateCertificates": True,
+    "staticPodPath": "/etc/kubernetes/manifests",
+    "enforceNodeAllocatable": ["pods"],
+}
+EVICTION = {
+    "imagefs.available": "15%",
+    "imagefs.inodesFree": "5%",
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+}
+
+
+def _live(declared: dict[str, Any] | None = None, own: dict[str, Any] | None = None, minor: int = 36) -> dict[str, Any]:
+    """Return what a kubelet runs, with its own file and a drop-in."""
+    return {**merged_dropins.effective({**OWN_FILE, **(own or {})}, [declared or {}], minor), **HEADER}
+
+
+def _table(live: dict[str, Any], **row: Any) -> dict[str, Any]:
+    first = {"variant": identity.variant(live), "kubelet_version": "v1.36.2", "source": None, "status": None, **row}
+    return {"variants": {first["variant"]: live}, "nodes": {"n1": first}}
+
+
+def _plan(table: dict[str, Any], *layers: Any, **options: Any) -> dict[str, Any]:
+    return plan.make_plan(
+        table, None, {"n1": list(layers)}, deliveries={"n1": "dropin"}, allow_effect="reboot", **options
+    )
+
+
+def _changes(made: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    return {change["path"]: (change["before"], change["after"]) for change in made["nodes"]["n1"]["changes"]}
+
+
+def _rules(made: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [(row["severity"], row["rule"], row["path"]) for row in made["nodes"]["n1"]["problems"]]
+
+
+def _applied(made: dict[str, Any], own: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the dump of the node after it runs its plan."""
+    row = made["nodes"]["n1"]
+    reference = {"configMap": {**row["source"], "uid": "u", "resourceVersion": "1"}}
+    return _table(
+        _live(made["variants"][row["variant"]], own),
+        delivery="dropin",
+        source=row["source"],
+        status={"assigned": reference, "active": reference, "lastKnownGood": reference},
+        own=row["own"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "changes"),
+    [
+        ({"maxPods": 70}, {"maxPods": (100, 70)}),
+        ({"evictionHard": {"memory.available": "300Mi"}}, {'evictionHard["memory.available"]': ("100Mi", "300Mi")}),
+        ({"evictionHard": {"memory.available": None}}, {'evictionHard["memory.available"]': ("100Mi", None)}),
+        ({"clusterDNS": ["10.0.0.1"]}, {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"])}),
+        ({"clusterDNS": None}, {"clusterDNS": (["10.96.0.10"], None)}),
+        ({"failSwapOn": None}, {"failSwapOn": (False, True)}),
+        ({"rotateCertificates": None}, {"rotateCertificates": (True, None)}),
+        ({"maxPods": None}, {"maxPods": (100, 110)}),
+        ({"kubeAPIQPS": 0}, {"kubeAPIQPS": (50, 0)}),
+        ({"enforceNodeAllocatable": []}, {"enforceNodeAllocatable": (["pods"], [])}),
+        ({"maxPods": 100}, {}),
+    ],
+)
+def test_what_a_kubelet_makes_of_a_drop_in(declared: dict[str, Any], changes: dict[str, Any]) -> None:
+    """The table of the drop-in folder in facts that kubelets 1.33 and 1.36 have shown."""
+    live = _live()
+    made = _plan(_table(live), declared)
+    row = made["nodes"]["n1"]
+    assert _changes(made) == changes
+    assert (row["action"], row["delivery"]) == ("assign", "dropin")
+    assert made["variants"][row["variant"]] == {**HEADER, **declared}
+    # What the plan expects is what the model of the kubelet runs.
+    expected = dropin_plan.outcome({row["live_variant"]: live}, made["variants"], row)
+    assert compare.changes(_live(declared), expected, 36) == []
+
+
+def test_nodes_that_differ_in_what_is_their_own_share_a_variant() -> None:
+    one, other = _live(), _live(own={"maxPods": 50, "providerID": "aws://n2"})
+    table = {
+        "variants": {"a": one, "b": other},
+        "nodes": {
+            name: {"variant": variant, "kubelet_version": "v1.36.2", "source": None, "status": None}
+            for name, variant in (("n1", "a"), ("n2", "b"))
+        },
+    }
+    made = plan.make_plan(table, {"kubeAPIQPS": 7}, deliveries={"n1": "dropin", "n2": "dropin"})
+    assert len(made["variants"]) == 1
+    assert not made["refused"]
+
+
+def test_group_and_host_layers_are_one_drop_in() -> None:
+    made = _plan(
+        _table(_live()),
+        {"maxPods": 70, "evictionHard": {"memory.available": "1Gi"}},
+        {"evictionHard": {"pid.available": "5%"}},
+    )
+    assert made["variants"][made["nodes"]["n1"]["variant"]] == {
+        **HEADER,
+        "maxPods": 70,
+        "evictionHard": {"memory.available": "1Gi", "pid.available": "5%"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("declared", "rule", "path"),
+    [
+        ({"evictionHard": None}, "dropin-null", "evictionHard"),
+        ({"maxPodz": 7}, "unknown-field", "maxPodz"),
+        ({"maxPodz": None}, "unknown-field", "maxPodz"),
+        ({"staticPodPath": "manifests"}, "dropin-path", "staticPodPath"),
+        ({"authentication": {"x509": {"clientCAFile": "ca.crt"}}}, "dropin-path", "authentication.x509.clientCAFile"),
+        ({"maxPods": "7"}, "type", "maxPods"),
+        ({"kind": "Other"}, "header", "kind"),
+    ],
+)
+def test_what_must_not_stand_in_a_drop_in(declared: dict[str, Any], rule: str, path: str) -> None:
+    made = _plan(_table(_live()), declared)
+    assert made["refused"]
+    assert ("refusal", rule, path) in _rules(made)
+
+
+@pytest.mark.parametrize(
+    ("version", "declared", "rules"),
+    [
+        ("v1.29.0", {"maxPods": 7}, [("refusal", "delivery", "")]),
+        ("v1.30.0", {"maxPods": 7}, []),
+        ("v1.31.4", {"resolvConf": "/etc/other"}, [("refusal", "dropin-field", "resolvConf")]),
+        ("v1.32.0", {"resolvConf": "/etc/other"}, []),
+    ],
+)
+def test_which_kubelets_can_get_a_drop_in(version: str, declared: dict[str, Any], rules: list[Any]) -> None:
+    made = _plan(_table(_live(minor=int(version[3:5])), kubelet_version=version), declared)
+    assert [rule for rule in _rules(made) if rule[0] == "refusal"] == rules
+
+
+def test_a_declared_value_is_assigned_even_if_it_is_live_and_then_nothing_is_left_to_do() -> None:
+    made = _plan(_table(_live()), {"maxPods": 100})
+    assert (made["nodes"]["n1"]["action"], made["nodes"]["n1"]["effect"]) == ("assign", "safe")
+    again = _plan(_applied(made), {"maxPods": 100})
+    assert (again["nodes"]["n1"]["action"], again["nodes"]["n1"]["changes"]) == ("none", [])
+    assert _plan(_table(_live()))["nodes"]["n1"]["action"] == "none"
+
+
+def test_what_is_no_longer_declared_goes_back_to_the_nodes_own_value() -> None:
+    made = _plan(_table(_live()), {"maxPods": 70, "evictionHard": {"memory.available": "1Gi", "pid.available": "5%"}})
+    after = _plan(_applied(made), {"evictionHard": {"pid.available": "5%"}})
+    assert _changes(after) == {"maxPods": (70, 100), 'evictionHard["memory.available"]': ("1Gi", "100Mi")}
+    assert all(change["no_longer_declared"] for change in after["nodes"]["n1"]["changes"])
+    assert after["variants"][after["nodes"]["n1"]["variant"]] == {**HEADER, "evictionHard": {"pid.available": "5%"}}
+    # Only what is declared is recorded.
+    assert after["nodes"]["n1"]["own"]["own"] == {'evictionHard["pid.available"]': [None]}
+    # Nothing is declared at all: a drop-in without a field has no effect.
+    empty = _plan(_applied(after))
+    assert empty["nodes"]["n1"]["action"] == "assign"
+    assert empty["variants"][empty["nodes"]["n1"]["variant"]] == HEADER
+
+
+def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
+    made = _plan(_table(_live()), {"maxPods": 70})
+    table = _applied(made)
+    table["nodes"]["n1"]["own"]["own"]["maxPods"] = []
+    after = _plan(table)
+    assert _changes(after) == {"maxPods": (70, None)}
+    assert any("~ maxPods: 70, reverts to the node's own value" in line for line in after["text"])
+
+
+def test_a_node_with_a_checkpoint_is_migrated_first() -> None:
+    table = _applied(_plan(_table(_live()), {"maxPods": 70}))
+    table["nodes"]["n1"]["delivery"] = "checkpoint"
+    made = _plan(table, {"maxPods": 71})
+    assert ("refusal", "delivery", "") in _rules(made)
+    assert "playbook migrate" in made["nodes"]["n1"]["problems"][0]["remedy"]
+
+
+def test_without_overrides_nothing_is_planned() -> None:
+    table = _applied(_plan(_table(_live()), {"maxPods": 70}))
+    made = plan.make_plan(table, deliveries={"n1": "dropin"})
+    assert (made["nodes"]["n1"]["action"], made["nodes"]["n1"]["changes"]) == ("none", [])
+
+
+def test_a_rollback_declares_what_the_other_drop_in_declared() -> None:
+    table = _applied(_plan(_table(_live()), {"maxPods": 70, "kubeAPIQPS": 7}))
+    made = plan.make_plan(table, deliveries={"n1": "dropin"}, target={**HEADER, "maxPods": 60, "providerID": "x"})
+    assert made["variants"][made["nodes"]["n1"]["variant"]] == {**HEADER, "maxPods": 60}
+    assert _changes(made) == {"maxPods": (70, 60), "kubeAPIQPS": (7, 50)}
+
+
+def test_an_empty_value_that_a_drop_in_folder_forgets_is_warned_of() -> None:
+    live = {**_live(), "enforceNodeAllocatable": []}
+    assert ("warning", "dropin-empty", "enforceNodeAllocatable") in _rules(_plan(_table(live), {"maxPods": 7}))
+    declared = {"maxPods": 7, "enforceNodeAllocatable": []}
+    assert "dropin-empty" not in {rule for _severity, rule, _path in _rules(_plan(_table(live), declared))}
+
+
+def test_the_diff_shows_live_configurations_not_drop_ins() -> None:
+    table = _table(_live())
+    ((one,),) = [plan_text.diffs(table, _plan(table, {"maxPods": 70}))]
+    assert '"maxPods": 100' in one["before"] and '"maxPods": 70' in one["after"]
+    assert '"staticPodPath"' in one["after"]

@@ -1,0 +1,45 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import delivery
+
+
+@pytest.mark.parametrize(
+    ("requested", "current", "minor", "has_source", "chosen"),
+    [
+        ("auto", "native", 20, False, "native"),
+        ("auto", "native", 20, True, "native"),
+        ("auto", "none", 23, False, "checkpoint"),
+        ("auto", "none", 31, False, "checkpoint"),
+        # Until it is migrated.
+        ("auto", "checkpoint", 36, True, "checkpoint"),
+        ("auto", "dropin", 30, True, "dropin"),
+        ("auto", "none", 0, False, "checkpoint"),
+        ("dropin", "none", 30, False, "dropin"),
+        ("checkpoint", "none", 36, False, "checkpoint"),
+        ("native", "checkpoint", 20, True, "native"),
+    ],
+)
+def test_which_delivery_a_node_gets(requested: str, current: str, minor: int, has_source: bool, chosen: str) -> None:
+    assert delivery.chosen(requested, current, minor, has_source) == chosen
+
+
+@pytest.mark.parametrize("current", ["none", "checkpoint", "dropin"])
+@pytest.mark.parametrize(("minor", "chosen"), [(31, "checkpoint"), (32, "dropin"), (36, "dropin")])
+def test_auto_chooses_drop_ins_from_its_minor_on(
+    current: str, minor: int, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "DEFAULT_DROPIN_MINOR", 32)
+    assert delivery.chosen("auto", current, minor, False) == chosen
+
+
+@pytest.mark.parametrize(
+    ("name", "minor", "too_old"),
+    [("dropin", 29, True), ("dropin", 30, False), ("dropin", 0, False), ("checkpoint", 20, False)],
+)
+def test_which_kubelets_are_too_old(name: str, minor: int, too_old: bool) -> None:
+    assert delivery.too_old(name, minor) is too_old
