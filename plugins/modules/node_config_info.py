@@ -42,7 +42,7 @@ nodes:
   contains:
     delivery:
       description: >-
-        V(checkpoint) if this collection wrote a checkpoint on the node, else V(native) if its kubelet follows
+        V(checkpoint) or V(dropin) if this collection wrote one on the node, else V(native) if its kubelet follows
         Node.spec.configSource, else V(none).
       type: str
     listening:
@@ -118,7 +118,8 @@ summary:
   description: Counts over all nodes, and the names of those with an error.
   returned: success
   type: dict
-  sample: {nodes: 3, ready: 3, unschedulable: 0, unavailable: 0, native: 3, checkpoint: 0, settled: 3, failed: []}
+  sample:
+    {nodes: 3, ready: 3, unschedulable: 0, unavailable: 0, native: 3, checkpoint: 0, dropin: 0, settled: 3, failed: []}
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module

@@ -57,11 +57,13 @@ options:
       - V(native) writes Node.spec.configSource, which kubelets of 1.11 to 1.23 with C(--dynamic-config-dir) follow.
       - V(checkpoint) writes the annotation C(kubelet-config.livenodes.io/source) and returns RV(configmaps). The role
         P(livenodes.kubelet.checkpoint#role) copies their content to the node; until then the kubelet does not change.
-      - V(auto) is V(checkpoint) for nodes that have this annotation or C(kubelet-config.livenodes.io/status),
-        V(native) for other nodes whose kubelet reports Node.status.config, and V(checkpoint) for the rest. With
-        O(state=absent) it removes the source from both places.
+      - V(dropin) does the same for a source that holds only what is declared. The kubelet lays it over the node's own
+        configuration. Kubelets from 1.30 on can do so.
+      - V(auto) is the delivery that this annotation names for nodes that have it, V(native) for other nodes whose
+        kubelet reports Node.status.config, and V(checkpoint) for the rest. With O(state=absent) it removes the source
+        from both places.
     type: str
-    choices: [auto, native, checkpoint]
+    choices: [auto, native, checkpoint, dropin]
     default: auto
   check_source:
     description:

@@ -45,7 +45,7 @@ options:
     description:
       - How the configuration reached the kubelets, as for M(livenodes.kubelet.node_config_source).
     type: str
-    choices: [auto, native, checkpoint]
+    choices: [auto, native, checkpoint, dropin]
     default: auto
   seconds:
     description:

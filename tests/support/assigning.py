@@ -77,15 +77,17 @@ def mark(
     answer: t.Any = None,
     dry_run: bool = False,
     notes: t.Any = None,
+    delivery: str = "",
     **more: t.Any,
 ) -> Call:
     """Return the patch of the annotation that stands in for spec.configSource."""
-    value = annotation.text({"configMap": source}) if source else None
+    named = {"delivery": delivery} if delivery else {}
+    value = annotation.text({"configMap": source, **named}) if source else None
     body = {"metadata": {"resourceVersion": "1", "annotations": {annotation.SOURCE: value, **(notes or {})}}, **more}
     return Call(
         "PATCH",
         f"{NODES}/{name}",
-        node(name, marked=source) if answer is None else answer,
+        node(name, marked=source, delivery=delivery) if answer is None else answer,
         DRY if dry_run else (),
         body,
         MERGE,

@@ -64,15 +64,18 @@ def node(
     labels: dict[str, str] | None = None,
     cordoned: dict[str, t.Any] | None = None,
     own: dict[str, t.Any] | None = None,
+    delivery: str = "",
     **spec: t.Any,
 ) -> dict[str, t.Any]:
     """Return a Node object. `config` is status.config, None for a kubelet that does not listen.
 
     `marked` and `reported` are the corresponding annotations, `previous` is the source that the node ran before,
-    `cordoned` the annotation of the collection's own cordon, `own` the record of the node's own values.
+    `cordoned` the annotation of the collection's own cordon, `own` the record of the node's own values. `delivery` is
+    what `marked` names beside its source.
     """
+    named = {"delivery": delivery} if delivery else {}
     notes = {
-        **({annotation.SOURCE: annotation.text({"configMap": marked})} if marked else {}),
+        **({annotation.SOURCE: annotation.text({"configMap": marked, **named})} if marked else {}),
         **({annotation.STATUS: annotation.text(reported)} if reported is not None else {}),
         **({annotation.PREVIOUS: annotation.text({"configMap": previous})} if previous else {}),
         **({annotation.CORDONED: annotation.text(cordoned)} if cordoned is not None else {}),

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils._config.rules.delivery import CHECKPOINT, ON_NODE
+
 STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
 """The steps of a node, in the usual order. `restored`: uncordoned again."""
 
@@ -140,11 +142,11 @@ def _gate(result: t.Mapping[str, t.Any], _node: str, failed: bool) -> t.Iterator
 def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     assigned = (_argument(result, "state") or "present") != "verified" and not _argument(result, "wait")
     for name, row in _rows(result):
-        if row.get("delivery") in ("native", "checkpoint"):
+        if row.get("delivery") in ("native", *ON_NODE):
             yield Event(DELIVERY, name, detail=str(row["delivery"]))
         if row.get("ok") is False or (not assigned and "ok" in row):
             yield from _verdict(name, row, "reverted" if row.get("state") == "local" else "verified")
-        elif assigned and row.get("changed") and row.get("delivery") != "checkpoint":
+        elif assigned and row.get("changed") and row.get("delivery") not in ON_NODE:
             yield Event("switched", name)
 
 
@@ -170,7 +172,7 @@ def _drain(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterat
 
 
 def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Iterator[Event]:
-    yield Event(DELIVERY, node, detail="checkpoint")
+    yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or CHECKPOINT))
     state = _argument(result, "state") or "assigned"
     if failed:
         return

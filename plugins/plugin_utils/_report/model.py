@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ...module_utils._config.rules.delivery import ON_NODE
 from . import events
 
 TO_DO, RUNNING, DONE, FAILED, REVERTED, UNTOUCHED, UNCHANGED, UNFINISHED = (
@@ -46,7 +47,7 @@ class Node:
             return REVERTED if "reverted" in self.steps else FAILED
         if (
             "confirmed" in self.steps
-            or ("verified" in self.steps and self.delivery != "checkpoint")
+            or ("verified" in self.steps and self.delivery not in ON_NODE)
             or "reverted" in self.steps
         ):
             return DONE

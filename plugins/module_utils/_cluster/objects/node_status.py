@@ -68,6 +68,7 @@ def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
         "unavailable": sum(not (item["ready"] and item["schedulable"]) for item in values),
         "native": sum(item["delivery"] == nodes.NATIVE for item in values),
         "checkpoint": sum(item["delivery"] == nodes.CHECKPOINT for item in values),
+        "dropin": sum(item["delivery"] == nodes.DROPIN for item in values),
         "settled": sum(item["settled"] for item in values),
         "failed": sorted(name for name, item in rows.items() if item["error"]),
     }

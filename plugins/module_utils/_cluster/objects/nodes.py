@@ -9,6 +9,7 @@ import dataclasses
 import typing as t
 import urllib.parse
 
+from ..._config.rules import delivery as deliveries
 from ..._config.values import annotation, annotation_reader, node_row, own_values
 from ..._config.values import reference as references
 from ..._config.values.version import minor_of
@@ -18,14 +19,26 @@ from ..api.session import Session
 
 describe = references.describe
 
-AUTO, NATIVE, CHECKPOINT, NONE = "auto", "native", "checkpoint", "none"
+AUTO, NATIVE, CHECKPOINT, DROPIN, NONE = (
+    deliveries.AUTO,
+    deliveries.NATIVE,
+    deliveries.CHECKPOINT,
+    deliveries.DROPIN,
+    deliveries.NONE,
+)
+ON_NODE = deliveries.ON_NODE
 # The values that operators may set.
-DELIVERIES = (AUTO, NATIVE, CHECKPOINT)
+DELIVERIES = deliveries.REQUESTS
+_NOTED = f"the annotation {annotation.SOURCE}"
 # Where the source of a node is stored, by delivery.
-WHERE = {NATIVE: "spec.configSource", CHECKPOINT: f"the annotation {annotation.SOURCE}", NONE: "spec.configSource"}
+WHERE = {NATIVE: "spec.configSource", CHECKPOINT: _NOTED, DROPIN: _NOTED, NONE: "spec.configSource"}
 # The places of source and status, by delivery.
-_SOURCE_AT = {NATIVE: annotation_reader.SPEC, CHECKPOINT: annotation.SOURCE, NONE: annotation_reader.SPEC}
-_STATUS_AT = {NATIVE: annotation_reader.CONFIG, CHECKPOINT: annotation.STATUS, NONE: annotation_reader.CONFIG}
+_SOURCE_AT = {NATIVE: annotation_reader.SPEC, NONE: annotation_reader.SPEC, **dict.fromkeys(ON_NODE, annotation.SOURCE)}
+_STATUS_AT = {
+    NATIVE: annotation_reader.CONFIG,
+    NONE: annotation_reader.CONFIG,
+    **dict.fromkeys(ON_NODE, annotation.STATUS),
+}
 # A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
 # nodes that are read.
 MANY = 4
@@ -61,15 +74,15 @@ class Side:
 class Node:
     """The fields of a Node object that this collection uses.
 
-    `native` holds spec.configSource and status.config, `checkpoint` the annotations of the other delivery. `delivery`
-    names the one that counts: `native`, `checkpoint`, or `none` if no configuration was delivered to the node yet.
+    `native` holds spec.configSource and status.config, `noted` the annotations of the other deliveries. `delivery`
+    names the one that counts: `native`, `checkpoint`, `dropin`, or `none` if no configuration was delivered yet.
     """
 
     name: str
     resource_version: str
     kubelet_version: str
     native: Side
-    checkpoint: Side
+    noted: Side
     delivery: str
     ready: str
     ready_reason: str
@@ -96,6 +109,8 @@ class Node:
     """The machine and the Node, by the keys of annotation.MACHINE, as far as known."""
     assigned_to: dict[str, str] = dataclasses.field(default_factory=dict)
     """The same, when the source in the annotation was assigned."""
+    noted_delivery: str = CHECKPOINT
+    """The delivery of the source in the annotation."""
     malformed: dict[str, str] = dataclasses.field(default_factory=dict)
     """What is malformed and how to repair it, by annotation or field; such values are absent from all other fields."""
 
@@ -137,13 +152,17 @@ class Node:
 
         With native delivery, every kubelet fetches the source itself.
         """
-        return self.delivery == CHECKPOINT and any(
+        return self.delivery in ON_NODE and any(
             self.machine.get(key, known) != known for key, known in self.assigned_to.items()
         )
 
     def side(self, delivery: str) -> Side:
         """Return the node as one delivery sees it, including what is left over."""
-        return self.checkpoint if delivery == CHECKPOINT else self.native
+        return self.noted if delivery in ON_NODE else self.native
+
+    def named(self, delivery: str) -> bool:
+        """Return whether its source is there for this delivery, and not for the other one with an annotation."""
+        return delivery not in ON_NODE or self.noted_delivery == delivery
 
     @property
     def source(self) -> dict[str, str] | None:
@@ -157,12 +176,12 @@ class Node:
 
     @property
     def _current(self) -> Side:
-        return Side() if self.delivery != CHECKPOINT and self.left_over else self.side(self.delivery)
+        return Side() if self.delivery not in ON_NODE and self.left_over else self.side(self.delivery)
 
     @property
     def fault(self) -> str:
         """What is malformed in its source or status, so that neither shows what it runs; empty if nothing is."""
-        if self.delivery != CHECKPOINT and self.left_over:
+        if self.delivery not in ON_NODE and self.left_over:
             return ""
         return self.source_fault(self.delivery) or self.malformed.get(_STATUS_AT[self.delivery], "")
 
@@ -184,7 +203,7 @@ class Node:
         """All ConfigMap references of the node, of both deliveries."""
         found = [
             reference
-            for side in (self.native, self.checkpoint)
+            for side in (self.native, self.noted)
             for reference in (
                 side.source,
                 *(_part(side.status, name) for name in annotation_reader.PARTS),
@@ -209,6 +228,7 @@ def trim(node: dict[str, t.Any]) -> Node:
     conditions = {item.get("type"): item for item in reversed(status.get("conditions") or [])}
     ready: dict[str, str] = conditions.get("Ready", {})
     records = annotation_reader.records(notes, spec.get("configSource"), status.get("config"))
+    noted = DROPIN if records.delivery == DROPIN else CHECKPOINT
     own, own_fault = own_values.read(notes.get(annotation.OWN))
     machine = _text(system, "machineID"), _text(meta, "uid")
     found = Node(
@@ -216,8 +236,9 @@ def trim(node: dict[str, t.Any]) -> Node:
         resource_version=_text(meta, "resourceVersion"),
         kubelet_version=_text(system, "kubeletVersion"),
         native=Side(records.spec, records.config),
-        checkpoint=Side(records.source, records.status),
-        delivery=NONE if annotation.SOURCE not in notes and annotation.STATUS not in notes else CHECKPOINT,
+        noted=Side(records.source, records.status),
+        noted_delivery=noted,
+        delivery=NONE if annotation.SOURCE not in notes and annotation.STATUS not in notes else noted,
         previous=records.previous,
         ready=_text(ready, "status") or "Unknown",
         ready_reason=": ".join(filter(None, (ready.get("reason"), ready.get("message")))),
@@ -243,9 +264,7 @@ def trim(node: dict[str, t.Any]) -> Node:
 
 def _is_native(found: Node) -> bool:
     """Return whether native delivery counts: without our annotations, or with a source and none that can be read."""
-    unread = found.checkpoint.source is None and (
-        found.checkpoint.status is None or annotation.STATUS in found.malformed
-    )
+    unread = found.noted.source is None and (found.noted.status is None or annotation.STATUS in found.malformed)
     return found.listening and (found.delivery == NONE or bool(unread and found.native.source))
 
 
@@ -401,7 +420,12 @@ def write_source(
         current = trim(session.request("GET", path)).seen_as(node.delivery)
         if current.uid != node.uid:
             raise ApiError(409, node_row.RECREATED, _CREATED_AGAIN)
-        written = all(current.side(side).source == source and not current.source_fault(side) for side in sides)
+        written = all(
+            current.side(side).source == source
+            and not current.source_fault(side)
+            and (source is None or current.named(side))
+            for side in sides
+        )
         if written and not (source and current.reimaged):
             # An earlier try has written it, and its answer was lost.
             return current
@@ -421,10 +445,11 @@ def _patch(
 ) -> dict[str, t.Any]:
     whole = {"configMap": source} if source else None
     body: dict[str, t.Any] = {"metadata": {"resourceVersion": node.resource_version}}
-    noted = annotation.text({**whole, **node.machine}) if whole else None
-    annotations = {**notes, **({annotation.SOURCE: noted} if CHECKPOINT in sides else {})}
+    named = {"delivery": DROPIN} if DROPIN in sides else {}
+    noted = annotation.text({**whole, **named, **node.machine}) if whole else None
+    annotations = {**notes, **({annotation.SOURCE: noted} if set(sides) & set(ON_NODE) else {})}
     if annotations:
         body["metadata"]["annotations"] = annotations
-    if set(sides) - {CHECKPOINT}:
+    if set(sides) - set(ON_NODE):
         body["spec"] = {"configSource": whole}
     return body

@@ -55,11 +55,11 @@ class _Revert:
         """Return whether the node has rejected the assigned source, so that it needs no new assignment."""
         if not node.error or node.error.startswith(SYNC) or not same_place(node.part("assigned"), self.source):
             return False
-        return self.delivery == nodes.CHECKPOINT or same_place(node.part("active"), self.previous)
+        return self.delivery in nodes.ON_NODE or same_place(node.part("active"), self.previous)
 
     def goal(self) -> dict[str, str] | None:
         """Return the source to assign. Only a checkpoint names the revision."""
-        if self.previous is None or self.delivery == nodes.CHECKPOINT:
+        if self.previous is None or self.delivery in nodes.ON_NODE:
             return self.previous
         return {part: self.previous[part] for part in PLACE}
 
@@ -70,7 +70,7 @@ class _Revert:
             self.message = node.fault
             return False
         # A checkpoint is not copied to the node again, so only `active` shows what the node runs.
-        if self.written and self.delivery != nodes.CHECKPOINT and not node_status.settled(node):
+        if self.written and self.delivery not in nodes.ON_NODE and not node_status.settled(node):
             self.message = (
                 f"waiting for its kubelet to take up {nodes.describe(self.previous)} again; "
                 f"active is {nodes.describe(node.part('active'))}"
@@ -91,7 +91,7 @@ class _Revert:
 
     def _awaits_guard(self, node: nodes.Node) -> bool:
         return (
-            self.delivery == nodes.CHECKPOINT
+            self.delivery in nodes.ON_NODE
             and same_place(node.part("active"), self.source)
             and not same_place(self.source, self.previous)
         )
@@ -124,7 +124,7 @@ class _Revert:
         message += (
             f". Its kubelet has sent no heartbeat for {silent_for:.0f} s: on the node, see `journalctl -u kubelet`"
         )
-        if self.delivery == nodes.CHECKPOINT:
+        if self.delivery in nodes.ON_NODE:
             return message
         return f"{message} and empty store/meta/assigned in its --dynamic-config-dir"
 

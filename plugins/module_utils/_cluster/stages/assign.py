@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._config.rules import delivery as deliveries
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
 from ..api import parallel
@@ -42,8 +43,8 @@ class _Step:
         if any(node.source_fault(side) for side in self.sides) or (node.reimaged and self.goal is not None):
             return False
         return all(
-            node.side(side).source == self.goal
-            if side == nodes.CHECKPOINT
+            node.side(side).source == self.goal and (self.goal is None or node.named(side))
+            if side in nodes.ON_NODE
             else same_place(node.side(side).source, self.goal)
             for side in self.sides
         )
@@ -83,7 +84,7 @@ def assign(
     result["configmaps"] = {
         f"{source['namespace']}/{source['name']}": (configs[nodes.describe(source)].configmap or {}).get("data") or {}
         for name, source in needed.items()
-        if current[name].delivery == nodes.CHECKPOINT
+        if current[name].delivery in nodes.ON_NODE
     }
     if result["summary"]["failed"]:
         raise NodesFailed("assigning", _failures(rows), result)
@@ -102,7 +103,7 @@ def _needed(
     for name, node in current.items():
         source = wanted[name].source
         if source is not None and (
-            node.delivery == nodes.CHECKPOINT or (check_source and not same_place(node.source, source))
+            node.delivery in nodes.ON_NODE or (check_source and not same_place(node.source, source))
         ):
             needed[name] = source
     return needed
@@ -173,7 +174,7 @@ def deliver(node: nodes.Node, wanted: config_sources.Wanted) -> str:
     """Return the delivery by which a source reaches a node or is removed: the requested one, else that of the node."""
     if wanted.delivery != nodes.AUTO or wanted.source is None:
         return wanted.delivery
-    return nodes.CHECKPOINT if node.delivery == nodes.NONE else node.delivery
+    return deliveries.chosen(nodes.AUTO, node.delivery, node.minor, node.source is not None)
 
 
 def _step(
@@ -189,7 +190,7 @@ def _step(
             stale = [annotation.STATUS] if found.reimaged else []
             return _Step(node, None, both, dict.fromkeys([*ours, *stale]))
         return _Step(node, None, [wanted.delivery], {})
-    configmap = configs[nodes.describe(source)].configmap if node.delivery == nodes.CHECKPOINT else None
+    configmap = configs[nodes.describe(source)].configmap if node.delivery in nodes.ON_NODE else None
     # The annotation names the revision that is copied to the node; a kubelet with native delivery follows every later
     # one.
     goal = configmaps.reference(configmap, source["kubeletConfigKey"]) if configmap else source
@@ -235,20 +236,24 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
     node, source = step.node, step.goal
     if source is None:
         return None
-    if node.delivery == nodes.CHECKPOINT:
+    if node.delivery in nodes.ON_NODE:
         if found.listening and found.native.source and not same_place(found.native.source, source):
             return (
                 f"its kubelet follows spec.configSource ({nodes.describe(found.native.source)}), which overrides a "
                 "checkpoint. Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto"
             )
+        if deliveries.too_old(node.delivery, node.minor):
+            return (
+                f"its kubelet {node.kubelet_version} does not read drop-ins (kubelets from 1.{deliveries.DROPIN_MINOR} "
+                "on do); set kubelet_config_delivery to auto or checkpoint for it"
+            )
+        if found.delivery in nodes.ON_NODE and found.source and not found.reimaged and not found.named(node.delivery):
+            return _other_delivery(found)
         return None
-    if found.delivery == nodes.CHECKPOINT and found.source_fault(nodes.CHECKPOINT):
-        return found.source_fault(nodes.CHECKPOINT)
-    if found.delivery == nodes.CHECKPOINT and not same_place(found.source, source):
-        return (
-            f"its kubelet runs a checkpoint of {nodes.describe(found.source)}. Migrate the node with the playbook "
-            "migrate, or set kubelet_config_delivery to auto"
-        )
+    if found.delivery in nodes.ON_NODE and found.source_fault(found.delivery):
+        return found.source_fault(found.delivery)
+    if found.delivery in nodes.ON_NODE and not same_place(found.source, source):
+        return _other_delivery(found)
     if node.minor and node.minor not in nodes.NATIVE_MINORS:
         return (
             f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource.configMap "
@@ -263,8 +268,15 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
     return None
 
 
+def _other_delivery(found: nodes.Node) -> str:
+    return (
+        f"its kubelet runs a {found.delivery} of {nodes.describe(found.source)}. Migrate the node with the playbook "
+        "migrate, or set kubelet_config_delivery to auto"
+    )
+
+
 def _dropped(stored: nodes.Node) -> str:
-    if stored.delivery == nodes.CHECKPOINT:
+    if stored.delivery in nodes.ON_NODE:
         return (
             f"the API server accepted the patch but stored {nodes.describe(stored.source)}: "
             "does an admission webhook change Node annotations?"

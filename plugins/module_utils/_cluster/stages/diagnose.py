@@ -79,7 +79,7 @@ def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: 
         return
     flags = _names(" or ".join(f"--{name}" for name in item["flags"]) for item in flagged)
     which = "them" if len(known) > 1 else "it"
-    if delivery == nodes.CHECKPOINT and minor >= CONFIG_DIR_MINOR:
+    if delivery in nodes.ON_NODE and minor >= CONFIG_DIR_MINOR:
         what = f"a flag ({flags}) or a drop-in" if flags else "a drop-in"
         yield f"The API does not show whether {what} in --config-dir overrides {which}: the playbook drift names it"
     elif flagged:

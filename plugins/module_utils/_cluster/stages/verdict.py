@@ -15,7 +15,7 @@ import typing as t
 
 from ..._config.values import node_row
 from ..._config.values.reference import same_place
-from ..objects.nodes import CHECKPOINT, WHERE, Node, describe
+from ..objects.nodes import ON_NODE, WHERE, Node, describe
 
 SYNC = "failed to sync: "
 THAT_IS = ", that is, "
@@ -88,7 +88,7 @@ def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
         return Verdict(
             "pending", f"waiting for its kubelet to take up {describe(expected)}; it still reports{older} as assigned"
         )
-    if node.error and node.delivery == CHECKPOINT and active == expected:
+    if node.error and node.delivery in ON_NODE and active == expected:
         return Verdict("not_ready", f"its config is active, and the guard on the node reports: `{node.error}`", True)
     if node.error:
         return _fell_back(node, expected)
@@ -98,7 +98,7 @@ def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
 
 
 def _judge_without_status(node: Node) -> Verdict:
-    if node.delivery == CHECKPOINT:
+    if node.delivery in ON_NODE:
         return Verdict(
             "pending",
             "waiting for the guard on the node to report; see `journalctl -u livenodes-kubelet-guard` there",
@@ -132,7 +132,7 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     # The guard reports the cause; a kubelet writes it only to its log.
     meaning = (
         ""
-        if node.delivery == CHECKPOINT
+        if node.delivery in ON_NODE
         else f"{THAT_IS}{MEANING.get(node.error, 'an error that this collection does not know')}"
     )
     return Verdict(
@@ -167,7 +167,7 @@ def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, second
         remedy = (
             "Its guard reverts a configuration that is not confirmed, and reports why: on the node, see "
             "`journalctl -u kubelet -u livenodes-kubelet-guard`"
-            if (delivery == CHECKPOINT)
+            if (delivery in ON_NODE)
             else (
                 "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty store/meta/assigned in "
                 "its --dynamic-config-dir"
@@ -178,7 +178,7 @@ def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, second
             "Last seen: "
         )
         return Verdict("silent", message + _clipped(verdict.message, THREE_LINES - len(message)), True)
-    if verdict.state == "pending" and silent_for is not None and delivery != CHECKPOINT:
+    if verdict.state == "pending" and silent_for is not None and delivery not in ON_NODE:
         message = (
             f". After {seconds:.0f} s its kubelet is alive but has not restarted: set Restart=always in the unit. If "
             "--dynamic-config-dir was removed, the status is old: set kubelet_config_delivery to checkpoint"

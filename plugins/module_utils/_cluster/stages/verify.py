@@ -120,7 +120,7 @@ class Watch:
             if (
                 expected
                 and not expected.reference
-                and node.delivery != nodes.CHECKPOINT
+                and node.delivery not in nodes.ON_NODE
                 and same_place(node.source, expected.source)
             ):
                 self.verdicts[name] = diagnose.missing(expected.source, node)
@@ -195,7 +195,7 @@ class Watch:
             expected, assigned = self.expected[name], self.nodes[name].part("assigned")
             if (
                 expected
-                and self.nodes[name].delivery != nodes.CHECKPOINT
+                and self.nodes[name].delivery not in nodes.ON_NODE
                 and same_place(assigned, expected.source)
                 and assigned != expected.reference
             ):
@@ -316,7 +316,7 @@ def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
 
     With a checkpoint it is the revision that was copied to the node, else the current revision of the ConfigMap.
     """
-    if node.delivery == nodes.CHECKPOINT and node.source and same_place(node.source, expected.source):
+    if node.delivery in nodes.ON_NODE and node.source and same_place(node.source, expected.source):
         return node.source
     return expected.reference or expected.source
 

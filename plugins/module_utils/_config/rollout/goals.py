@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ..rules.delivery import ON_NODE
 from ..values.annotation import unconfirmed
 
 Rows = Mapping[str, Mapping[str, Any]]
@@ -75,7 +76,7 @@ def _local(rows: Rows) -> dict[str, Any]:
 
 def _delivered(row: Mapping[str, Any]) -> bool:
     left = row["source"] or row["config_source"] or row["malformed"]
-    return bool(left) or row["previous"] is not None or row["delivery"] == CHECKPOINT
+    return bool(left) or row["previous"] is not None or row["delivery"] in ON_NODE
 
 
 def _moved(rows: Rows, delivery: str) -> dict[str, Any]:

@@ -67,7 +67,8 @@ def source(row: Value, delivery: str) -> dict[str, Any]:
     """Return the source of a plan's row for node_config_source, with the record of the node's own values."""
     return {
         **row["source"],
-        "delivery": delivery,
+        # What a plan has decided: its source holds what this delivery needs.
+        "delivery": row.get("delivery") or delivery,
         **({"own": row["own"]} if row.get("own") else {}),
         **{key: row[key] for key in ("node_uid",) if key in row},
     }

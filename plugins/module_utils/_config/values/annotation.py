@@ -12,7 +12,8 @@ SOURCE = "kubelet-config.livenodes.io/source"
 """The source that the node should run, in the shape of Node.spec.configSource. Written by the controller.
 
 Beside `configMap` it names by `machineID` and `nodeUID` the machine and the Node to which it was assigned, if known: a
-machine that was installed again or replaced does not have the source on its disk.
+machine that was installed again or replaced does not have the source on its disk. `delivery` names the delivery, if
+it is not that of a checkpoint.
 """
 MACHINE = ("machineID", "nodeUID")
 STATUS = "kubelet-config.livenodes.io/status"

@@ -35,7 +35,8 @@ class Records(NamedTuple):
     """What a Node records about its configuration.
 
     `spec` and `config` are Node.spec.configSource and Node.status.config, the next four are the annotations. `machine`
-    is that to which the source was assigned, by the keys of annotation.MACHINE; empty if unknown.
+    is that to which the source was assigned, by the keys of annotation.MACHINE; empty if unknown. `delivery` is that of
+    the source in the annotation, empty if it names none.
     `malformed` states by field or annotation what is malformed, and how to repair it; NAME stands for the node.
     """
 
@@ -47,6 +48,7 @@ class Records(NamedTuple):
     cordoned: dict[str, str] | None
     machine: dict[str, str]
     malformed: dict[str, str]
+    delivery: str = ""
 
 
 def records(notes: Mapping[str, Any], spec: Any, config: Any) -> Records:
@@ -79,7 +81,12 @@ def records(notes: Mapping[str, Any], spec: Any, config: Any) -> Records:
         None if holders[annotation.CORDONED] is None else cordoned,
         _machine(holders[annotation.SOURCE] or {}),
         {place: _message(place, fault) for place, fault in faults.items() if fault},
+        _text((holders[annotation.SOURCE] or {}).get("delivery")),
     )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _machine(holder: Mapping[str, Any]) -> dict[str, str]:

@@ -140,6 +140,7 @@ def test_counts() -> None:
         "unavailable": 3,
         "native": 3,
         "checkpoint": 0,
+        "dropin": 0,
         "settled": 3,
         "failed": ["a5", "n2"],
     }

@@ -41,7 +41,7 @@ def test_trim() -> None:
         resource_version="1",
         kubelet_version="v1.20.2",
         native=nodes.Side(place(), status(reference(), error="some error")),
-        checkpoint=nodes.Side(),
+        noted=nodes.Side(),
         delivery="native",
         ready="False",
         ready_reason="KubeletReady: posting",

@@ -97,6 +97,54 @@ def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
         assert assign.assign(session, options(sources={"n1": {**place(), "delivery": "native"}}), False)["changed"]
 
 
+NEW = {"version": "v1.36.2"}
+
+
+def test_a_drop_in_is_named_in_the_annotation() -> None:
+    """Its content is returned for the node as that of a checkpoint."""
+    calls = (
+        listed(node("n1", **NEW)),
+        get(),
+        mark("n1", reference(), node("n1", marked=reference(), delivery="dropin", **NEW), False, FROM_LOCAL, "dropin"),
+    )
+    with Calls(*calls) as session:
+        result = assign.assign(session, options(sources={"n1": {**place(), "delivery": "dropin"}}), False)
+    row = result["nodes"]["n1"]
+    assert (row["delivery"], row["state"], row["source"]) == ("dropin", "assigned", reference())
+    assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
+
+
+def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
+    ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
+    found = node("n1", marked=reference("old"), reported=ran, delivery="dropin", **NEW)
+    after = node("n1", marked=reference(), delivery="dropin", **NEW)
+    calls = listed(found), get(), mark("n1", reference(), after, False, previous(reference("old")), "dropin")
+    with Calls(*calls) as session:
+        assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["delivery"] == "dropin"
+    with Calls(listed(after), get()) as session:
+        assert not assign.assign(session, options(sources={"n1": place()}), False)["changed"]
+    with Calls(listed(after), mark("n1", None, node("n1", **NEW))) as session:
+        row = assign.assign(session, options(state="absent", nodes=["n1"]), False)["nodes"]["n1"]
+    assert (row["state"], row["delivery"]) == ("reset", "dropin")
+
+
+@pytest.mark.parametrize(
+    ("found", "delivery", "message"),
+    [
+        (node("n1", version="v1.29.3"), "dropin", "v1.29.3 does not read drop-ins .kubelets from 1.30 on do"),
+        (node("n1", marked=reference("other"), **NEW), "dropin", "runs a checkpoint of kube-system/other .* migrate"),
+        (
+            node("n1", marked=reference("other"), delivery="dropin", **NEW),
+            "checkpoint",
+            "runs a dropin of kube-system/other .* migrate",
+        ),
+    ],
+)
+def test_which_nodes_do_not_get_a_drop_in(found: dict[str, t.Any], delivery: str, message: str) -> None:
+    with Calls(listed(found), get()) as session, pytest.raises(NodesFailed, match=message):
+        assign.assign(session, options(sources={"n1": {**place(), "delivery": delivery}}), False)
+
+
 def test_a_source_is_removed_from_both_deliveries() -> None:
     """One side only where one is named."""
     both = node("n1", place(), LISTENS, marked=reference())
