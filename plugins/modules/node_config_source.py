@@ -104,6 +104,11 @@ options:
       - Seconds in which O(pods) that were Ready must be Ready again, counted from the verification of the nodes.
     type: int
     default: 120
+  before:
+    description:
+      - With O(state=verified), what the nodes ran before they got a drop-in, from RV(before) of the assignment. The
+        module then names each field that has changed although no drop-in declares it. Such a change is no failure.
+    type: dict
 seealso:
   - module: livenodes.kubelet.kubelet_configmap
   - module: livenodes.kubelet.node_config_info
@@ -164,7 +169,7 @@ nodes:
       description: Whether the module has changed the node.
       type: bool
     delivery:
-      description: V(native), V(checkpoint) or V(none).
+      description: V(native), V(checkpoint), V(dropin) or V(none).
       type: str
     source:
       description: What the node should run now; V(null) for its local configuration.
@@ -174,6 +179,10 @@ nodes:
       type: str
     differences:
       description: Fields whose live value differs from the source, with the flags that can override them.
+      type: list
+      elements: dict
+    beside:
+      description: With O(before), the fields that have changed although no drop-in declares them.
       type: list
       elements: dict
     pods:
@@ -195,8 +204,13 @@ stop:
   returned: with O(state=present) and O(state=absent)
   type: bool
 configmaps:
-  description: The data of the ConfigMaps for nodes with delivery V(checkpoint), by C(namespace/name).
+  description: The data of the ConfigMaps for nodes with delivery V(checkpoint) or V(dropin), by C(namespace/name).
   returned: with O(state=present)
+  type: dict
+before:
+  description: >-
+    What the nodes run that get another drop-in, as C(variants) and C(nodes), for O(before) of their verification.
+  returned: with O(state=present), if a node gets a drop-in
   type: dict
 summary:
   description: Counts over all nodes.
@@ -220,6 +234,7 @@ MODULE = controller_module.define(
         "pods": {"type": "dict"},
         "allow_pod_loss": {"type": "str", "default": "0"},
         "pods_timeout": {"type": "int", "default": 120},
+        "before": {"type": "dict"},
         "lease": {"type": "dict"},
     },
     assign_and_wait.config_source,

@@ -21,6 +21,7 @@ from ..api.session import Session
 from ..objects import config_sources, configmaps, node_status, nodes
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
+from . import before
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +56,8 @@ def assign(
 ) -> dict[str, t.Any]:
     """Write the source of every node that has another one, and verify what the API server stored.
 
-    Requests: one LIST, one GET for each distinct ConfigMap, one PATCH for each node that changes. If any node or
+    Requests: one LIST, one GET for each distinct ConfigMap, one PATCH for each node that changes, and before it one GET
+    of configz for each that gets a drop-in. If any node or
     ConfigMap is unfit, nothing is written. A node that does not exist, or whose PATCH fails, does not prevent the
     others. `keeper` renews the rollout's Lease before the first PATCH. Raises NodesFailed, which names every node
     concerned, and LeaseLost before anything is written.
@@ -79,8 +81,12 @@ def assign(
         raise NodesFailed("assigning (nothing was written to any node)", _failures(rows), _result(rows, True))
     if keeper and wanted:
         keeper.keep()
+    dropins = [step.node for step in changing.values() if step.node.delivery == nodes.DROPIN and step.goal]
+    seen = before.read(session, dropins) if dropins and not check_mode else None
     _write(session, changing, rows, check_mode)
     result = _result(rows, False)
+    if seen is not None:
+        result["before"] = seen
     result["configmaps"] = {
         f"{source['namespace']}/{source['name']}": (configs[nodes.describe(source)].configmap or {}).get("data") or {}
         for name, source in needed.items()

@@ -67,6 +67,16 @@ def differs(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str
     )
 
 
+def beside(found: t.Sequence[dict[str, t.Any]]) -> str:
+    """Return in words what has changed on a node that no drop-in declares."""
+    shown = [f"{item['path']} was {_short(item['before'])}, now {_short(item['live'])}" for item in found]
+    more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    return (
+        f"beside what is declared, the restart changed {'; '.join(shown[:SHOWN])}{more}. The node's own configuration "
+        "changed before it: its file, another drop-in, a flag or the kubelet's version. To keep a value, declare it"
+    )
+
+
 def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> t.Iterator[str]:
     """Yield what can override the fields on such a node, one sentence for each cause."""
     absent = [item["path"] for item in differences if minor and not _exists(item["path"], minor)]

@@ -25,7 +25,7 @@ from ..api.session import Session
 from ..objects import config_sources, configmaps, configz, node_status, nodes
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
-from . import diagnose, verdict
+from . import before, diagnose, verdict
 
 # Many kubelets are ready after a second, and each batch waits for the next poll. So the first pause is short, and each
 # later one is the wait so far divided by SHARE.
@@ -41,7 +41,7 @@ class Expected:
         self.config: dict[str, t.Any] | None = None
         self.fault: str | None = None
         # Most nodes of a batch have equal configurations, and comparing takes longer than reading.
-        self._known: dict[tuple[str, int], list[tuple[str, t.Any, t.Any]]] = {}
+        self._known: dict[tuple[str, int, str], list[tuple[str, t.Any, t.Any]]] = {}
         self.refresh(session)
 
     def refresh(self, session: Session) -> None:
@@ -53,14 +53,15 @@ class Expected:
         self.config = document.parse(configmap["data"][key], key) if configmap and not self.fault else None
         self._known = {}
 
-    def differences(self, live: dict[str, t.Any], minor: int) -> list[tuple[str, t.Any, t.Any]]:
+    def differences(self, live: dict[str, t.Any], minor: int, delivery: str) -> list[tuple[str, t.Any, t.Any]]:
         """Return (path, expected, live) for all that differs in the `kubeletconfig` of a /configz.
 
-        The configuration must exist.
+        The configuration must exist. That of a drop-in is what is declared.
         """
-        alike = (json.dumps(live, sort_keys=True), minor)
+        alike = (json.dumps(live, sort_keys=True), minor, delivery)
         if alike not in self._known:
-            self._known[alike] = differing.between(self.config or {}, pure_configz.restore(live), minor)
+            compare = differing.of_dropin if delivery == nodes.DROPIN else differing.between
+            self._known[alike] = compare(self.config or {}, pure_configz.restore(live), minor)
         return self._known[alike]
 
 
@@ -73,8 +74,11 @@ class Watch:
         wanted: dict[str, config_sources.Wanted] | None,
         names: t.Collection[str],
         delivery: str,
+        before: t.Any = None,
     ) -> None:
         self.session = session
+        self._before = before
+        self.beside: dict[str, list[dict[str, t.Any]]] = {}
         found = nodes.find(session, names)
         uids = {name: wanted[name].uid if wanted is not None else "" for name in names}
         self.verdicts = {name: _lost(row) for name, row in nodes.lost(session, uids, found).items()}
@@ -170,11 +174,26 @@ class Watch:
                 "live": difftext.mask(path, live),
                 "flags": fields.flags_of(path, self.nodes[name].minor or None),
             }
-            for path, wanted, live in expected.differences(outcome.value, self.nodes[name].minor)
+            for path, wanted, live in expected.differences(
+                outcome.value, self.nodes[name].minor, self.nodes[name].delivery
+            )
         ]
+        self._compare_with_before(name, expected.config, outcome.value)
         if self.differences[name]:
             return diagnose.differs(self.differences[name], self.nodes[name].minor, self.nodes[name].delivery)
         return found
+
+    def _compare_with_before(self, name: str, declared: dict[str, t.Any], live: dict[str, t.Any]) -> None:
+        """Find what has changed on a node beside its drop-in."""
+        node = self.nodes[name]
+        ran = before.of_node(self._before, name) if node.delivery == nodes.DROPIN else None
+        if ran is not None:
+            self.beside[name] = [
+                {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, now)}
+                for path, was, now in differing.beside(
+                    ran[0], pure_configz.restore(live), [declared], set(ran[1]), node.minor
+                )
+            ]
 
     def _problems(self, name: str) -> list[t.Any]:
         expected = self.expected[name]
@@ -217,12 +236,15 @@ class Watch:
             name: {
                 **({} if found.state in node_row.ABSENT else node_status.row(self.nodes[name])),
                 **self._row(name, found).shown(differences=self.differences.get(name, [])),
+                **({"beside": self.beside[name]} if name in self.beside else {}),
             }
             for name, found in self.verdicts.items()
         }
         states = verdict.summarise(found.state for found in self.verdicts.values())
         good = sum(row["ok"] for row in rows.values())
+        warnings = [f"Node {name}: {diagnose.beside(found)}" for name, found in self.beside.items() if found]
         return {
+            **({"warnings": warnings} if warnings else {}),
             "changed": False,
             "nodes": rows,
             "summary": {
@@ -273,7 +295,7 @@ def wait(
     if wanted is None and not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
-        watch = Watch(session, wanted, names, options["delivery"])
+        watch = Watch(session, wanted, names, options["delivery"], options.get("before"))
         if names:
             keeper.keep()
     except ApiError as error:

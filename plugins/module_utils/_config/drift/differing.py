@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Iterator, Mapping
 
-from ..fields import compare, fields, overlay
+from ..fields import compare, fields, merged_dropins, overlay
+from ..values import paths
 from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE
 
 
@@ -22,6 +23,38 @@ def between(wanted: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> l
     """
     read = {ASSIGNED: compare.normalise(wanted, minor), LIVE: compare.normalise(live, minor)}
     return [(path, values[ASSIGNED], values[LIVE]) for path, values in differing(read, set(), minor)]
+
+
+def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
+    """Return (path, wanted, live) for every declared value that is not live, sorted by path.
+
+    A kubelet that runs what a drop-in declares would run the same if it was laid over that once more.
+    """
+    again = merged_dropins.merge(live, [declared])
+    return [
+        (change.path, change.after, change.before)
+        for change in compare.changes(live, again, minor)
+        if change.known or change.after is not None
+    ]
+
+
+def beside(
+    before: Mapping[str, Any],
+    live: Mapping[str, Any],
+    declared: Iterable[Mapping[str, Any]],
+    former: set[str],
+    minor: int,
+) -> list[tuple[str, Any, Any]]:
+    """Return (path, before, live) for every value that has changed although nothing declares it, sorted by path.
+
+    ``former`` are the paths that an earlier source declared: they revert.
+    """
+    names = {*former, *(paths.show(path) for layer in declared for path, _value in overlay.written(layer, True))}
+    return [
+        (change.path, change.before, change.after)
+        for change in compare.changes(before, live, minor)
+        if not overlay.is_set(change.path, names) and not any(overlay.is_set(name, {change.path}) for name in names)
+    ]
 
 
 def differing(

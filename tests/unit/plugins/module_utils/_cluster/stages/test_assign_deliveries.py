@@ -9,12 +9,16 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
+    ApiError,
+    ClusterError,
+    NodesFailed,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support.assigning import FROM_LOCAL, GONE, LISTENS, get, listed, mark, options, patch, previous
-from tests.support.calls import Calls
-from tests.support.objects import node, place, reference, status, text
+from tests.support.calls import NODES, Call, Calls
+from tests.support.objects import live, node, place, reference, status, text
 
 
 def test_each_node_by_what_it_is() -> None:
@@ -105,6 +109,7 @@ def test_a_drop_in_is_named_in_the_annotation() -> None:
     calls = (
         listed(node("n1", **NEW)),
         get(),
+        Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": live(maxPods=9)}),
         mark("n1", reference(), node("n1", marked=reference(), delivery="dropin", **NEW), False, FROM_LOCAL, "dropin"),
     )
     with Calls(*calls) as session:
@@ -112,13 +117,22 @@ def test_a_drop_in_is_named_in_the_annotation() -> None:
     row = result["nodes"]["n1"]
     assert (row["delivery"], row["state"], row["source"]) == ("dropin", "assigned", reference())
     assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
+    # What it ran before, for the proof.
+    (config,) = result["before"]["variants"].values()
+    assert config["maxPods"] == 9
+    assert list(result["before"]["nodes"]) == ["n1"]
 
 
 def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
     ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
     found = node("n1", marked=reference("old"), reported=ran, delivery="dropin", **NEW)
     after = node("n1", marked=reference(), delivery="dropin", **NEW)
-    calls = listed(found), get(), mark("n1", reference(), after, False, previous(reference("old")), "dropin")
+    calls = (
+        listed(found),
+        get(),
+        Call("GET", f"{NODES}/n1/proxy/configz", ApiError(503, "away")),
+        mark("n1", reference(), after, False, previous(reference("old")), "dropin"),
+    )
     with Calls(*calls) as session:
         assert assign.assign(session, options(sources={"n1": place()}), False)["nodes"]["n1"]["delivery"] == "dropin"
     with Calls(listed(after), get()) as session:

@@ -146,3 +146,31 @@ def test_with_all_defaults_known_it_is_what_a_plan_would_change(wanted: dict[str
     live = complete_config.restore(model.configz(other))
     changes = [(change.path, change.after, change.before) for change in compare.changes(live, wanted, 20)]
     assert differing.between(wanted, live, 20) == changes
+
+
+@pytest.mark.parametrize(
+    ("declared", "live", "found"),
+    [
+        ({"maxPods": 70}, {"maxPods": 70}, []),
+        ({"maxPods": 70}, {"maxPods": 71}, [("maxPods", 70, 71)]),
+        ({"maxPods": None}, {"maxPods": 71}, [("maxPods", 110, 71)]),
+        ({"syncFrequency": "60s"}, {"syncFrequency": "1m0s"}, []),
+        ({"evictionHard": {"a.b": None}}, {"evictionHard": {"a.b": "1"}}, [('evictionHard["a.b"]', None, "1")]),
+        # The default is not known, so any value may be it.
+        ({"cgroupDriver": None}, {"cgroupDriver": "systemd"}, []),
+    ],
+)
+def test_declared_values_that_are_not_live(
+    declared: dict[str, Any], live: dict[str, Any], found: list[tuple[str, Any, Any]]
+) -> None:
+    assert differing.of_dropin(declared, live, 36) == found
+
+
+def test_what_changed_although_nothing_declares_it() -> None:
+    before = {"maxPods": 100, "kubeAPIQPS": 7, "evictionHard": {"a": "1", "b": "1"}, "failSwapOn": True}
+    live = {"maxPods": 70, "kubeAPIQPS": 50, "evictionHard": {"a": "2", "b": "2"}, "failSwapOn": False}
+    declared = {"maxPods": 70, "evictionHard": {"a": "2"}}
+    assert differing.beside(before, live, [declared], {"kubeAPIQPS"}, 36) == [
+        ("evictionHard.b", "1", "2"),
+        ("failSwapOn", True, False),
+    ]

@@ -1,0 +1,46 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What kubelets run just before they get a drop-in, so that the proof can tell what has changed beside it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._config.fields import complete_config
+from ..._config.values import identity
+from ..api import parallel
+from ..api.errors import ClusterError
+from ..api.session import Session
+from ..objects import configz, nodes
+
+
+def read(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.Any]:
+    """Return the live configurations as a table `{variants, nodes}` (one GET of configz for each node).
+
+    A row has the `variant` and the paths that the source of the node has `declared` so far: these may revert. A node
+    whose configuration cannot be read has no row.
+    """
+    known = {node.name: node for node in found}
+    table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
+    for outcome in parallel.each(list(known), lambda name: configz.read(session, name), session.concurrency):
+        if outcome.value is None:
+            continue
+        config = complete_config.restore(outcome.value)
+        variant = identity.variant(config)
+        table["variants"].setdefault(variant, config)
+        own = (known[outcome.item].own or {}).get("own") or {}
+        table["nodes"][outcome.item] = {"variant": variant, "declared": sorted(own)}
+    return table
+
+
+def of_node(table: t.Any, name: str) -> tuple[dict[str, t.Any], list[str]] | None:
+    """Return what a node ran, and what its source had declared; None if the table does not have it.
+
+    Raises ClusterError for a table of another form.
+    """
+    try:
+        row = ((table or {}).get("nodes") or {}).get(name)
+        return (table["variants"][row["variant"]], list(row["declared"])) if row else None
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ClusterError(f"before is not that of an assignment ({error!r}): pass it unchanged, or omit it") from error

@@ -1,0 +1,114 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stage verify for drop-ins, and what the nodes ran before."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import before
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from tests.support.cluster import Clock, Cluster
+from tests.support.objects import configmap, live, node, place, reference, status, text
+from tests.support.verifying import fail, run, stopped
+
+A = reference("config-a")
+OWN = {"source": "old", "complete": True, "absent": [], "own": {"kubeAPIQPS": [50]}}
+RAN = complete_config.restore(live(maxPods=100, kubeAPIQPS=7, failSwapOn=False))
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return stopped(monkeypatch)
+
+
+def _cluster(declared: dict[str, t.Any], **now: t.Any) -> Cluster:
+    """A node that runs a drop-in with what is declared."""
+    one = node("n1", marked=A, reported=status(A, A), delivery="dropin", version="v1.36.2", own=OWN)
+    return Cluster(one, configmaps=[configmap("config-a", text(**declared))], live={"n1": live(**now)})
+
+
+def _before(*declared: str) -> dict[str, t.Any]:
+    return {"variants": {"v": RAN}, "nodes": {"n1": {"variant": "v", "declared": list(declared)}}}
+
+
+@pytest.mark.parametrize(
+    ("declared", "now"),
+    [
+        ({"maxPods": 70}, {"maxPods": 70}),
+        ({"failSwapOn": None}, {"failSwapOn": True}),
+        ({"clusterDNS": None}, {}),
+        (
+            {"evictionHard": {"memory.available": "1Gi"}},
+            {"evictionHard": {"memory.available": "1Gi", "pid.available": "5%"}},
+        ),
+        ({"evictionHard": {"pid.available": None}}, {}),
+        ({}, {"maxPods": 9}),
+    ],
+)
+def test_what_is_declared_is_live(declared: dict[str, t.Any], now: dict[str, t.Any]) -> None:
+    row = run(_cluster(declared, **now), {"n1": place()})["nodes"]["n1"]
+    assert (row["ok"], row["state"], row["delivery"], row["differences"]) == (True, "active", "dropin", [])
+
+
+@pytest.mark.parametrize(
+    ("declared", "now", "difference"),
+    [
+        ({"maxPods": 70}, {"maxPods": 100}, ("maxPods", 70, 100)),
+        ({"failSwapOn": None}, {"failSwapOn": False}, ("failSwapOn", True, False)),
+        ({"clusterDNS": None}, {"clusterDNS": ["10.0.0.1"]}, ("clusterDNS", None, ["10.0.0.1"])),
+        (
+            {"evictionHard": {"memory.available": None}},
+            {"evictionHard": {"memory.available": "1Gi"}},
+            ('evictionHard["memory.available"]', None, "1Gi"),
+        ),
+    ],
+)
+def test_what_is_declared_is_not_live(
+    declared: dict[str, t.Any], now: dict[str, t.Any], difference: tuple[str, t.Any, t.Any]
+) -> None:
+    row = fail(_cluster(declared, **now), {"n1": place()}).result["nodes"]["n1"]
+    found = [(item["path"], item["expected"], item["live"]) for item in row["differences"]]
+    assert (row["state"], found) == ("differs", [difference])
+
+
+def test_what_changed_beside_the_drop_in_is_said_by_name() -> None:
+    api = _cluster({"maxPods": 70}, maxPods=70, kubeAPIQPS=50, failSwapOn=True)
+    result = run(api, {"n1": place()}, before=_before("kubeAPIQPS"))
+    assert result["nodes"]["n1"]["ok"]
+    # What an earlier drop-in declared reverts.
+    assert result["nodes"]["n1"]["beside"] == [{"path": "failSwapOn", "before": False, "live": True}]
+    (warning,) = result["warnings"]
+    assert warning.startswith("Node n1: beside what is declared, the restart changed failSwapOn was False, now True.")
+    again = run(api, {"n1": place()}, before=_before())
+    assert [item["path"] for item in again["nodes"]["n1"]["beside"]] == ["failSwapOn", "kubeAPIQPS"]
+
+
+def test_nothing_changed_beside_the_drop_in() -> None:
+    api = _cluster({"maxPods": 70}, maxPods=70, kubeAPIQPS=7, failSwapOn=False)
+    result = run(api, {"n1": place()}, before=_before())
+    assert result["nodes"]["n1"]["beside"] == []
+    assert "warnings" not in result
+
+
+def test_what_nodes_ran_before() -> None:
+    api = _cluster({}, maxPods=9)
+    api.live["n2"] = ApiError(503, "away")
+    found = nodes.read(api, ["n1"])
+    table = before.read(api, [found["n1"]])
+    (variant,) = table["variants"]
+    assert table["nodes"] == {"n1": {"variant": variant, "declared": ["kubeAPIQPS"]}}
+    assert before.of_node(table, "n1") == (complete_config.restore(live(maxPods=9)), ["kubeAPIQPS"])
+    assert before.of_node(table, "n2") is None
+    assert before.of_node(None, "n1") is None
+
+
+@pytest.mark.parametrize("table", ["x", {"nodes": {"n1": {"variant": "v"}}, "variants": {}}, {"nodes": {"n1": 7}}])
+def test_a_table_of_another_form(table: t.Any) -> None:
+    with pytest.raises(ClusterError, match="before is not that of an assignment"):
+        before.of_node(table, "n1")
