@@ -11,12 +11,14 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.drift import drift_text
-from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN, Facts, Host
+from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN
+from ..._config.drift.drift_facts import Facts, Host
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
 from ..._config.plan import shared_overrides
 from ..._config.plan.layers import Layers
+from ..._config.rules import delivery
 from ..._config.values import document, identity, own_values
 from ..api import parallel
 from ..api.errors import ClusterError
@@ -47,7 +49,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     finder = Finder()
     rows = {}
     for name, node in found.items():
-        host, missing = _host(name, options["hosts"] or {})
+        host, missing = _host(name, options["hosts"] or {}, _is_dropin(node))
         facts = _facts(node, maps, host, missing, (options["flags"] or {}).get(name) or ())
         configs = Configs(
             layers.get(name, ()),
@@ -140,13 +142,19 @@ def _own(node: nodes.Node) -> own_values.Record:
     )
 
 
-def _host(name: str, hosts: dict[str, t.Any]) -> tuple[Host | None, str]:
+def _is_dropin(node: nodes.Node) -> bool:
+    """Return whether a node has a drop-in, or would get one."""
+    chosen = delivery.chosen(delivery.AUTO, node.delivery, node.minor, node.source is not None)
+    return delivery.DROPIN in (node.delivery, chosen)
+
+
+def _host(name: str, hosts: dict[str, t.Any], dropin: bool) -> tuple[Host | None, str]:
     """Return the facts from the node, or why they are absent; the reason is empty if none were requested."""
     facts = hosts.get(name)
     if not isinstance(facts, dict) or facts.get("skipped"):
         return None, ""
     if "kubelet" in facts:
-        return Host.of(facts), ""
+        return Host.of(facts, dropin), ""
     why = (
         "unreachable" if facts.get("unreachable") else facts.get("msg") or "kubelet_preflight_info returned no message"
     )
@@ -166,6 +174,7 @@ def _facts(
     return Facts(
         minor=node.minor,
         checkpoint=node.delivery == nodes.CHECKPOINT,
+        dropin=_is_dropin(node),
         source=source,
         assigned=node.part("assigned"),
         active=node.part("active"),

@@ -9,11 +9,12 @@ reported, because it overrides the others: a rollout does not help against a fla
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from ..fields import compare, fields, shadow
-from ..values.reference import describe, same_place
+from ..rules import delivery
+from ..values.reference import describe
+from .drift_facts import Facts, Host
 
 FLAG, DROP_IN, EDITED, NOT_RESTARTED = "flag", "drop-in", "edited file", "not restarted"
 RENDERING, VERSION = "configz rendering", "other kubelet version"
@@ -47,8 +48,6 @@ STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assign
 SOURCE = "(config source)"
 """The path of a row about the node as a whole; its columns hold the references."""
 
-Reference = Mapping[str, str]
-
 
 class Cause(NamedTuple):
     """One of CAUSES, its message for this node, and the remedy."""
@@ -56,95 +55,6 @@ class Cause(NamedTuple):
     cause: str
     message: str
     remedy: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Host:
-    """The facts from the node itself. `content` and drop-ins have masked secrets and are None if not readable."""
-
-    file: str = ""
-    """The config file that the kubelet reads, with links resolved."""
-    content: Mapping[str, Any] | None = None
-    unreadable: str = ""
-    reference: tuple[str, str] | None = None
-    """uid and resourceVersion of the file's checkpoint; None: the file is not a checkpoint."""
-    damage: str = ""
-    """Why the checkpoint does not match its digest."""
-    outdated: bool = False
-    """The file was changed after the kubelet's process started."""
-    other_command: bool = False
-    """The next start uses another command line than the running process."""
-    flags: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
-    """The flags that hide fields, by path: flag, file, line."""
-    dropins: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict)
-    """The drop-ins of --config-dir, by file, in the kubelet's order."""
-    given_by: str = ""
-    """File and line that set the config file apart from our drop-in, or why the unit is not readable."""
-
-    @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> Host:
-        """Return the result of the module kubelet_preflight_info with `disk`."""
-        kubelet, disk = facts["kubelet"], facts.get("disk") or {}
-        checkpoint, given = disk.get("checkpoint"), kubelet.get("config_given_by") or {}
-        started, changed = disk.get("started"), disk.get("changed")
-        return cls(
-            file=disk.get("path") or "",
-            content=disk.get("content"),
-            unreadable=disk.get("unreadable") or "",
-            reference=(checkpoint["uid"], checkpoint["resourceVersion"]) if checkpoint else None,
-            damage=(checkpoint or {}).get("damage") or "",
-            outdated=bool(started and changed and changed > started),
-            other_command=bool(kubelet.get("changes_at_restart")),
-            flags=kubelet.get("shadowed") or {},
-            dropins=disk.get("dropins") or {},
-            given_by=f"{given['file']}, line {given['line']}" if given.get("file") else kubelet.get("reason") or "",
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class Facts:
-    """The facts about a node other than its configurations. A reported reference has five fields."""
-
-    minor: int
-    checkpoint: bool = False
-    """Delivered as a checkpoint by this collection, not by Node.spec.configSource."""
-    source: Reference | None = None
-    assigned: Reference | None = None
-    active: Reference | None = None
-    error: str = ""
-    pushed: Reference | None = None
-    """The ConfigMap of the source, as the API has it now."""
-    ours: bool = True
-    """This collection created the ConfigMap."""
-    edited: bool = False
-    """The hash in the ConfigMap's name does not match its content."""
-    fault: str = ""
-    """Why the ConfigMap is unusable: it was deleted or contains no configuration."""
-    host: Host | None = None
-    host_missing: str = ""
-    """Why the node itself was not checked."""
-    flags: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """The flags that the inventory declares, by path. The flags found on the node take precedence."""
-
-    @property
-    def stale(self) -> bool:
-        """Whether the ConfigMap has changed since the node read it."""
-        return bool(
-            self.pushed
-            and self.assigned
-            and same_place(self.pushed, self.assigned)
-            and dict(self.pushed) != dict(self.assigned)
-        )
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the kubelet has neither activated nor refused the source that it must run."""
-        return not self.error and (not same_place(self.source, self.assigned) or self.assigned != self.active)
-
-    @property
-    def strayed(self) -> bool:
-        """Whether the kubelet of a node with a checkpoint reads another file."""
-        return bool(self.checkpoint and self.active and self.host and self.host.file and not self.host.reference)
 
 
 def of_field(path: str, values: Mapping[str, Any], facts: Facts) -> Cause:
@@ -243,7 +153,7 @@ def _dropin(path: str, facts: Facts) -> Cause | None:
         return None
     return Cause(
         DROP_IN,
-        f"the drop-in {files[-1]} in --config-dir overrides the config file",
+        f"the drop-in {files[-1]} in --config-dir overrides {'ours' if facts.dropin else 'the config file'}",
         "Remove the field from the drop-in and restart the kubelet, or omit it from kubelet_config.",
     )
 
@@ -251,6 +161,12 @@ def _dropin(path: str, facts: Facts) -> Cause | None:
 def _strayed(facts: Facts) -> Cause | None:
     if not facts.strayed or facts.host is None:
         return None
+    if facts.dropin:
+        return Cause(
+            DROP_IN,
+            f"the kubelet does not read {delivery.LINK}, which holds what is declared",
+            "Look at --config-dir in `systemctl cat kubelet` and at that folder, then run the rollout again.",
+        )
     where = f" ({facts.host.given_by})" if facts.host.given_by else ""
     return Cause(
         DROP_IN,

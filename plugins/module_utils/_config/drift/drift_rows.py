@@ -15,13 +15,14 @@ import functools
 import json
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from ..fields import compare, difftext, fields, overlay
+from ..fields import compare, difftext, fields, merged_dropins, overlay
 from ..plan import former, plan_text
 from ..values import paths
 from ..values.own_values import NO_RECORD, Record
 from ..values.reference import describe
 from . import differing, drift_cause
-from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause, Facts
+from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause
+from .drift_facts import Facts
 
 Config = Mapping[str, Any]
 Row = Dict[str, Any]
@@ -47,7 +48,7 @@ class Finder:
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, int], dict[str, Any]] = {}
-        self._found: dict[tuple[int, str], Differing] = {}
+        self._found: dict[tuple[int, bool, str], Differing] = {}
 
     def rows(self, configs: Configs, facts: Facts) -> list[Row]:
         """Return the drift of a node: rows about the node as a whole first, then rows sorted by path.
@@ -56,7 +57,7 @@ class Finder:
         Each difference has one row. Raises OverlayError when the layers cannot be merged.
         """
         found = []
-        for path, values in self._differing(configs.layers, _stages(configs, facts), facts.minor):
+        for path, values in self._differing(configs.layers, _stages(configs, facts), facts):
             cause = drift_cause.of_field(path, values, facts)
             # On a local config, values from flags or from the kubelet itself override no declared value.
             if DECLARED in values or facts.source or not (cause.cause == drift_cause.FLAG or _its_own(path, values)):
@@ -78,7 +79,7 @@ class Finder:
         """Yield a row for each value that a former source declared, no layer declares, and the node still runs."""
         if configs.live is None or not configs.own["own"]:
             return
-        found = former.undeclared(configs.own, configs.layers, configs.live, facts.minor)
+        found = former.undeclared(configs.own, configs.layers, configs.live, facts.minor, facts.dropin)
         read = {stage: self._read(config, facts.minor) for stage, config in _stages(configs, facts).items()}
         own = {path: plan_text.shown_value(difftext.mask(path, value)) for path, value in found.known.items()}
         for path in sorted([*own, *found.unknown]):
@@ -93,7 +94,8 @@ class Finder:
         """Return the declared values that the live configuration shows in another form with the same meaning."""
         if configs.live is None or not configs.layers:
             return []
-        drifted = {path for path, _values in self._differing(configs.layers, {LIVE: configs.live}, facts.minor)}
+        drifted = {path for path, _values in self._differing(configs.layers, {LIVE: configs.live}, facts)}
+        declared = overlay.compose(configs.layers) if facts.dropin else _merged(configs.layers, {})
         cause = Cause(
             drift_cause.RENDERING,
             "the kubelet shows the value in another form, or omits it, with the same meaning",
@@ -102,24 +104,25 @@ class Finder:
         return sorted(
             (
                 _row(paths.show(path), {DECLARED: value, LIVE: _at(configs.live, path)}, configs, cause)
-                for path, value in overlay.written(functools.reduce(overlay.merge, configs.layers, {}))
+                for path, value in overlay.written(declared, facts.dropin)
                 if paths.show(path) not in drifted and not compare.same(value, _at(configs.live, path))
             ),
             key=_by_path,
         )
 
-    def _differing(self, layers: Sequence[Config], stages: Mapping[str, Config], minor: int) -> Differing:
+    def _differing(self, layers: Sequence[Config], stages: Mapping[str, Config], facts: Facts) -> Differing:
         """Return every path whose known values differ, with its values by stage."""
-        known = (minor, json.dumps([list(layers), stages], sort_keys=True))
+        known = (facts.minor, facts.dropin, json.dumps([list(layers), stages], sort_keys=True))
         if known not in self._found:
-            base = stages.get(PUSHED, stages.get(LIVE))
-            declared = (
-                {} if base is None or not layers else {DECLARED: functools.reduce(overlay.merge, layers, dict(base))}
-            )
-            read = {stage: self._read(config, minor) for stage, config in {**declared, **stages}.items()}
-            self._found[known] = list(
-                differing.differing(read, {name for layer in layers for name in _names(layer)}, minor)
-            )
+            base = stages.get(LIVE) if facts.dropin else stages.get(PUSHED, stages.get(LIVE))
+            declared = {}
+            if base is not None and layers:
+                declared = {DECLARED: overlay.compose(layers) if facts.dropin else _merged(layers, base)}
+            read = {
+                stage: self._read(config, facts.minor) for stage, config in _laid({**declared, **stages}, facts).items()
+            }
+            names = {name for layer in layers for name in _names(layer, facts.dropin)}
+            self._found[known] = list(differing.differing(read, names, facts.minor))
         return self._found[known]
 
     def _read(self, config: Config, minor: int) -> dict[str, Any]:
@@ -127,6 +130,24 @@ class Finder:
         if known not in self._values:
             self._values[known] = compare.normalise(config, minor)
         return self._values[known]
+
+
+def _merged(layers: Sequence[Config], base: Config) -> Config:
+    return functools.reduce(overlay.merge, layers, dict(base))
+
+
+def _laid(stages: Mapping[str, Config], facts: Facts) -> Mapping[str, Config]:
+    """Return the stages of a drop-in as what the kubelet would run if each was laid over what it runs now.
+
+    A drop-in holds few fields, and its maps and nulls mean something only on top of others.
+    """
+    live = stages.get(LIVE)
+    if not facts.dropin or live is None:
+        return stages
+    return {
+        stage: config if stage == LIVE else compare.with_defaults(merged_dropins.merge(live, [config]), facts.minor)
+        for stage, config in stages.items()
+    }
 
 
 def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
@@ -146,9 +167,9 @@ def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
     return {stage: config for stage, config in found.items() if config is not None}
 
 
-def _names(layer: Config) -> Iterator[str]:
+def _names(layer: Config, by_key: bool) -> Iterator[str]:
     """Yield the paths that a layer sets: values, lists, and the maps that are replaced as a whole or removed."""
-    return (paths.show(path) for path, _value in overlay.written(layer))
+    return (paths.show(path) for path, _value in overlay.written(layer, by_key))
 
 
 def _its_own(path: str, values: Mapping[str, Any]) -> bool:

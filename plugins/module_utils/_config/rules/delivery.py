@@ -10,6 +10,8 @@ REQUESTS = (AUTO, NATIVE, CHECKPOINT, DROPIN)
 """What operators may set for a node."""
 ON_NODE = (CHECKPOINT, DROPIN)
 """The deliveries whose source is an annotation of the Node and whose files the role `checkpoint` copies to it."""
+LINK = "90-livenodes-kubelet.conf"
+"""The name of our drop-in in the kubelet's folder."""
 DROPIN_MINOR = 30
 """The first minor whose kubelet reads a drop-in folder without an environment variable (KEP-3983)."""
 RESOLV_CONF_MINOR = 32

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import Facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
 from tests.support.objects import place, reference

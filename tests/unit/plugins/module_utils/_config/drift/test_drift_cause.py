@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import Facts, Host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts, Host
 from tests.support.objects import place, reference
 
 A, B, LATER = reference("config-a"), reference("config-b"), reference("config-a", "8")
@@ -151,27 +151,3 @@ def test_a_field_of_another_version(path: str, minor: int, text: str) -> None:
 )
 def test_a_node_as_a_whole(facts: dict[str, Any], causes: list[str]) -> None:
     assert [cause.cause for cause in drift_cause.of_node(dataclasses.replace(FACTS, **facts))] == causes
-
-
-def test_what_was_seen_on_a_node() -> None:
-    kubelet = {
-        "shadowed": FLAG,
-        "changes_at_restart": True,
-        "config_given_by": {"file": "/etc/x.conf", "line": 2},
-        "reason": "",
-    }
-    disk = {
-        "path": "/f",
-        "content": {"a": 1},
-        "unreadable": None,
-        "checkpoint": {"uid": "u", "resourceVersion": "7", "damage": "no"},
-        "changed": 20.5,
-        "started": 20.4,
-        "dropins": {"/d": {}},
-    }
-    assert Host.of({"kubelet": kubelet, "disk": disk}) == Host(
-        "/f", {"a": 1}, "", ("u", "7"), "no", True, True, FLAG, {"/d": {}}, "/etc/x.conf, line 2"
-    )
-    assert Host.of({"kubelet": {"reason": "refused"}}) == Host(given_by="refused")
-    assert not Host.of({"kubelet": {}, "disk": {**disk, "changed": 20.3}}).outdated
-    assert not Host.of({"kubelet": {}, "disk": {**disk, "started": None}}).outdated

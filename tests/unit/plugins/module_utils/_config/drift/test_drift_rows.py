@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import STAGES, Facts, Host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import STAGES
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts, Host
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config, overlay
 from tests.support.objects import place, reference

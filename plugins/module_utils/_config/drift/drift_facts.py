@@ -1,0 +1,128 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The facts about a node, other than its configurations, from which the cause of a difference follows."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Mapping
+
+from ..rules import delivery
+from ..values.reference import same_place
+
+Reference = Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """The facts from the node itself. `content` and drop-ins have masked secrets and are None if not readable."""
+
+    file: str = ""
+    """The config file that the kubelet reads, with links resolved."""
+    content: Mapping[str, Any] | None = None
+    unreadable: str = ""
+    reference: tuple[str, str] | None = None
+    """uid and resourceVersion of the file's checkpoint; None: the file is not a checkpoint."""
+    damage: str = ""
+    """Why the checkpoint does not match its digest."""
+    outdated: bool = False
+    """The file was changed after the kubelet's process started."""
+    other_command: bool = False
+    """The next start uses another command line than the running process."""
+    flags: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    """The flags that hide fields, by path: flag, file, line."""
+    dropins: Mapping[str, Mapping[str, Any] | None] = dataclasses.field(default_factory=dict)
+    """The drop-ins of --config-dir, by file, in the kubelet's order."""
+    given_by: str = ""
+    """File and line that set the config file apart from our drop-in, or why the unit is not readable."""
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], dropin: bool = False) -> Host:
+        """Return the result of the module kubelet_preflight_info with `disk`.
+
+        With ``dropin``, the file is our drop-in, empty if the kubelet does not read it. The other drop-ins are those
+        that the kubelet merges after it.
+        """
+        found = cls._of_file(facts)
+        if not dropin:
+            return found
+        names = list(found.dropins)
+        ours = next((name for name in names if name.endswith(f"/{delivery.LINK}")), "")
+        later = names[names.index(ours) + 1 :] if ours else names
+        return dataclasses.replace(
+            found,
+            file=ours,
+            content=found.dropins.get(ours),
+            reference=None,
+            damage="",
+            dropins={name: found.dropins[name] for name in later},
+        )
+
+    @classmethod
+    def _of_file(cls, facts: Mapping[str, Any]) -> Host:
+        kubelet, disk = facts["kubelet"], facts.get("disk") or {}
+        checkpoint, given = disk.get("checkpoint"), kubelet.get("config_given_by") or {}
+        started, changed = disk.get("started"), disk.get("changed")
+        return cls(
+            file=disk.get("path") or "",
+            content=disk.get("content"),
+            unreadable=disk.get("unreadable") or "",
+            reference=(checkpoint["uid"], checkpoint["resourceVersion"]) if checkpoint else None,
+            damage=(checkpoint or {}).get("damage") or "",
+            outdated=bool(started and changed and changed > started),
+            other_command=bool(kubelet.get("changes_at_restart")),
+            flags=kubelet.get("shadowed") or {},
+            dropins=disk.get("dropins") or {},
+            given_by=f"{given['file']}, line {given['line']}" if given.get("file") else kubelet.get("reason") or "",
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """The facts about a node other than its configurations. A reported reference has five fields."""
+
+    minor: int
+    checkpoint: bool = False
+    """Delivered as a checkpoint by this collection, not by Node.spec.configSource."""
+    dropin: bool = False
+    """Delivered as a drop-in: the sources hold what is declared, and the kubelet lays it over the node's own file."""
+    source: Reference | None = None
+    assigned: Reference | None = None
+    active: Reference | None = None
+    error: str = ""
+    pushed: Reference | None = None
+    """The ConfigMap of the source, as the API has it now."""
+    ours: bool = True
+    """This collection created the ConfigMap."""
+    edited: bool = False
+    """The hash in the ConfigMap's name does not match its content."""
+    fault: str = ""
+    """Why the ConfigMap is unusable: it was deleted or contains no configuration."""
+    host: Host | None = None
+    host_missing: str = ""
+    """Why the node itself was not checked."""
+    flags: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The flags that the inventory declares, by path. The flags found on the node take precedence."""
+
+    @property
+    def stale(self) -> bool:
+        """Whether the ConfigMap has changed since the node read it."""
+        return bool(
+            self.pushed
+            and self.assigned
+            and same_place(self.pushed, self.assigned)
+            and dict(self.pushed) != dict(self.assigned)
+        )
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the kubelet has neither activated nor refused the source that it must run."""
+        return not self.error and (not same_place(self.source, self.assigned) or self.assigned != self.active)
+
+    @property
+    def strayed(self) -> bool:
+        """Whether the kubelet of a node with a checkpoint reads another file, or does not read our drop-in."""
+        if self.dropin:
+            return bool(self.active and self.host and not self.host.file)
+        return bool(self.checkpoint and self.active and self.host and self.host.file and not self.host.reference)
