@@ -5,7 +5,8 @@
 
 The native trial does not help against them: a kubelet that exits before its sync loop starts never reads the Node
 again, and a crash-looping configuration even becomes last-known-good. Source: the code that reads each field in
-Kubernetes 1.20, named at the rule. A rule applies to every minor unless its code restricts it.
+Kubernetes 1.20, named at the rule. A rule applies to every minor unless its code restricts it. Rules of single minors
+about CPU, memory and topology are in managers.py.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
         _choices,
         _static_cpu_policy,
         _tls,
+        _curves,
+        _seccomp,
         _log_files,
         _log_size,
         _sysctls,
@@ -207,6 +210,41 @@ def _tls(config: EffectiveConfig) -> Iterator[Problem]:
                 "Use Go's names, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.",
                 "tls-cipher",
             )
+
+
+def _curves(config: EffectiveConfig) -> Iterator[Problem]:
+    # staging/src/k8s.io/component-base/cli/flag/curves_flag.go of 1.36
+    value = config.value("tlsCurvePreferences")
+    known = config.minor >= 36 and isinstance(value, list)
+    numbers = [one for one in value if isinstance(one, int)] if known else []
+    for position, number in enumerate(numbers):
+        message = ""
+        if not 1 <= number <= 65535:
+            message = f"curve preference {number} is out of range (must be 1-65535)"
+        elif number in numbers[:position]:
+            message = f"duplicate curve preference {number}"
+        if message:
+            at = paths.show(("tlsCurvePreferences", position))
+            yield _refuse(
+                at, message, "Write each of Go's tls.CurveID numbers once, such as 29 for X25519.", "tls-curve"
+            )
+
+
+def _seccomp(config: EffectiveConfig) -> Iterator[Problem]:
+    # cmd/kubelet/app/server.go of 1.22 to 1.26
+    gate = "SeccompDefault"
+    if (
+        22 <= config.minor <= 26
+        and config.truth("seccompDefault")
+        and not config.gate(gate)
+        and config.knows_gate(gate)
+    ):
+        yield _refuse(
+            "seccompDefault",
+            f"the {gate} feature gate must be enabled in order to use the {gate} configuration",
+            f"Set featureGates.{gate}: true, or seccompDefault: false.",
+            "seccomp-gate",
+        )
 
 
 def _log_files(config: EffectiveConfig) -> Iterator[Problem]:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from typing import Any, Callable, Iterator, Mapping
+from typing import Callable, Iterator
 
 from ..fields.effective_config import EffectiveConfig
-from ..values import duration, quantity
+from ..values import duration
+from .managers import objects
 from .rule import IC, Finding, Rule
 
 _SECOND = 10**9
@@ -24,46 +25,6 @@ _LABEL = r"([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
 _TAINT_KEY = re.compile(rf"([a-z0-9.-]{{1,253}}/)?{_LABEL}", re.ASCII)
 _TAINT_VALUE = re.compile(rf"({_LABEL})?", re.ASCII)
 _TAINT_EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")
-
-
-def _objects(config: EffectiveConfig, path: str) -> list[Mapping[str, Any]]:
-    value = config.value(path)
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
-    path = "reservedMemory"
-    seen: Counter[Any] = Counter()
-    for entry in _objects(config, path):
-        node, limits = entry.get("numaNode", 0), entry.get("limits")
-        for kind, amount in limits.items() if isinstance(limits, dict) else ():
-            seen[node, kind] += 1
-            if kind != "memory" and not str(kind).startswith("hugepages-"):
-                yield (
-                    path,
-                    f'the limit type "{kind}" for NUMA node {node} is not supported, '
-                    "only [memory hugepages-<HugePageSize>] is accepted",
-                    "Reserve memory, or huge pages such as hugepages-2Mi.",
-                )
-            if _is_zero(amount):
-                yield (
-                    path,
-                    f'reserved memory may not be zero for NUMA node {node} and resource "{kind}"',
-                    "Remove the entry, or give an amount.",
-                )
-            if seen[node, kind] == 2:
-                yield (
-                    path,
-                    f'the reserved memory has a duplicate value for NUMA node {node} and resource "{kind}"',
-                    "Keep one entry.",
-                )
-
-
-def _is_zero(amount: Any) -> bool:
-    try:
-        return quantity.parse(str(amount)) == 0
-    except ValueError:
-        return False
 
 
 def _swap(config: EffectiveConfig) -> Iterator[Finding]:
@@ -95,7 +56,7 @@ def _throttling(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _taints(config: EffectiveConfig) -> Iterator[Finding]:
     path = "registerWithTaints"
-    for taint in _objects(config, path):
+    for taint in objects(config, path):
         key, value, effect = (str(taint.get(name) or "") for name in ("key", "value", "effect"))
         if not _TAINT_KEY.fullmatch(key) or not _TAINT_VALUE.fullmatch(value) or effect not in _TAINT_EFFECTS:
             yield (
@@ -109,7 +70,7 @@ def _taints(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _shutdown_by_priority(config: EffectiveConfig) -> Iterator[Finding]:
     path = "shutdownGracePeriodByPodPriority"
-    if not _objects(config, path):
+    if not objects(config, path):
         return
     if not config.gate("GracefulNodeShutdownBasedOnPodPriority"):
         yield (
@@ -124,15 +85,6 @@ def _shutdown_by_priority(config: EffectiveConfig) -> Iterator[Finding]:
             path,
             f"{IC}Cannot specify both {path} and shutdownGracePeriod at the same time",
             "Remove it, or set shutdownGracePeriod and shutdownGracePeriodCriticalPods to 0s.",
-        )
-
-
-def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:
-    if config.value("tracing") is not None and not config.gate("KubeletTracing"):
-        yield (
-            "tracing",
-            f"tracing should not be configured if KubeletTracing feature flag {_OFF}.",
-            "Remove it, or set featureGates.KubeletTracing: true.",
         )
 
 
@@ -209,12 +161,12 @@ def _log_interval(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _pod_logs(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "podLogsDir", config.text("podLogsDir")
-    if not value:
+    if not value.startswith("/"):
+        # The kubelet completes a relative path in its config file.
         return
     # Go's filepath.Clean drops a second slash at the start; normpath keeps it.
     clean = re.sub("^//", "/", posixpath.normpath(value))
     for broken, words, remedy in (
-        (not value.startswith("/"), "must be absolute path", "Write an absolute path."),
         (value != clean, "must be normalized", f"Write {clean}."),
         (not value.isascii(), "mut contains ASCII characters only", "Use ASCII characters."),
     ):
@@ -288,7 +240,7 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
             f'{IC}option "{value}" specified for {path}. Valid options are {", ".join(_PULL_POLICIES)}',
             f"Use one of {', '.join(_PULL_POLICIES)}.",
         )
-    if config.texts(images) and value and value != "NeverVerifyAllowlistedImages":
+    if config.texts(images) and value != "NeverVerifyAllowlistedImages":
         yield (
             images,
             f"{IC}can't set `{images}` if `imagePullCredentialsVertificationPolicy` is not "
@@ -336,24 +288,14 @@ def _at_least_one(path: str, words: str) -> Callable[[EffectiveConfig], Iterator
     return find
 
 
-def _sampling(config: EffectiveConfig) -> Iterator[Finding]:
-    path, value = "tracing.samplingRatePerMillion", config.number("tracing.samplingRatePerMillion")
-    if value is not None and not 0 <= value <= 10**6:
-        words = "rate must be positive" if value < 0 else "rate per million must be less than or equal to one million"
-        yield path, f"{path}: Invalid value: {value}: sampling {words}", "Give a number from 0 to 1000000."
-
-
 _WORKERS = _at_least_one("containerLogMaxWorkers", "containerLogMaxWorkers must be greater than or equal to 1")
 _PULLS = _at_least_one("maxParallelImagePulls", "maxParallelImagePulls {} must be a positive number")
 
 RULES = (
-    Rule("reserved-memory", 21, None, _reserved_memory),
     Rule("swap-behavior", 22, None, _swap, ("NodeSwap",)),
     Rule("memory-throttling", 22, None, _throttling),
     Rule("taints", 23, None, _taints),
     Rule("shutdown-by-priority", 23, None, _shutdown_by_priority, ("GracefulNodeShutdownBasedOnPodPriority",)),
-    Rule("tracing-gate", 25, 33, _tracing_gate, ("KubeletTracing",)),
-    Rule("tracing-sampling", 25, None, _sampling),
     Rule("parallel-pulls-positive", 27, None, _PULLS),
     Rule("parallel-pulls-serialized", 27, None, _parallel_pulls),
     # OpenShift switches the gate on by default.

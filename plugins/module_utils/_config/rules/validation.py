@@ -16,7 +16,7 @@ from typing import Iterator, Sequence
 from ..fields import difftext
 from ..fields.effective_config import EffectiveConfig
 from ..values import duration
-from . import newer_rules
+from . import logs, managers, newer_rules
 from .problem import REFUSAL, WARNING, Problem
 from .rule import IC as _IC
 from .rule import Finding, Rule
@@ -24,8 +24,11 @@ from .types import show
 
 
 def check(config: EffectiveConfig) -> Iterator[Problem]:
-    """Yield a problem for every rule that the configuration breaks: a refusal where that is certain."""
-    for rule in RULES:
+    """Yield a problem for every rule that the configuration breaks: a refusal where that is certain.
+
+    Also for rules that the kubelet checks after validation, by version.
+    """
+    for rule in (*RULES, *managers.FATAL):
         if rule.holds_at(config.minor):
             severity = REFUSAL if rule.is_certain(config) else WARNING
             for path, message, remedy in rule.find(config):
@@ -341,6 +344,8 @@ RULES = (
     Rule("hidden-metrics", 18, None, _hidden_metrics),
     Rule("log-format", 19, None, _log_format),
     *newer_rules.RULES,
+    *logs.RULES,
+    *managers.RULES,
 )
 NAMES = frozenset(rule.name for rule in RULES)
 """The identifiers of all rules of the kubelet's validation."""

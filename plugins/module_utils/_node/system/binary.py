@@ -93,6 +93,8 @@ _REFUSALS = re.compile(
             r"^unable to parse reservedSystemCPUs ",
             r"^--show-hidden-metrics-for-version must be ",
             r"^unsupported log format: ",
+            # From 1.25 on.
+            r"^command failed: initialize logging: ",
             r"^non-default logging format ",
         )
     ),

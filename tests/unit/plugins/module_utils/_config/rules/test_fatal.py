@@ -3,13 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import fatal
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, fatal
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
 
 
@@ -85,9 +86,26 @@ def test_fatal_values_are_refused(config: dict[str, Any], rule: str, path: str, 
 
 
 @pytest.mark.parametrize(
+    ("config", "minors", "message"),
+    [
+        ({"seccompDefault": True}, (22, 23, 24), "the SeccompDefault feature gate must be enabled"),
+        ({"seccompDefault": True, "featureGates": {"SeccompDefault": False}}, range(22, 27), "must be enabled"),
+        ({"tlsCurvePreferences": [29, 23, 29]}, range(36, 37), "duplicate curve preference 29"),
+        ({"tlsCurvePreferences": [0]}, range(36, 37), "curve preference 0 is out of range"),
+    ],
+)
+def test_fatal_values_of_some_versions(config: dict[str, Any], minors: Iterable[int], message: str) -> None:
+    for minor in range(20, 37):
+        found = [one.message for one in checks.problems(config, minor) if message in one.message]
+        assert len(found) == (minor in minors), (minor, found)
+
+
+@pytest.mark.parametrize(
     ("config", "minor"),
     [
         ({"featureGates": {"DynamicKubeletConfig": False}}, 26),
+        ({"seccompDefault": True}, 25),
+        ({"tlsCurvePreferences": [29, 4588, "x"]}, 36),
         ({"featureGates": {"DynamicKubeletConfig": True}}, 20),
         ({"runOnce": False}, 20),
         ({"kubeReserved": {"cpu": "100m", "memory": "1Gi", "ephemeral-storage": "1Gi", "pid": "100"}}, 20),

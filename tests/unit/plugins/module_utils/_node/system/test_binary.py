@@ -91,6 +91,10 @@ def test_valid_in_the_format_of_both_generations(output: str) -> None:
             list(LIST),
         ),
         (
+            newer("command failed", err="initialize logging: logging.flushFrequency: Must be greater than zero"),
+            ["initialize logging: logging.flushFrequency: Must be greater than zero"],
+        ),
+        (
             newer("command failed", err=f"failed to validate kubelet configuration, error: {LIST[1]}, path: x"),
             [f"failed to validate kubelet configuration, error: {LIST[1]}, path: x"],
         ),

@@ -1,0 +1,118 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What kubelets of 1.23 to 1.36 refuse in `logging` and `tracing`.
+
+Source: logs/api/v1/options.go and tracing/api/v1/config.go of k8s.io/component-base, of each minor.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+from ..fields.effective_config import EffectiveConfig
+from ..values import quantity
+from .managers import objects
+from .rule import Finding, Rule
+
+_MOST = 2**31 - 1
+
+
+def _log_verbosity(config: EffectiveConfig) -> Iterator[Finding]:
+    levels = [("logging.verbosity", config.number("logging.verbosity"))]
+    modules = objects(config, "logging.vmodule")
+    levels += [(f"logging.vmodule[{at}]", entry.get("verbosity")) for at, entry in enumerate(modules)]
+    for path, level in levels:
+        if isinstance(level, int) and level > _MOST:
+            yield path, f"{path}: Invalid value: {level}: Must be <= {_MOST}", "Give a number from 0 to 10."
+    if modules and config.text("logging.format") not in ("", "text"):
+        yield (
+            "logging.vmodule",
+            "logging.vmodule: Forbidden: Only supported for text log format",
+            "Remove it, or set logging.format: text.",
+        )
+    for at, entry in enumerate(modules):
+        path, pattern = f"logging.vmodule[{at}]", entry.get("filePattern") or ""
+        if not pattern:
+            yield path, f"{path}: Required value: File pattern must not be empty", "Set filePattern."
+        elif set("=,") & set(str(pattern)):
+            yield (
+                path,
+                f'{path}: Invalid value: "{pattern}": File pattern must not contain equal sign or comma',
+                "Write one entry for each pattern.",
+            )
+
+
+def _log_options(config: EffectiveConfig) -> Iterator[Finding]:
+    if config.gate("LoggingAlphaOptions"):
+        return
+    for form in ("text", "json") if config.minor >= 30 else ("json",):
+        # The kubelet overwrites splitStream of its file with the default of the flag before it looks.
+        path = f"logging.options.{form}.infoBufferSize"
+        if _given(config.value(path)):
+            yield (
+                path,
+                f"{path}: Forbidden: Feature LoggingAlphaOptions is disabled",
+                "Remove it, or set featureGates.LoggingAlphaOptions: true.",
+            )
+
+
+def _flush_as_text(config: EffectiveConfig) -> Iterator[Finding]:
+    if isinstance(config.value("logging.flushFrequency"), str):
+        yield (
+            "logging.flushFrequency",
+            "json: cannot unmarshal string into Go struct field of type time.Duration",
+            "Write nanoseconds: 5000000000 for 5s. Kubelets from 1.28 on also take a text.",
+        )
+
+
+def _flush_positive(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "logging.flushFrequency", config.value("logging.flushFrequency")
+    given = value if isinstance(value, int) else config.nanoseconds(path)
+    if given is not None and given < 0:
+        yield path, f"{path}: Invalid value: {value}: Must be greater than zero", 'Write a duration such as "5s".'
+
+
+def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "tracing.endpoint", config.text("tracing.endpoint")
+    scheme = value.split(":", 1)[0] if "//" in value else "dns"
+    if scheme not in ("dns", "unix", "unix-abstract"):
+        yield (
+            path,
+            f"{path}: Invalid value: unsupported scheme: {scheme}.  Options are none, dns, unix, or unix-abstract.",
+            "Write host:port, such as localhost:4317.",
+        )
+
+
+def _given(size: Any) -> bool:
+    try:
+        return size is not None and quantity.parse(str(size)) != 0
+    except ValueError:
+        return False
+
+
+def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:
+    if config.value("tracing") is not None and not config.gate("KubeletTracing"):
+        yield (
+            "tracing",
+            "tracing should not be configured if KubeletTracing feature flag is disabled.",
+            "Remove it, or set featureGates.KubeletTracing: true.",
+        )
+
+
+def _sampling(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "tracing.samplingRatePerMillion", config.number("tracing.samplingRatePerMillion")
+    if value is not None and not 0 <= value <= 10**6:
+        words = "rate must be positive" if value < 0 else "rate per million must be less than or equal to one million"
+        yield path, f"{path}: Invalid value: {value}: sampling {words}", "Give a number from 0 to 1000000."
+
+
+RULES = (
+    Rule("log-flush-positive", 35, None, _flush_positive),
+    Rule("log-flush-text", 23, 27, _flush_as_text),
+    Rule("log-options", 25, None, _log_options, ("LoggingAlphaOptions",)),
+    Rule("log-verbosity", 23, None, _log_verbosity),
+    Rule("tracing-endpoint", 25, None, _tracing_endpoint),
+    Rule("tracing-gate", 25, 33, _tracing_gate, ("KubeletTracing",)),
+    Rule("tracing-sampling", 25, None, _sampling),
+)

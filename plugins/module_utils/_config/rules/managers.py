@@ -1,0 +1,242 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Policies and options of the CPU, memory and topology managers that stop a kubelet of 1.21 to 1.36.
+
+Most pass the kubelet's validation, and the manager ends it while it starts. Source: policy_options.go and policy_*.go
+below pkg/kubelet/cm/{cpumanager,topologymanager}, memorymanager/memory_manager.go, and validation_reserved_memory.go.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, Iterator, Mapping, NamedTuple
+
+from ..fields.effective_config import EffectiveConfig
+from ..values import paths, quantity
+from .rule import Finding, Rule
+
+ALPHA, BETA, STABLE = "Alpha", "Beta", ""
+
+
+class Option(NamedTuple):
+    """A policy option: the first minors in which it is known as alpha, beta, and without a group's gate."""
+
+    alpha: int | None = None
+    beta: int | None = None
+    stable: int | None = None
+
+    def stage(self, minor: int) -> str | None:
+        """Return the group of the option in a minor, None if that minor does not know it."""
+        found = [(since, name) for since, name in zip(self, (ALPHA, BETA, STABLE)) if since is not None]
+        return max(((since, name) for since, name in found if since <= minor), default=(0, None))[1]
+
+
+_ACROSS_CORES, _ACROSS_NUMA = "distribute-cpus-across-cores", "distribute-cpus-across-numa"
+_FULL, _UNCORE = "full-pcpus-only", "prefer-align-cpus-by-uncorecache"
+CPU_OPTIONS = {
+    _FULL: Option(stable=22, beta=23),
+    _ACROSS_NUMA: Option(alpha=23, beta=33),
+    "align-by-socket": Option(alpha=25),
+    _ACROSS_CORES: Option(alpha=31),
+    _UNCORE: Option(alpha=32, beta=34, stable=36),
+    "strict-cpu-reservation": Option(alpha=32, beta=33, stable=35),
+}
+_EXCLUSIVE = ({_FULL, _ACROSS_CORES}, {_ACROSS_NUMA, _ACROSS_CORES}, {_UNCORE, _ACROSS_CORES}, {_UNCORE, _ACROSS_NUMA})
+TOPOLOGY_OPTIONS = {
+    "prefer-closest-numa-nodes": Option(alpha=26, beta=28, stable=32),
+    "max-allowable-numa-nodes": Option(beta=31, stable=35),
+}
+_LEAST_NUMA_NODES = 8
+_BOOLEANS = {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
+_TRUE = {"1", "t", "T", "TRUE", "true", "True"}
+
+
+def objects(config: EffectiveConfig, path: str) -> list[Mapping[str, Any]]:
+    """Return the mappings in a list."""
+    value = config.value(path)
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
+    path = "reservedMemory"
+    seen: Counter[Any] = Counter()
+    for node, kind, amount in _reservations(config):
+        seen[node, kind] += 1
+        if kind != "memory" and not kind.startswith("hugepages-"):
+            yield (
+                path,
+                f'the limit type "{kind}" for NUMA node {node} is not supported, '
+                "only [memory hugepages-<HugePageSize>] is accepted",
+                "Reserve memory, or huge pages such as hugepages-2Mi.",
+            )
+        if _amount(amount) == 0:
+            yield (
+                path,
+                f'reserved memory may not be zero for NUMA node {node} and resource "{kind}"',
+                "Remove the entry, or give an amount.",
+            )
+        if seen[node, kind] == 2:
+            yield (
+                path,
+                f'the reserved memory has a duplicate value for NUMA node {node} and resource "{kind}"',
+                "Keep one entry.",
+            )
+
+
+def _reservations(config: EffectiveConfig) -> Iterator[tuple[Any, str, Any]]:
+    for entry in objects(config, "reservedMemory"):
+        limits = entry.get("limits")
+        for kind, amount in limits.items() if isinstance(limits, dict) else ():
+            yield entry.get("numaNode", 0), str(kind), amount
+
+
+def _amount(text: Any) -> Fraction | None:
+    try:
+        return quantity.parse(str(text))
+    except ValueError:
+        return None
+
+
+def _memory_policy(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "memoryManagerPolicy", config.text("memoryManagerPolicy")
+    if value and value not in ("None", "Static") and config.gate("MemoryManager"):
+        yield path, f'unknown policy: "{value}"', "Use None or Static."
+
+
+def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
+    """The Static policy needs the sum of reservedMemory to be what Node Allocatable leaves out."""
+    if config.text("memoryManagerPolicy") != "Static" or not config.gate("MemoryManager"):
+        return
+    hard = config.pairs("evictionHard").get("memory.available", "0")
+    parts = [config.pairs(field).get("memory", "0") for field in ("kubeReserved", "systemReserved")]
+    given = [amount for _node, kind, amount in _reservations(config) if kind == "memory"]
+    # A share of the machine's memory is known on the node only.
+    left_out, reserved = [_amount(part) for part in (*parts, hard)], [_amount(amount) for amount in given]
+    if hard.endswith("%") or None in left_out or None in reserved:
+        return
+    total, wanted = sum(filter(None, reserved), Fraction(0)), sum(filter(None, left_out), Fraction(0))
+    if total != wanted:
+        yield (
+            "reservedMemory",
+            f'the total amount "{_bytes(total)}" of type "memory" is not equal to the value "{_bytes(wanted)}" '
+            "determined by Node Allocatable feature",
+            "Reserve as much memory as kubeReserved, systemReserved and evictionHard memory.available together.",
+        )
+
+
+def _bytes(amount: Fraction) -> str:
+    for number, unit in ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki")):
+        if amount and amount % number == 0:
+            return f"{amount // number}{unit}"
+    return str(amount)
+
+
+def _cpu_options(config: EffectiveConfig) -> Iterator[Finding]:
+    path, options = "cpuManagerPolicyOptions", config.pairs("cpuManagerPolicyOptions")
+    if not options:
+        return
+    if config.minor <= 32 and not config.gate("CPUManagerPolicyOptions"):
+        yield (
+            path,
+            'CPU Manager policy options require feature gates "CPUManager", "CPUManagerPolicyOptions" enabled',
+            "Remove it, or set featureGates.CPUManagerPolicyOptions: true.",
+        )
+        return
+    if config.text("cpuManagerPolicy") != "static":
+        yield path, f"None policy: received unsupported options={_shown(options)}", "Set cpuManagerPolicy: static."
+        return
+    for name, value in options.items():
+        at = paths.show((path, name))
+        yield from _unavailable(config, at, CPU_OPTIONS, name, ("CPU Manager Policy", "CPUManagerPolicy"))
+        if name in CPU_OPTIONS and value not in _BOOLEANS:
+            yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
+    chosen = {name for name, value in options.items() if value in _TRUE}
+    for pair in combinations(sorted(chosen), 2):
+        if set(pair) in _EXCLUSIVE and all(CPU_OPTIONS[name].stage(config.minor) is not None for name in pair):
+            yield (
+                path,
+                f"static policy options {pair[0]} and {pair[1]} can not be used at the same time",
+                "Keep one of them.",
+            )
+
+
+def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
+    path, options = "topologyManagerPolicyOptions", config.pairs("topologyManagerPolicyOptions")
+    if not isinstance(config.value(path), dict):
+        return
+    if config.minor <= 31 and not config.gate("TopologyManagerPolicyOptions"):
+        if options or config.minor <= 27:
+            yield (
+                path,
+                'topology manager policy options require feature gates "TopologyManagerPolicyOptions" enabled',
+                "Remove it, or set featureGates.TopologyManagerPolicyOptions: true.",
+            )
+        return
+    if config.minor >= 28 and config.text("topologyManagerPolicy") in ("", "none"):
+        return
+    for name, value in options.items():
+        at = paths.show((path, name))
+        words = (
+            "topology manager policy" if config.minor >= 31 else "Topology Manager Policy",
+            "TopologyManagerPolicy",
+        )
+        yield from _unavailable(config, at, TOPOLOGY_OPTIONS, name, words)
+        if name == "prefer-closest-numa-nodes" and value not in _BOOLEANS:
+            yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
+        if name == "max-allowable-numa-nodes" and config.minor >= 31:
+            if not value.isdigit():
+                yield at, f'unable to convert policy option to integer "{name}"', f"Write {_LEAST_NUMA_NODES} or more."
+            elif int(value) < _LEAST_NUMA_NODES:
+                yield (
+                    at,
+                    f'the minimum value of "{name}" should not be less than {_LEAST_NUMA_NODES}',
+                    f"Write {_LEAST_NUMA_NODES} or more.",
+                )
+
+
+def _unavailable(
+    config: EffectiveConfig, at: str, known: Mapping[str, Option], name: str, words: tuple[str, str]
+) -> Iterator[Finding]:
+    """Yield why an option cannot be used. `words`: what the kubelet calls it, and how its gates begin."""
+    kind, start = words
+    stage = known[name].stage(config.minor) if name in known else None
+    if stage is None:
+        usable = sorted(option for option, row in known.items() if row.stage(config.minor) is not None)
+        kind = "Topology Manager Policy" if "topology" in kind else kind
+        yield at, f'unknown {kind} option: "{name}"', f"Use any of {', '.join(usable)}, or remove it."
+        return
+    gate = f"{start}{stage}Options"
+    if stage and not config.gate(gate):
+        yield (
+            at,
+            f'{kind} {stage if kind[0].isupper() else stage.lower()}-level options not enabled, but option "{name}" '
+            "provided",
+            f"Remove it, or set featureGates.{gate}: true.",
+        )
+
+
+def _shown(options: Mapping[str, str]) -> str:
+    """Return a map as Go prints it."""
+    return "map[" + " ".join(f"{name}:{value}" for name, value in sorted(options.items())) + "]"
+
+
+_CPU_GATES = ("CPUManagerPolicyOptions", "CPUManagerPolicyAlphaOptions", "CPUManagerPolicyBetaOptions")
+_TOPOLOGY_GATES = (
+    "TopologyManagerPolicyOptions",
+    "TopologyManagerPolicyAlphaOptions",
+    "TopologyManagerPolicyBetaOptions",
+)
+
+RULES = (Rule("reserved-memory", 21, None, _reserved_memory),)
+"""What the kubelet's validation refuses."""
+
+FATAL = (
+    Rule("memory-policy", 21, None, _memory_policy, ("MemoryManager",)),
+    Rule("static-memory", 21, None, _static_memory, ("MemoryManager",)),
+    Rule("cpu-policy-options", 22, None, _cpu_options, _CPU_GATES),
+    Rule("topology-policy-options", 26, None, _topology_options, _TOPOLOGY_GATES),
+)
+"""What passes validation and stops the kubelet then."""

@@ -1,0 +1,46 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""In which minors a rule finds a problem."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import validation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
+
+NEWEST = 36
+MINORS = (12, 19, *range(20, NEWEST + 1), 37)
+
+
+def since(minor: int) -> range:
+    """Return the minors from one on, up to the newest that was read."""
+    return range(minor, NEWEST + 1)
+
+
+def on(*gates: str) -> dict[str, t.Any]:
+    """Return a configuration that switches gates on."""
+    return {"featureGates": dict.fromkeys(gates, True)}
+
+
+def off(*gates: str) -> dict[str, t.Any]:
+    """Return a configuration that switches gates off."""
+    return {"featureGates": dict.fromkeys(gates, False)}
+
+
+def refuses_in(config: dict[str, t.Any], rule: str, refused: t.Iterable[int]) -> None:
+    """Assert that a rule refuses a configuration in these minors only. In 1.37 it is only a warning."""
+    found: dict[str, set[int]] = {WARNING: set(), REFUSAL: set()}
+    for minor in MINORS:
+        for problem in validation.check(EffectiveConfig(config, minor)):
+            if problem.rule == rule:
+                assert problem.value and problem.remedy, problem
+                found[problem.severity].add(minor)
+    assert found == {REFUSAL: set(refused), WARNING: {37} if NEWEST in refused else set()}
+
+
+def accepted(config: dict[str, t.Any], minor: int) -> bool:
+    """Return whether no rule finds a problem."""
+    return not list(validation.check(EffectiveConfig(config, minor)))
