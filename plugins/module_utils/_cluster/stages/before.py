@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kubelets run just before they get a drop-in, so that the proof can tell what has changed beside it."""
+"""What kubelets run just before they get a drop-in, so that the proof shows what has changed beside it."""
 
 from __future__ import annotations
 
