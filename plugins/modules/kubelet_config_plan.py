@@ -63,6 +63,13 @@ options:
       - With V(dropin), the desired configuration of a node holds only what the overrides declare. The kubelet lays it
         over the node's own configuration, and merges every map key by key, C(evictionHard) too.
     type: dict
+  own:
+    description:
+      - Results of M(livenodes.kubelet.kubelet_preflight_info) with C(delivery=dropin) and C(disk=true) by node name, for
+        nodes with delivery V(checkpoint) from 1.24 on.
+      - The desired configuration of such a node is its own config file merged with the overrides, instead of its live
+        configuration. It contains no default that nobody wrote. A result without the content of the file is a refusal.
+    type: dict
   target:
     description:
       - One complete configuration, as a mapping or as YAML text. It takes the place of the live configuration of every
@@ -145,6 +152,7 @@ MODULE = Definition(
         "node_configs": {"type": "dict"},
         "flags": {"type": "dict"},
         "deliveries": {"type": "dict"},
+        "own": {"type": "dict"},
         "target": {"type": "raw"},
         "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
         "allow_invalid": {"type": "bool", "default": False},

@@ -13,7 +13,6 @@ from ..._config.forecast import pod_forecast as pure_forecast
 from ..._config.forecast.node_usage import NodeUsage
 from ..._config.forecast.pod_forecast import KINDS, Change
 from ..._config.plan import dropin_plan
-from ..._config.rules import delivery
 from ..._config.values.version import minor_of
 from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed
@@ -62,8 +61,8 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Cha
                 row["live_variant"],
                 row["variant"],
                 tuple(change["path"] for change in row["changes"] if change["shadowed_by"]),
-                # With drop-ins, nodes of one variant may change in different ways.
-                id(row["changes"]) if row.get("delivery") == delivery.DROPIN else 0,
+                # Nodes whose variant is not the whole configuration may change in different ways.
+                0 if dropin_plan.is_whole(row) else id(row["changes"]),
             )
             if alike not in known:
                 running = current["variants"][row["live_variant"]]

@@ -15,8 +15,9 @@ import typing as t
 
 from ..._config.drift import differing
 from ..._config.fields import complete_config as pure_configz
-from ..._config.fields import difftext, fields
+from ..._config.fields import difftext, fields, overlay
 from ..._config.rules import checks
+from ..._config.rules.delivery import OWN_FILE_MINOR
 from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
@@ -177,11 +178,23 @@ class Watch:
             for path, wanted, live in expected.differences(
                 outcome.value, self.nodes[name].minor, self.nodes[name].delivery
             )
+            if self._counts(name, path)
         ]
         self._compare_with_before(name, expected.config, outcome.value)
         if self.differences[name]:
             return diagnose.differs(self.differences[name], self.nodes[name].minor, self.nodes[name].delivery)
         return found
+
+    def _counts(self, name: str, path: str) -> bool:
+        """Return whether a difference counts: not where a checkpoint has the value of the node's own file.
+
+        A flag or a drop-in of the node overrides that as it did before.
+        """
+        node = self.nodes[name]
+        record = node.own or {}
+        if node.delivery != nodes.CHECKPOINT or node.minor < OWN_FILE_MINOR or not record.get("complete"):
+            return True
+        return overlay.is_set(path, record["own"]) or any(overlay.is_set(known, {path}) for known in record["own"])
 
     def _compare_with_before(self, name: str, declared: dict[str, t.Any], live: dict[str, t.Any]) -> None:
         """Find what has changed on a node beside its drop-in."""

@@ -13,7 +13,6 @@ import copy
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..fields import compare, merged_dropins, overlay
-from ..rules.delivery import DROPIN
 from ..values import paths
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import Record
@@ -70,13 +69,18 @@ def is_empty(config: Mapping[str, Any]) -> bool:
     return set(config) <= set(compare.HEADER)
 
 
+def is_whole(row: Mapping[str, Any]) -> bool:
+    """Return whether the variant of a plan's row is the whole configuration that the node then runs."""
+    return bool(row.get("whole", True))
+
+
 def outcome(
     current: Mapping[str, Mapping[str, Any]], planned: Mapping[str, Mapping[str, Any]], row: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """Return the complete configuration that a node runs after its plan, by the variants of dump and plan.
 
-    Raises KeyError if they do not have those of the plan's row. Changed secrets are masked for a drop-in.
+    Unless its variant is whole, changed secrets are masked. Raises KeyError if they do not have those of the row.
     """
-    if row.get("delivery") != DROPIN:
+    if is_whole(row):
         return planned[row["variant"]]
     return former.revert(current[row["live_variant"]], {change["path"]: change["after"] for change in row["changes"]})

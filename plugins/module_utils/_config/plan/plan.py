@@ -13,14 +13,14 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..rules import delivery as deliveries_of
-from ..rules.delivery import AUTO, DROPIN, NONE
+from ..rules.delivery import AUTO, CHECKPOINT, DROPIN, NONE
 from ..rules.problem import REFUSAL, Problem
 from ..values import annotation, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.version import minor_of
-from . import dropin_plan, plan_node, plan_text
+from . import dropin_plan, own_file, plan_node, plan_text
 from .layers import Layers
 
 
@@ -36,6 +36,7 @@ def make_plan(
     allow_invalid: bool = False,
     target: Any = None,
     deliveries: Mapping[str, str] | None = None,
+    own: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the plan after which every node runs its own configuration merged with the layers.
 
@@ -50,14 +51,18 @@ def make_plan(
     ``deliveries`` holds the requested delivery of nodes (rules/delivery.py). With ``dropin``, the desired configuration
     is what the layers declare, and nothing else: all other values stay the node's own.
 
+    ``own`` holds the results of kubelet_preflight_info for the nodes that own_file.needed() names. Their desired
+    configuration is their own config file merged with the layers, in place of the live configuration.
+
     A value that a former source replaced and no layer declares reverts to the node's own, which ``own`` holds (see
     own_values.py). Without both ``config`` and ``node_configs``, and with a ``target``, nothing reverts.
 
     The result is a table of the same kind. ``variants`` holds the desired configurations. Each row of ``nodes`` holds
-    ``variant``, ``configmap``, ``source`` (the reference to the ConfigMap), ``delivery``, ``action`` (none or assign),
-    ``effect``, ``changes``, ``problems``, ``own`` (the record to write with the assignment, None without one) and, if
-    known, ``node_uid`` (of the Node that was planned). ``refused`` is true when nothing may be written; ``summary`` is
-    for programs and ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
+    ``variant``, ``configmap``, ``source`` (the reference to the ConfigMap), ``delivery``, ``whole`` (whether the
+    variant is the whole configuration that the node then runs), ``action`` (none or assign), ``effect``, ``changes``,
+    ``problems``, ``own`` (the record to write with the assignment, None without one) and, if known, ``node_uid`` (of
+    the Node that was planned). ``refused`` is true when nothing may be written; ``summary`` is for programs and
+    ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
 
     Raises DocumentError for a layer that cannot be read and ValueError for an unknown effect. A problem of one node is
     a refusal in its row, not an exception.
@@ -86,9 +91,14 @@ def make_plan(
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
         delivery = chosen((deliveries or {}).get(name) or AUTO, row, minor)
-        desired = planner.plan(
-            live, minor, for_all + for_node.get(name, ()), known_flags.get(name), own_values.of_node(row), delivery
-        )
+        try:
+            files = _files(name, own or {}, current["variants"][live]) if delivery == CHECKPOINT and reverts else None
+        except own_file.OwnFileError as error:
+            nodes[name] = _unusable(row, _no_own_file(str(error)))
+            continue
+        for_this = for_all + for_node.get(name, ())
+        record = own_values.of_node(row)
+        desired = planner.plan(live, minor, for_this, known_flags.get(name), record, delivery, files)
         if desired.variant not in names:
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
@@ -99,6 +109,11 @@ def make_plan(
     plan["summary"] = plan_text.summary(plan)
     plan["text"] = plan_text.lines(plan)
     return plan
+
+
+def _files(name: str, own: Mapping[str, Any], live: Mapping[str, Any]) -> own_file.Files | None:
+    """Return the files of a node, None if they were not read. Raises OwnFileError if that has failed."""
+    return own_file.of_facts(own[name], live) if name in own else None
 
 
 def _complete(target: Any) -> dict[str, Any]:
@@ -136,6 +151,7 @@ def _planned(
         "configmap": reference["name"],
         "source": reference,
         "delivery": delivery,
+        "whole": desired.expected is desired.config,
         "action": action,
         "effect": plan_node.effect(changes) or ("safe" if action == "assign" else None),
         "changes": changes,
@@ -228,6 +244,16 @@ def _no_config(name: str) -> Problem:
         f"the live configuration of node {name} is not known, so the changes cannot be merged into it",
         f"Dump the node again when it is reachable; the dump must contain a {KIND} ({API_VERSION}).",
         "no-live-config",
+    )
+
+
+def _no_own_file(cause: str) -> Problem:
+    return Problem(
+        REFUSAL,
+        "",
+        f"the node's own config file, on which its source is built, is not known: {cause}",
+        "Plan again when the host can be reached and the file can be read.",
+        "no-own-file",
     )
 
 

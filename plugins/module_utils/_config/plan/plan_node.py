@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
 
 from ..fields import compare, difftext, fields, overlay, shadow
@@ -16,7 +17,7 @@ from ..values import annotation, paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
 from ..values.own_values import NO_RECORD, Record
-from . import dropin_plan, former
+from . import dropin_plan, former, own_file
 from . import target as targets
 from .costs import Costs
 
@@ -38,6 +39,7 @@ class NodePlan:
         replaced: Sequence[compare.Change] = (),
         record: Record | None = None,
         expected: Mapping[str, Any] | None = None,
+        from_file: Container[str] = (),
     ) -> None:
         self.config = config
         self.expected = config if expected is None else expected
@@ -47,7 +49,8 @@ class NodePlan:
         self._replaced, self._record = replaced, NO_RECORD if record is None else record
         self._records: dict[str, Record] = {}
         self.change_rows = [
-            _change_row(change, costs.of(change), flags, change.path in no_longer) for change in changes
+            _change_row(change, costs.of(change), flags, change.path in no_longer, change.path in from_file)
+            for change in changes
         ]
         self._applied_rows = [row for row in self.change_rows if row["known"] or row["after"] is not None]
         always = [problem.row() for problem in _sorted(problems)]
@@ -101,35 +104,51 @@ class Planner:
         argv: Sequence[str] | None,
         record: Record | None = None,
         delivery: str = CHECKPOINT,
+        files: own_file.Files | None = None,
     ) -> NodePlan:
         """Return the plan of a node that runs variant ``live``; equal layers must be the same objects.
 
         ``record`` has the node's own values. What it has of paths that no layer sets is reverted to. What the source
-        holds follows from its ``delivery``: the whole configuration, or what is declared.
+        holds follows from its ``delivery``: the whole configuration, or what is declared. With its ``files``, the
+        whole configuration is the node's own file with what is declared.
         """
         flags = shadow.shadows(argv or (), minor)
         record = NO_RECORD if record is None else record
         own = "" if record is NO_RECORD else annotation.text(record)
         dropin = delivery == DROPIN
-        known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())), own, dropin)
+        read = json.dumps(files, sort_keys=True) if files else ""
+        known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())), own, dropin, read)
         if known not in self._plans:
             # Keep a reference, so that no later layer gets the id of a deleted one.
             self._held.append(layers)
-            self._plans[known] = self._make(live, minor, layers, flags, record, dropin)
+            self._plans[known] = self._make(live, minor, layers, flags, record, dropin, files)
         return self._plans[known]
 
     def _make(
-        self, live: str, minor: int, layers: Layers, flags: Mapping[str, str], record: Record, dropin: bool
+        self,
+        live: str,
+        minor: int,
+        layers: Layers,
+        flags: Mapping[str, str],
+        record: Record,
+        dropin: bool,
+        files: own_file.Files | None,
     ) -> NodePlan:
         before = self._variants[live]
         if dropin and self._target is not None:
             layers = (targets.declared(self._target), *layers)
         reverts = self._reverts or (dropin and self._target is not None)
-        no_longer = former.undeclared(record, layers, before, minor, dropin) if reverts else former.Undeclared({}, [])
+        no_longer = (
+            former.undeclared(record, layers, before, minor, dropin)
+            if reverts and not files
+            else former.Undeclared({}, [])
+        )
         try:
             desired = (
                 dropin_plan.lay(before, layers, no_longer, record, minor)
                 if dropin
+                else own_file.source(before, files, layers, minor)
+                if files
                 else self._whole(before, layers, no_longer, record, minor)
             )
             check_size(render(desired.config), "the desired configuration")
@@ -167,6 +186,8 @@ class Planner:
         unknown = () if dropin else former.warnings(no_longer.unknown)
         problems = [*found, *_shadowed(changes, flags), *unknown]
         undeclared = {*no_longer.known, *no_longer.unknown}
+        from_file = own_file.undeclared(changes, layers) if files else []
+        undeclared |= {path for path in from_file if path in record["own"]}
         return NodePlan(
             desired.config,
             changes,
@@ -178,6 +199,7 @@ class Planner:
             desired.replaced,
             desired.record,
             desired.expected,
+            from_file,
         )
 
     def _whole(
@@ -220,7 +242,7 @@ def effect(rows: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def _change_row(
-    change: compare.Change, cost: tuple[str, str], flags: Mapping[str, str], no_longer: bool
+    change: compare.Change, cost: tuple[str, str], flags: Mapping[str, str], no_longer: bool, from_file: bool
 ) -> dict[str, Any]:
     effect, reason = cost
     field = fields.owner(change.path)
@@ -234,6 +256,7 @@ def _change_row(
         "shadowed_by": shadow.shadow_of(change.path, flags),
         "machine_specific": bool(field and field.machine),
         "no_longer_declared": no_longer,
+        **({"own_file_changed": True} if from_file and not no_longer else {}),
     }
 
 

@@ -11,7 +11,6 @@ from typing import Any, Iterator, Mapping
 
 from ..fields import compare, difftext, fields
 from ..fields.field_row import EFFECTS
-from ..rules.delivery import DROPIN
 from ..rules.problem import REFUSAL, WARNING
 from ..values.version import minor_of
 from . import dropin_plan
@@ -105,8 +104,8 @@ def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str,
     pairs: dict[tuple[str, str, int], list[str]] = {}
     for name, row in plan["nodes"].items():
         if row["action"] != "none":
-            # With drop-ins, nodes of one variant may change in different ways.
-            changes = id(row["changes"]) if row["delivery"] == DROPIN else 0
+            # Nodes whose variant is not the whole configuration may change in different ways.
+            changes = 0 if dropin_plan.is_whole(row) else id(row["changes"])
             pairs.setdefault((row["live_variant"], row["variant"], changes), []).append(name)
     return [
         difftext.diff(
@@ -152,6 +151,7 @@ def _change(change: Mapping[str, Any]) -> str:
         text = f"~ {change['path']}: {before} -> {after}"
     text += f"   [{change['effect']}] {change['reason']}"
     text += "   (no longer declared)" if change["no_longer_declared"] else ""
+    text += "   (the node's own file changed)" if change.get("own_file_changed") else ""
     return f"{text}   (no effect: {change['shadowed_by']})" if change["shadowed_by"] else text
 
 

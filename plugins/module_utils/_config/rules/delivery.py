@@ -12,6 +12,8 @@ ON_NODE = (CHECKPOINT, DROPIN)
 """The deliveries whose source is an annotation of the Node and whose files the role `checkpoint` copies to it."""
 LINK = "90-livenodes-kubelet.conf"
 """The name of our drop-in in the kubelet's folder."""
+OWN_FILE_MINOR = 24
+"""From this minor on, a checkpoint holds the node's own config file and what is declared."""
 DROPIN_MINOR = 30
 """The first minor whose kubelet reads a drop-in folder without an environment variable (KEP-3983)."""
 RESOLV_CONF_MINOR = 32

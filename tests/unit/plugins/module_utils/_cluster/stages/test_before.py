@@ -112,3 +112,21 @@ def test_what_nodes_ran_before() -> None:
 def test_a_table_of_another_form(table: t.Any) -> None:
     with pytest.raises(ClusterError, match="before is not that of an assignment"):
         before.of_node(table, "n1")
+
+
+@pytest.mark.parametrize(
+    ("version", "record", "ok"),
+    [
+        # The record has what the source replaced: everything else is of the node's own file, and overridden as before.
+        ("v1.28.7", OWN, True),
+        ("v1.28.7", {**OWN, "own": {"maxPods": [100]}}, False),
+        ("v1.28.7", {**OWN, "complete": False}, False),
+        ("v1.28.7", None, False),
+        ("v1.23.1", OWN, False),
+    ],
+)
+def test_a_value_of_the_own_file_that_a_flag_overrides(version: str, record: t.Any, ok: bool) -> None:
+    one = node("n1", marked=A, reported=status(A, A), version=version, own=record)
+    api = Cluster(one, configmaps=[configmap("config-a", text(maxPods=100))], live={"n1": live(maxPods=61)})
+    found = run(api, {"n1": place()}) if ok else fail(api, {"n1": place()}).result
+    assert found["nodes"]["n1"]["state"] == ("active" if ok else "differs")

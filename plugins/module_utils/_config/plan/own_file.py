@@ -1,0 +1,113 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The source of a checkpoint that is built on the node's own config file as it is now.
+
+It holds no default that nobody wrote, and what kubeadm, a package or a person changes in that file comes in with the
+next rollout.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Mapping, NamedTuple, Sequence
+
+from ..fields import compare, fields, overlay, shadow
+from ..rules.delivery import AUTO, CHECKPOINT, NONE, OWN_FILE_MINOR, chosen
+from ..values import paths
+from ..values.document import API_VERSION, KIND
+from ..values.own_values import NO_RECORD
+from ..values.version import minor_of
+from . import former
+from .dropin_plan import Source
+
+_SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)
+
+
+class Files(NamedTuple):
+    """The node's own config file, and the one that its kubelet reads now: the same, or a checkpoint."""
+
+    own: dict[str, Any]
+    read: dict[str, Any]
+
+
+class OwnFileError(ValueError):
+    """The own file of a node is not known. The text is the cause."""
+
+
+def needed(current: Mapping[str, Any], deliveries: Mapping[str, str]) -> list[str]:
+    """Return the nodes of a dump whose plan needs their own config file, by their requested deliveries."""
+    found = []
+    for name, row in current.get("nodes", {}).items():
+        minor = minor_of(row.get("kubelet_version")) or 0
+        delivery = chosen(
+            deliveries.get(name) or AUTO, row.get("delivery") or NONE, minor, row.get("source") is not None
+        )
+        if delivery == CHECKPOINT and minor >= OWN_FILE_MINOR:
+            found.append(name)
+    return found
+
+
+def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
+    """Return the files from the result of kubelet_preflight_info with `disk` and the delivery `dropin`.
+
+    The node hides secrets, so those of ``live`` take their place. Raises OwnFileError.
+    """
+    if not isinstance(facts, Mapping) or not isinstance(facts.get("own"), list):
+        given = facts if isinstance(facts, Mapping) else {}
+        raise OwnFileError(str(given.get("msg") or "kubelet_preflight_info has not read it").rstrip("."))
+    path = (facts.get("kubelet") or {}).get("local_config")
+    contents = {row["path"]: row["content"] for row in facts["own"]}
+    own = contents.get(path) if path else {}
+    if own is None:
+        raise OwnFileError(f"{path} cannot be read")
+    disk = facts.get("disk") or {}
+    read = own
+    if disk.get("checkpoint"):
+        if disk.get("content") is None:
+            raise OwnFileError(f"{disk.get('path')}, which the kubelet reads, cannot be read")
+        read = disk["content"]
+    return Files(_revealed(own, live), _revealed(read, live))
+
+
+def source(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> Source:
+    """Return the source that lays the layers over the own file, and its effect on a kubelet that runs ``live``.
+
+    What flags and drop-ins override stays overridden: only what differs between the file that the kubelet reads and the
+    new one changes, and what the layers declare. Raises OverlayError.
+    """
+    config = functools.reduce(overlay.merge, layers, {"kind": KIND, "apiVersion": API_VERSION, **files.own})
+    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}
+    moved = {change.path: change.after for change in compare.changes(files.read, config, minor)}
+    expected = functools.reduce(overlay.merge, layers, former.revert(live, moved))
+    changes = compare.changes(live, expected, minor)
+    values, after = compare.normalise(files.own, minor, True), compare.normalise(config, minor, True)
+    replaced = [
+        compare.Change(path, values.get(path), after.get(path), True)
+        for path in sorted({*values, *after})
+        if overlay.is_set(path, names) and not compare.same(values.get(path), after.get(path))
+    ]
+    return Source(config, expected, changes, replaced, NO_RECORD)
+
+
+def undeclared(changes: Sequence[compare.Change], layers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the paths of the changes that no layer declares: they come from the own file."""
+    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}
+    return [change.path for change in changes if not overlay.is_set(change.path, names)]
+
+
+def _revealed(config: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration whose hidden secrets are those that the kubelet runs."""
+    result = dict(config)
+    for name in _SECRETS:
+        if name in result and _hides(result[name]):
+            if live.get(name) is None:
+                raise OwnFileError(f"its {name} is secret, and the kubelet does not run it")
+            result[name] = live[name]
+    return result
+
+
+def _hides(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(_hides(inner) for inner in value.values())
+    return any(_hides(inner) for inner in value) if isinstance(value, list) else value == shadow.HIDDEN

@@ -1,0 +1,149 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+
+HEADER = {"kind": document.KIND, "apiVersion": document.API_VERSION}
+PATH = "/var/lib/kubelet/config.yaml"
+OWN: dict[str, Any] = {
+    **HEADER,
+    "clusterDNS": ["10.96.0.10"],
+    "maxPods": 100,
+    "staticPodPath": "/etc/kubernetes/manifests",
+}
+SOURCE = {"namespace": "kube-system", "name": "c", "kubeletConfigKey": "kubelet"}
+
+
+def _live(config: dict[str, Any], **flags: Any) -> dict[str, Any]:
+    return {**compare.with_defaults(config, 28), **flags}
+
+
+def _facts(own: Any, read: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "kubelet": {"local_config": PATH},
+        "own": [{"path": PATH, "content": own}, {"path": "/d/10-x.conf", "content": {"maxPods": 5}}],
+        "disk": {"path": "/x", "content": read or own, "checkpoint": {"uid": "u"} if read else None},
+    }
+
+
+def _plan(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **row: Any) -> dict[str, Any]:
+    variant = identity.variant(live)
+    first = {
+        "variant": variant,
+        "kubelet_version": "v1.28.7",
+        "delivery": "none",
+        "source": None,
+        "status": None,
+        **row,
+    }
+    return plan.make_plan(
+        {"variants": {variant: live}, "nodes": {"n1": first}}, None, {"n1": list(layers)}, own={"n1": facts}
+    )
+
+
+def _assigned(record: dict[str, Any]) -> dict[str, Any]:
+    reference = {"configMap": {**SOURCE, "uid": "u", "resourceVersion": "1"}}
+    status = {"assigned": reference, "active": reference, "lastKnownGood": reference}
+    return {"delivery": "checkpoint", "source": SOURCE, "status": status, "own": record}
+
+
+def _changes(made: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    return {change["path"]: (change["before"], change["after"]) for change in made["nodes"]["n1"]["changes"]}
+
+
+def test_the_source_is_the_own_file_and_what_is_declared() -> None:
+    """No default that nobody wrote, and nothing that a flag or a drop-in sets."""
+    live = _live(OWN, maxPods=61, kubeAPIBurst=7)
+    made = _plan(live, _facts(OWN), {"kubeAPIQPS": 9})
+    row = made["nodes"]["n1"]
+    assert made["variants"][row["variant"]] == {**OWN, "kubeAPIQPS": 9}
+    assert _changes(made) == {"kubeAPIQPS": (50, 9)}
+    assert row["own"] == {"complete": True, "source": row["configmap"], "absent": [], "own": {"kubeAPIQPS": [50]}}
+    assert not row["whole"]
+
+
+def test_a_later_change_of_the_own_file_is_taken_up() -> None:
+    read = {**OWN, "kubeAPIQPS": 9}
+    own = {**OWN, "clusterDNS": ["10.0.0.1"], "containerLogMaxFiles": 7}
+    made = _plan(
+        _live(read),
+        _facts(own, read),
+        {"kubeAPIQPS": 9},
+        **_assigned({"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}),
+    )
+    assert _changes(made) == {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"]), "containerLogMaxFiles": (5, 7)}
+    assert all(change["own_file_changed"] for change in made["nodes"]["n1"]["changes"])
+    assert any("(the node's own file changed)" in line for line in made["text"])
+    assert made["nodes"]["n1"]["action"] == "assign"
+
+
+def test_what_is_no_longer_declared_reverts_to_the_own_file() -> None:
+    read = {**OWN, "maxPods": 70, "kubeAPIQPS": 9}
+    record = {"complete": True, "source": "c", "absent": [], "own": {"maxPods": [100], "kubeAPIQPS": [50]}}
+    made = _plan(_live(read), _facts(OWN, read), {"kubeAPIQPS": 9}, **_assigned(record))
+    assert _changes(made) == {"maxPods": (70, 100)}
+    (change,) = made["nodes"]["n1"]["changes"]
+    assert change["no_longer_declared"] and "own_file_changed" not in change
+    assert made["nodes"]["n1"]["own"]["own"] == {"kubeAPIQPS": [50]}
+
+
+def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
+    """It holds all defaults, and the next change replaces it."""
+    snapshot = _live({**OWN, "kubeAPIQPS": 9})
+    record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
+    made = _plan(snapshot, _facts(OWN, snapshot), {"kubeAPIQPS": 9}, **_assigned(record))
+    assert (made["nodes"]["n1"]["action"], _changes(made)) == ("none", {})
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"unreachable": True, "msg": "Connection refused."}, "is not known: Connection refused"),
+        (None, "kubelet_preflight_info has not read it"),
+        (_facts(None), f"{PATH} cannot be read"),
+        (_facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
+    ],
+)
+def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
+    made = _plan(_live(OWN), facts, {"kubeAPIQPS": 9})
+    (problem,) = made["nodes"]["n1"]["problems"]
+    assert made["refused"] and problem["rule"] == "no-own-file" and message in problem["message"]
+
+
+def test_a_secret_is_that_which_the_kubelet_runs() -> None:
+    hidden = {**OWN, "staticPodURLHeader": {"a": ["********"]}}
+    made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), _facts(hidden), {"kubeAPIQPS": 9})
+    assert made["variants"][made["nodes"]["n1"]["variant"]]["staticPodURLHeader"] == {"a": ["x"]}
+    assert _changes(made) == {"kubeAPIQPS": (50, 9)}
+
+
+def test_a_node_without_a_config_file() -> None:
+    facts = {"kubelet": {"local_config": None}, "own": [], "disk": {"path": None, "content": None, "checkpoint": None}}
+    made = _plan(_live({}), facts, {"kubeAPIQPS": 9})
+    assert made["variants"][made["nodes"]["n1"]["variant"]] == {**HEADER, "kubeAPIQPS": 9}
+
+
+@pytest.mark.parametrize(
+    ("version", "delivery", "requested", "needed"),
+    [
+        ("v1.20.2", "native", "auto", False),
+        ("v1.23.1", "none", "auto", False),
+        ("v1.24.0", "none", "auto", True),
+        ("v1.31.0", "checkpoint", "auto", True),
+        ("v1.31.0", "none", "dropin", False),
+        ("v1.36.2", "checkpoint", "auto", True),
+        (None, "none", "auto", False),
+    ],
+)
+def test_which_nodes_are_read(version: str | None, delivery: str, requested: str, needed: bool) -> None:
+    source = SOURCE if delivery == "checkpoint" else None
+    current = {"nodes": {"n1": {"kubelet_version": version, "delivery": delivery, "source": source}}}
+    assert own_file.needed(current, {"n1": requested}) == (["n1"] if needed else [])
