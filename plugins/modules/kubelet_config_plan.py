@@ -65,10 +65,10 @@ options:
     type: dict
   own:
     description:
-      - Results of M(livenodes.kubelet.kubelet_preflight_info) with C(delivery=dropin) and C(disk=true) by node name, for
-        nodes with delivery V(checkpoint) from 1.24 on.
+      - Results of M(livenodes.kubelet.kubelet_preflight_info) with C(delivery=dropin) and C(disk=true) by node name,
+        for nodes with delivery V(checkpoint) from 1.24 on.
       - The desired configuration of such a node is its own config file merged with the overrides, instead of its live
-        configuration. It contains no default that nobody wrote. A result without the content of the file is a refusal.
+        configuration. It contains no defaults. A result without the content of the file is a refusal.
     type: dict
   target:
     description:

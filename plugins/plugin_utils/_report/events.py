@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils._config.rules.delivery import CHECKPOINT, ON_NODE
+from ...module_utils._config.delivery.choice import CHECKPOINT, ON_NODE
 
 STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
 """The steps of a node, in the usual order. `restored`: uncordoned again."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ...module_utils._config.rules.delivery import ON_NODE
+from ...module_utils._config.delivery.choice import ON_NODE
 from . import events
 
 TO_DO, RUNNING, DONE, FAILED, REVERTED, UNTOUCHED, UNCHANGED, UNFINISHED = (

@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 import urllib.parse
 
-from ..._config.rules import delivery as deliveries
+from ..._config.delivery import choice as deliveries
 from ..._config.values import annotation, annotation_reader, node_row, own_values
 from ..._config.values import reference as references
 from ..._config.values.version import minor_of

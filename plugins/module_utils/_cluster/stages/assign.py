@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._config.rules import delivery as deliveries
+from ..._config.delivery import choice as deliveries
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
 from ..api import parallel

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._config.delivery import choice as delivery
 from ..._config.drift import drift_text
 from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN
 from ..._config.drift.drift_facts import Facts, Host
@@ -18,7 +19,6 @@ from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
 from ..._config.plan import shared_overrides
 from ..._config.plan.layers import Layers
-from ..._config.rules import delivery
 from ..._config.values import document, identity, own_values
 from ..api import parallel
 from ..api.errors import ClusterError

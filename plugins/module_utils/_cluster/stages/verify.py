@@ -13,11 +13,11 @@ import json
 import time
 import typing as t
 
+from ..._config.delivery.choice import OWN_FILE_MINOR
 from ..._config.drift import differing
 from ..._config.fields import complete_config as pure_configz
 from ..._config.fields import difftext, fields, overlay
 from ..._config.rules import checks
-from ..._config.rules.delivery import OWN_FILE_MINOR
 from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
+from ..delivery import choice as delivery
 from ..fields import compare, fields, shadow
-from ..rules import delivery
 from ..values.reference import describe
 from .drift_facts import Facts, Host
 

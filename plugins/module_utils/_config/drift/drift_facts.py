@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Mapping
 
-from ..rules import delivery
+from ..delivery import choice as delivery
 from ..values.reference import same_place
 
 Reference = Mapping[str, str]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The source of a checkpoint that is built on the node's own config file as it is now.
 
-It holds no default that nobody wrote, and what kubeadm, a package or a person changes in that file comes in with the
+It holds no defaults, and what kubeadm, a package or a person changes in that file comes in with the
 next rollout.
 """
 
@@ -12,8 +12,8 @@ from __future__ import annotations
 import functools
 from typing import Any, Mapping, NamedTuple, Sequence
 
+from ..delivery.choice import AUTO, CHECKPOINT, NONE, OWN_FILE_MINOR, chosen
 from ..fields import compare, fields, overlay, shadow
-from ..rules.delivery import AUTO, CHECKPOINT, NONE, OWN_FILE_MINOR, chosen
 from ..values import paths
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import NO_RECORD

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence
 
+from ..delivery import choice as deliveries_of
+from ..delivery.choice import AUTO, CHECKPOINT, DROPIN, NONE
 from ..fields.field_row import EFFECTS, FORBIDDEN
-from ..rules import delivery as deliveries_of
-from ..rules.delivery import AUTO, CHECKPOINT, DROPIN, NONE
 from ..rules.problem import REFUSAL, Problem
 from ..values import annotation, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
@@ -48,8 +48,8 @@ def make_plan(
     configuration (a mapping or a text) that takes the place of every live configuration before the layers, except for
     the fields that belong to one machine.
 
-    ``deliveries`` holds the requested delivery of nodes (rules/delivery.py). With ``dropin``, the desired configuration
-    is what the layers declare, and nothing else: all other values stay the node's own.
+    ``deliveries`` holds the requested delivery of nodes (delivery/choice.py). With ``dropin``, the desired
+    configuration is what the layers declare, and nothing else: all other values stay the node's own.
 
     ``own`` holds the results of kubelet_preflight_info for the nodes that own_file.needed() names. Their desired
     configuration is their own config file merged with the layers, in place of the live configuration.

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
 
+from ..delivery import dropin_rules
+from ..delivery.choice import CHECKPOINT, DROPIN
 from ..fields import compare, difftext, fields, overlay, shadow
 from ..fields.field_row import EFFECTS
-from ..rules import checks, dropin_rules, host_values, types
-from ..rules.delivery import CHECKPOINT, DROPIN
+from ..rules import checks, host_values, types
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, paths
 from ..values.document import DocumentError, check_size, render

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ..rules.delivery import ON_NODE
+from ..delivery.choice import ON_NODE
 from ..values.annotation import unconfirmed
 
 Rows = Mapping[str, Mapping[str, Any]]

@@ -60,7 +60,7 @@ def _changes(made: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
 
 
 def test_the_source_is_the_own_file_and_what_is_declared() -> None:
-    """No default that nobody wrote, and nothing that a flag or a drop-in sets."""
+    """No defaults, and nothing that a flag or a drop-in sets."""
     live = _live(OWN, maxPods=61, kubeAPIBurst=7)
     made = _plan(live, _facts(OWN), {"kubeAPIQPS": 9})
     row = made["nodes"]["n1"]

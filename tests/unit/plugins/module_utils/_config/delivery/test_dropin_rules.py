@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import dropin_rules
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import dropin_rules
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping
 
 from ..fields import fields, merged_dropins, overlay
+from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import paths
-from . import delivery
-from .problem import REFUSAL, WARNING, Problem
+from . import choice as delivery
 
 _MERGE = "mergeDefaultEvictionSettings"
 

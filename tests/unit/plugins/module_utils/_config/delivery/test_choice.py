@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import delivery
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import choice as delivery
 
 
 @pytest.mark.parametrize(
