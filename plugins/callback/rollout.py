@@ -113,8 +113,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
             clock=time.time,
         )
         atexit.register(self._interrupted)
-        # On SIGTERM Ansible exits without calling callbacks.
-        self._former = signal.signal(signal.SIGTERM, self._terminated)
+        # On SIGTERM Ansible exits without calling callbacks. On SIGINT it may wait for ever, for the lock of its results
+        # that a worker held when it was killed. A second SIGINT then kills it.
+        self._former = {number: signal.signal(number, self._struck) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
         """Begin a play, or with serial a batch of it."""
@@ -188,10 +189,13 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         if self._recorder and os.getpid() == self._owner:
             self._recorder.end("interrupted")
 
-    def _terminated(self, number: int, frame: t.Any) -> None:
-        self._interrupted()
-        signal.signal(number, self._former)
-        if callable(self._former):
-            self._former(number, frame)
-        else:
-            os.kill(os.getpid(), number)
+    def _struck(self, number: int, frame: t.Any) -> None:
+        former = self._former[signal.Signals(number)]
+        signal.signal(number, former)
+        try:
+            self._interrupted()
+        finally:
+            if callable(former):
+                former(number, frame)
+            else:
+                os.kill(os.getpid(), number)

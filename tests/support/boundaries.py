@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -46,7 +47,7 @@ def steps(
     """Run a playbook; call `before` with number (from 1) and name of each step, kill the controller on False.
 
     A signal instead is sent to the controller, whose remaining steps are not counted. Returns the finished run; the
-    exit code of a killed controller is -9.
+    exit code of a controller that a signal ended is its number below zero.
     """
     # The address of a socket is short, the folder of a test may be deep.
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server:
@@ -91,14 +92,27 @@ def _serve(
                 count, last = count + 1, name
                 goes_on = before(count, name)
                 if isinstance(goes_on, signal.Signals):
-                    # As from a terminal, which sends it to all.
-                    os.killpg(process.pid, goes_on)
+                    strike(process, goes_on)
                     return
                 if not goes_on:
                     _kill(process)
                     return
             stream.write("go\n")
             stream.flush()
+
+
+def strike(process: subprocess.Popen[str], number: signal.Signals, patience: float = 30) -> None:
+    """Send a signal to a controller as a terminal does, which sends it to all of its processes; again if nothing ends.
+
+    A controller that gets SIGINT kills its workers immediately. One that has just returned its result may still hold
+    the lock of the queue of results. In its cleanup the controller puts an end mark into this queue, and waits for that
+    lock for ever (ansible-core 2.19). A user presses Ctrl-C once more then.
+    """
+    os.killpg(process.pid, number)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=patience)
+    if process.poll() is None:
+        os.killpg(process.pid, number)
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -157,7 +157,7 @@ ENDINGS = {
     "api-away": Ending(leave(10000), "no usable answer from the API server", alone=False, some=()),
     "lease-lost": Ending(unlock, "lost its Lease", (), "uncordoned", ("later",), some=("cordoned",)),
     "killed": Ending(lambda _fleet: False, "", alone=False, some=("switched",)),
-    "interrupted": Ending(lambda _fleet: signal.SIGINT, "User interrupted", alone=False, some=("assigned",)),
+    "interrupted": Ending(lambda _fleet: signal.SIGINT, "interrupted after", alone=False, some=("assigned",)),
 }
 
 
