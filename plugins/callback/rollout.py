@@ -113,8 +113,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
             clock=time.time,
         )
         atexit.register(self._interrupted)
-        # On SIGTERM Ansible exits without calling callbacks. On SIGINT it may wait for ever, for the lock of its results
-        # that a worker held when it was killed. A second SIGINT then kills it.
+        # On SIGTERM Ansible exits without calling callbacks. On SIGINT it may wait for ever: for the lock of its
+        # results, which a worker held when it was killed. A second SIGINT then kills it.
         self._former = {number: signal.signal(number, self._struck) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:

@@ -25,11 +25,11 @@ def begin(
     dry_run: bool = False,
     **options: t.Any,
 ) -> dict[str, t.Any]:
-    """Return the value of a rollout before its first batch. C(options) are those of `_config/rollout/order`."""
+    """Return the value of a rollout before its first batch. C(options): those of value.Options, and of order.order."""
     planned = goals.of_goal(goal, plan, info)
-    return value.begin(
-        order.order(planned, goal, table, info, **options), planned, table, info, group, current, dry_run
-    )
+    own = value.Options(**{key: options.pop(key) for key in value.Options._fields if key in options})
+    ordered = order.order(planned, goal, table, info, **options)
+    return value.begin(ordered, planned, table, info, group, current, dry_run, own)
 
 
 def with_rows(found: Mapping, *results: t.Any) -> dict[str, t.Any]:
@@ -43,6 +43,7 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "planned_batch": value.of_plan,
     "counted": value.counted,
     "result": value.result,
+    "untouched": value.untouched,
     "rows": with_rows,
     "host_rows": rows.added_by_hosts,
     "unreachable": rows.unreachable,

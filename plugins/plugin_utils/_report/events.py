@@ -101,7 +101,8 @@ def begins(result: t.Mapping[str, t.Any]) -> bool:
 def _begun(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     # The plan of a rollback does not list fields: its lines name the target of each node.
     lines = [str(line).partition(": ") for line in _inner(result, "ansible_facts", VALUE, "text") or ()]
-    changing = set(_inner(result, "ansible_facts", VALUE, "nodes") or ())
+    batches = _inner(result, "ansible_facts", VALUE, "batches") or ()
+    changing = {name for batch in batches for name in batch["names"]}
     if lines:
         yield Event(
             PLAN,

@@ -362,32 +362,33 @@ def _path(name: str) -> str:
 def _pages(
     session: Session, query: t.Sequence[tuple[str, t.Any]], names: t.Collection[str] | None = None
 ) -> list[Node]:
-    """List nodes page by page: all, or until the missing ones of `names` are few of those that were not listed yet."""
+    """List nodes page by page: all, or those of `names` until the missing ones are few of those not listed yet."""
+    wanted = None if names is None else set(names)
     # In a large cluster, few names cost only a few nodes more than their own.
-    first = PAGE if names is None else min(PAGE, MANY * len(names))
+    first = PAGE if wanted is None else min(PAGE, MANY * len(wanted))
     for last_try in (False, True):
         nodes: list[Node] = []
+        listed = 0
         more: list[tuple[str, str]] = []
         try:
             while True:
                 page = session.request("GET", NODES, [*query, ("limit", PAGE if more else first), *more])
-                nodes.extend(trim(item) for item in page.get("items") or [])
+                items = page.get("items") or []
+                listed += len(items)
+                # Reading a Node object takes longer than receiving it.
+                nodes.extend(trim(item) for item in items if wanted is None or item["metadata"]["name"] in wanted)
                 about = page.get("metadata") or {}
                 more = [("continue", about["continue"])] if about.get("continue") else []
                 # Absent on the last page, and if the LIST has selectors.
                 left = about.get("remainingItemCount") or 0
-                session.nodes_listed = len(nodes) + left
-                if not more or (names is not None and _missing(names, nodes) * MANY <= left):
+                session.nodes_listed = listed + left
+                if not more or (wanted is not None and (len(wanted) - len(nodes)) * MANY <= left):
                     return nodes
         except ApiError as error:
             # The pages of a LIST expire after some minutes: list again from the start, once.
             if error.status != 410 or last_try:
                 raise
     raise AssertionError("the last try returns or raises")
-
-
-def _missing(names: t.Collection[str], nodes: t.Iterable[Node]) -> int:
-    return len(set(names).difference(node.name for node in nodes))
 
 
 def write_source(

@@ -150,13 +150,18 @@ def to_revert(rows: Rows, names: Iterable[str]) -> dict[str, Any]:
 
 
 def verdicts(
-    batch: Mapping[str, Any], reasons: Mapping[str, str], present: Collection[str], reverted: Rows | None
+    batch: Mapping[str, Any],
+    reasons: Mapping[str, str],
+    present: Collection[str],
+    reverted: Rows | None,
+    untouched: Sequence[str],
 ) -> dict[str, Any]:
     """Return the verdict on each failed host, by host, and under C(lost) one for all hosts that were lost.
 
-    C(reverted): what node_config_revert returned; None if it was not needed.
+    C(reverted): what node_config_revert returned; None if it was not needed. C(untouched): the hosts of later batches.
     """
-    untouched: Sequence[str] = [] if batch["continues"] else batch["untouched"]
+    if batch["continues"]:
+        untouched = []
     found, lost = {}, []
     for host, name in batch["hosts"].items():
         if name in reasons and host in present:
@@ -168,7 +173,7 @@ def verdicts(
     return {"hosts": found, "lost": one}
 
 
-def stopped(batch: Mapping[str, Any], reason: str, begun: bool) -> str:
+def stopped(batch: Mapping[str, Any], reason: str, begun: bool, untouched: Sequence[str]) -> str:
     """Return where a rollout stopped, why, and which hosts are untouched."""
     what = {"reset": "The return of {0} to its local configuration"}.get(
         batch["steps"], "The migration of {0}" if batch["steps"].startswith("to_") else "The rollout to {0}"
@@ -176,5 +181,5 @@ def stopped(batch: Mapping[str, Any], reason: str, begun: bool) -> str:
     rest = "Run again to complete it." if begun else "Nothing was changed there."
     return (
         f"{what.format(batch['group'])} stopped at {', '.join(batch['names'])}: {reason.rstrip('.')}. {rest} "
-        f"Untouched hosts: {', '.join(batch['untouched']) or 'none'}"
+        f"Untouched hosts: {', '.join(untouched) or 'none'}"
     )

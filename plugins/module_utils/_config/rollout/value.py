@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, NamedTuple
 
 from ..values import document
 from . import goals
@@ -19,6 +19,28 @@ DRAINED_EFFECTS = ("drain", "reboot")
 """The effects of a change for which a node is drained with C(when_needed)."""
 
 
+class Options(NamedTuple):
+    """The options of all batches of a rollout, as the inventory has them: numbers may be text."""
+
+    drain: str = "never"
+    soak_seconds: Any = 0
+    canary_soak_seconds: Any = None
+    max_failed: Any = 0
+
+    def drains(self, row: Value | None) -> bool:
+        """Return whether a node is drained; C(row) is its row of the plan. Resets and migrations have no effect."""
+        return self.drain == ALWAYS or (
+            self.drain == WHEN_NEEDED and bool(row) and (row or {}).get("effect") in DRAINED_EFFECTS
+        )
+
+    def soak(self, started: bool) -> int:
+        """Return the seconds of the soak of the first batch, or of a later one (C(started))."""
+        return int(self.soak_seconds if started or self.canary_soak_seconds in (None, "") else self.canary_soak_seconds)
+
+
+NO_OPTIONS = Options()
+
+
 def begin(
     order: Value,
     plan: Value,
@@ -27,39 +49,74 @@ def begin(
     group: str,
     current: Value | None = None,
     dry_run: bool = False,
+    options: Options = NO_OPTIONS,
 ) -> dict[str, Any]:
     """Return the value of a rollout before its first batch.
 
     C(order) is its order, C(table) the node_table of the hosts, C(rows) the status of the group, C(current) the dump.
-    Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(nodes), by name what each node
-    to change gets; C(text), a plan that was made from the status; C(lease), empty until it is held; C(failed), why
-    nodes have failed so far.
+    Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
+    from the status; C(lease), empty until it is held; C(failed), why nodes have failed so far; C(max_failed), how many
+    may fail. Each of the C(batches) has all that its tasks read, since a template is evaluated again by each task: see
+    C(of_host).
     """
     before = (current or {}).get("nodes") or {}
-    # A migration has steps on the node in both directions.
-    steps = {name: batch["steps"] for batch in order["batches"] for name in batch["nodes"].values()}
-    nodes: dict[str, dict[str, Any]] = {}
-    for name in steps:
-        chosen = table["deliveries"].get(name, AUTO)
-        row = plan["nodes"].get(name)
-        nodes[name] = {
-            "on_node": steps[name] in MIGRATIONS or (rows[name]["delivery"] if chosen == AUTO else chosen) != NATIVE,
-            "before": (before.get(name) or {}).get("variant"),
-            "disrupts": bool(row) and row.get("effect") in DRAINED_EFFECTS,
-            "assign": bool(row) and row["action"] == "assign",
-            "source": source(row, chosen) if row else None,
-        }
-        if dry_run and row and row.get("variant") in plan.get("variants", {}):
-            # Push has not created the ConfigMap.
-            nodes[name]["text"] = document.render(plan["variants"][row["variant"]])
+    batches: list[dict[str, Any]] = []
+    done = 0
+    for batch in order["batches"]:
+        steps, names = batch["steps"], list(batch["nodes"].values())
+        planned = {name: plan["nodes"][name] for name in names if name in plan["nodes"]}
+        sources = {name: source(row, table["deliveries"].get(name, AUTO)) for name, row in planned.items()}
+        # A migration has steps on the node in both directions.
+        on_node = [name for name in names if steps in MIGRATIONS or _delivery(table, rows, name) != NATIVE]
+        drained = [name for name in names if options.drains(planned.get(name))]
+        started = done > 0
+        done += len(names)
+        batches.append(
+            {
+                "hosts": dict(batch["nodes"]),
+                "names": names,
+                "steps": steps,
+                "sources": {name: one for name, one in sources.items() if planned[name]["action"] == "assign"},
+                "expected": {name: _without_record(one) for name, one in sources.items()},
+                # In check mode, push does not create the ConfigMaps.
+                "texts": _texts(plan, planned) if dry_run else {},
+                "drain": drained,
+                "reach": [name for name in drained if name in on_node],
+                "soak": options.soak(started),
+                "on_nodes": bool(on_node),
+                "before": {
+                    name: {"variant": before[name]["variant"]}
+                    for name in names
+                    if (before.get(name) or {}).get("variant")
+                },
+                "started": started,
+                "done": done,
+            }
+        )
     return {
         **order,
+        "batches": batches,
         "group": group,
         "names": list(rows),
-        "nodes": nodes,
         "text": list(plan["text"]) if "local" in plan else [],
         "lease": {},
         "failed": {},
+        "max_failed": int(options.max_failed),
+    }
+
+
+def _delivery(table: Mapping[str, Mapping[str, Any]], rows: Mapping[str, Value], name: str) -> Any:
+    chosen = table["deliveries"].get(name, AUTO)
+    return rows[name]["delivery"] if chosen == AUTO else chosen
+
+
+def _texts(plan: Value, planned: Mapping[str, Value]) -> dict[str, str]:
+    """Return the planned configurations by node name."""
+    variants = plan.get("variants", {})
+    return {
+        name: document.render(variants[row["variant"]])
+        for name, row in planned.items()
+        if row.get("variant") in variants
     }
 
 
@@ -74,55 +131,28 @@ def source(row: Value, delivery: str) -> dict[str, Any]:
     }
 
 
-def of_host(
-    rollout: Value,
-    host: str,
-    drain: str = "never",
-    soak_seconds: Any = 0,
-    canary_soak_seconds: Any = None,
-    max_failed: Any = 0,
-) -> dict[str, Any]:
-    """Return the batch of a host, and its position in the rollout.
+def of_host(rollout: Value, host: str) -> dict[str, Any]:
+    """Return the batch of a host, with the C(lease) and the C(group) of the rollout.
 
     C(hosts): its node names by host, as planned (Ansible drops failed hosts from a play's own list). C(names): these
     names. C(steps): the entry point of the role `assign` that changes them. C(sources), C(expected), C(texts): as in
     C(of_plan). C(drain): the nodes to drain. C(reach): those of them whose host must be reached first. C(soak): its
     seconds. C(on_nodes): whether steps on nodes are needed. C(before): the variant of each node before the rollout.
-    C(started): whether an earlier batch exists. C(done): how many hosts are done when the batch ends. C(untouched): the
-    hosts of later batches. C(continues): whether so few nodes have failed that the rollout goes on.
+    C(started): whether an earlier batch exists. C(done): how many hosts are done when the batch ends. C(continues):
+    whether so few nodes have failed that the rollout goes on.
 
     Raises ValueError when the host is in no batch.
     """
-    found = next((batch for batch in rollout["batches"] if host in batch["nodes"]), None)
-    if found is None:
-        raise ValueError(f"host {host} is in no batch")
-    hosts = rollout["hosts"]
-    begins = hosts.index(next(iter(found["nodes"])))
-    ends = begins + len(found["nodes"])
-    names = list(found["nodes"].values())
-    nodes = {name: rollout["nodes"][name] for name in names}
-    drained = [name for name in names if drain == ALWAYS or (drain == WHEN_NEEDED and nodes[name]["disrupts"])]
-    started = begins > 0
-    planned = {name: one["source"] for name, one in nodes.items() if one["source"]}
-    return {
-        "hosts": dict(found["nodes"]),
-        "names": names,
-        "steps": found["steps"],
-        "sources": {name: one for name, one in planned.items() if nodes[name]["assign"]},
-        "expected": {name: _without_record(one) for name, one in planned.items()},
-        "texts": {name: one["text"] for name, one in nodes.items() if "text" in one},
-        "drain": drained,
-        "reach": [name for name in drained if nodes[name]["on_node"]],
-        "soak": int(soak_seconds if started or canary_soak_seconds in (None, "") else canary_soak_seconds),
-        "on_nodes": any(one["on_node"] for one in nodes.values()),
-        "before": {name: {"variant": one["before"]} for name, one in nodes.items() if one["before"]},
-        "lease": rollout["lease"],
-        "group": rollout["group"],
-        "started": started,
-        "done": ends,
-        "untouched": hosts[ends:],
-        "continues": len(rollout["failed"]) <= int(max_failed),
-    }
+    for batch in rollout["batches"]:
+        if host in batch["hosts"]:
+            goes_on = len(rollout["failed"]) <= rollout["max_failed"]
+            return {**batch, "lease": rollout["lease"], "group": rollout["group"], "continues": goes_on}
+    raise ValueError(f"host {host} is in no batch")
+
+
+def untouched(rollout: Value, batch: Value) -> list[str]:
+    """Return the hosts of later batches than this one."""
+    return list(rollout["hosts"])[batch["done"] :]
 
 
 def of_plan(
@@ -137,11 +167,6 @@ def of_plan(
     plan = plan or {}
     rows = {name: row for name, row in plan.get("nodes", {}).items() if name in table["hosts"] and changes(row)}
     planned = {name: source(row, table["deliveries"].get(name, AUTO)) for name, row in rows.items()}
-    texts = {
-        name: document.render(plan["variants"][row["variant"]])
-        for name, row in rows.items()
-        if row.get("variant") in plan.get("variants", {})
-    }
     assigned = {name: one for name, one in planned.items() if rows[name]["action"] == "assign"}
     expected = {name: _without_record(one) for name, one in planned.items()} if "nodes" in plan else None
     return {
@@ -149,7 +174,7 @@ def of_plan(
         "names": list(table["hosts"]),
         "sources": assigned if sources is None else dict(sources),
         "expected": expected if sources is None else dict(sources),
-        "texts": texts,
+        "texts": _texts(plan, rows),
         "soak": None,
         "lease": {},
     }

@@ -72,7 +72,7 @@ def test_the_plan_of_a_rollback_has_the_target_of_each_node() -> None:
             "n4": {**row, "previous": now},
         },
     )
-    value = {"text": plan["text"], "nodes": dict.fromkeys([*plan["nodes"], *plan["local"]])}
+    value = {"text": plan["text"], "batches": [{"names": [*plan["nodes"]]}, {"names": [*plan["local"]]}]}
     result = {"ansible_facts": {"kubelet_config_rollout": value}}
     found = read("", result, "")
     assert begins(result) and not begins({"ansible_facts": {"kubelet_config_rollout": {"text": []}}})

@@ -135,20 +135,21 @@ def test_a_migration_that_failed_says_where_its_source_is() -> None:
     assert found["n2"]["message"].endswith(". Its spec.configSource could not be restored: forbidden")
 
 
-BATCH = {"hosts": HOSTS, "names": list(NAMES), "untouched": ["h9"], "group": "workers", "steps": "switch"}
+BATCH = {"hosts": HOSTS, "names": list(NAMES), "group": "workers", "steps": "switch"}
+UNTOUCHED = ["h9"]
 
 
 def test_verdicts() -> None:
     """Lost hosts run no task, so one task speaks for them. A rollout that goes on leaves no host untouched."""
     reasons = {"n1": "silent", "n2": "was lost", "n3": "was lost"}
     found = rows.verdicts(
-        {**BATCH, "continues": False}, reasons, ["host-n1", "host-m1"], {"n1": {"message": "reverted"}}
+        {**BATCH, "continues": False}, reasons, ["host-n1", "host-m1"], {"n1": {"message": "reverted"}}, UNTOUCHED
     )
     assert found == {
         "hosts": {"host-n1": "Node n1: silent; reverted. Untouched hosts: h9"},
         "lost": "Node n2, n3: was lost. Untouched hosts: h9",
     }
-    found = rows.verdicts({**BATCH, "continues": True}, {"n1": "silent"}, HOSTS, None)
+    found = rows.verdicts({**BATCH, "continues": True}, {"n1": "silent"}, HOSTS, None, UNTOUCHED)
     assert found == {"hosts": {"host-n1": "Node n1: silent"}, "lost": ""}
 
 
@@ -162,6 +163,6 @@ def test_verdicts() -> None:
     ],
 )
 def test_where_a_rollout_stopped(steps: str, begun: bool, text: str) -> None:
-    found = rows.stopped({**BATCH, "steps": steps}, "why.", begun)
+    found = rows.stopped({**BATCH, "steps": steps}, "why.", begun, UNTOUCHED)
     assert found.startswith(text) and found.endswith(" Untouched hosts: h9")
-    assert rows.stopped({**BATCH, "untouched": []}, "why", True).endswith(" Untouched hosts: none")
+    assert rows.stopped(BATCH, "why", True, []).endswith(" Untouched hosts: none")

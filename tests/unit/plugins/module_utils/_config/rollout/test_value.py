@@ -13,11 +13,14 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.filter import batch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.value import (
+    NO_OPTIONS,
+    Options,
     begin,
     counted,
     of_host,
     of_plan,
     result,
+    untouched,
 )
 from tests.support.objects import place
 
@@ -55,24 +58,30 @@ ROWS = {name: {"ready": True, "control_plane": name == "m1", "delivery": "native
 LOCAL = {**PLAN, "local": ["n4"], "text": ["n4: a -> its local config"]}
 
 
-def made(plan: dict[str, Any] | None = None, goal: str = "plan", dry_run: bool = False, **rows: str) -> dict[str, Any]:
+def made(
+    plan: dict[str, Any] | None = None,
+    goal: str = "plan",
+    dry_run: bool = False,
+    options: Any = NO_OPTIONS,
+    **rows: str,
+) -> dict[str, Any]:
     """Return a value. `rows`: nodes with another delivery."""
     plan = LOCAL if plan is None else plan
     found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
     ordered = order(plan, goal, table(), found, serial=2)
     current = {"nodes": {"n1": {"variant": "old"}}}
-    return begin(ordered, plan, table(), found, "workers:masters", current, dry_run)
+    return begin(ordered, plan, table(), found, "workers:masters", current, dry_run, options)
 
 
 def test_the_value_before_the_first_batch() -> None:
     value = made()
     assert (value["group"], value["names"], value["lease"], value["failed"]) == ("workers:masters", list(NAMES), {}, {})
     assert value["text"] == LOCAL["text"] and made(PLAN)["text"] == []
-    assert list(value["nodes"]) == ["n1", "n2", "n3", "n4"]
+    assert [batch["names"] for batch in value["batches"]] == [["n1", "n2"], ["n3"], ["n4"]]
 
 
 def test_the_first_batch() -> None:
-    found = of_host(made(), "host-n2", drain="when_needed", soak_seconds="30", canary_soak_seconds="300")
+    found = of_host(made(options=Options("when_needed", "30", "300")), "host-n2")
     a = {**place("a"), "delivery": "auto"}
     b = {**place("b"), "delivery": "auto", "node_uid": "u2"}
     assert found == {
@@ -91,37 +100,38 @@ def test_the_first_batch() -> None:
         "group": "workers:masters",
         "started": False,
         "done": 2,
-        "untouched": ["host-n3", "host-n4"],
         "continues": True,
     }
     assert of_host(made(), "host-n1") == of_host(made(), "host-n2")
+    assert untouched(made(), found) == ["host-n3", "host-n4"]
 
 
 def test_later_batches() -> None:
     """What only differs is verified without an assignment; a reset has no source."""
-    third = of_host(made(), "host-n3", soak_seconds=30, canary_soak_seconds=300)
+    value = made(options=Options(soak_seconds=30, canary_soak_seconds=300))
+    third = of_host(value, "host-n3")
     assert (third["sources"], list(third["expected"]), third["soak"], third["started"]) == ({}, ["n3"], 30, True)
-    last = of_host(made(), "host-n4")
-    assert (last["steps"], last["sources"], last["expected"], last["untouched"]) == ("reset", {}, {}, [])
+    last = of_host(value, "host-n4")
+    assert (last["steps"], last["sources"], last["expected"], untouched(value, last)) == ("reset", {}, {}, [])
     with pytest.raises(ValueError, match="host host-m1 is in no batch"):
         of_host(made(), "host-m1")
 
 
 @pytest.mark.parametrize(("drain", "drained"), [("never", []), ("when_needed", ["n1"]), ("always", ["n1", "n2"])])
 def test_who_drains(drain: str, drained: list[str]) -> None:
-    assert of_host(made(), "host-n1", drain=drain)["drain"] == drained
+    assert of_host(made(options=Options(drain)), "host-n1")["drain"] == drained
 
 
 @pytest.mark.parametrize("drain", ["when_needed", "always"])
 def test_resets_and_migrations_drain_where_a_rollout_would(drain: str) -> None:
     """They have no known effect."""
-    assert of_host(made(), "host-n4", drain=drain)["drain"] == (["n4"] if drain == "always" else [])
+    assert of_host(made(options=Options(drain)), "host-n4")["drain"] == (["n4"] if drain == "always" else [])
 
 
 def test_whose_host_must_be_reached_before_its_node_drains() -> None:
-    found = of_host(made(n2="checkpoint", n1="checkpoint"), "host-n1", drain="when_needed")
+    found = of_host(made(options=Options("when_needed"), n2="checkpoint", n1="checkpoint"), "host-n1")
     assert (found["drain"], found["reach"], found["on_nodes"]) == (["n1"], ["n1"], True)
-    assert of_host(made(n2="none"), "host-n1", drain="always")["reach"] == ["n2"]
+    assert of_host(made(options=Options("always"), n2="none"), "host-n1")["reach"] == ["n2"]
 
 
 @pytest.mark.parametrize("goal", ["checkpoint", "native"])
@@ -131,7 +141,7 @@ def test_a_migration_has_steps_on_nodes_in_both_directions(goal: str) -> None:
         "local": [],
         "text": [],
     }
-    found = of_host(made(plan, goal), "host-n1", drain="always")
+    found = of_host(made(plan, goal, options=Options("always")), "host-n1")
     assert (found["steps"], found["on_nodes"], found["reach"]) == (f"to_{goal}", True, ["n1"])
 
 
@@ -139,8 +149,8 @@ def test_the_delivery_of_the_inventory_wins() -> None:
     rows = {name: {**row, "delivery": "checkpoint"} for name, row in ROWS.items()}
     chosen = table(n1="native")
     value = begin(order(PLAN, "plan", chosen, rows), PLAN, chosen, rows, "all")
-    assert [value["nodes"][name]["on_node"] for name in ("n1", "n2")] == [False, True]
-    assert [value["nodes"][name]["source"]["delivery"] for name in ("n1", "n2")] == ["native", "auto"]
+    assert [of_host(value, f"host-{name}")["on_nodes"] for name in ("n1", "n2")] == [False, True]
+    assert [of_host(value, f"host-{name}")["sources"][name]["delivery"] for name in ("n1", "n2")] == ["native", "auto"]
 
 
 def test_in_check_mode_the_texts_that_push_would_write() -> None:
@@ -150,9 +160,9 @@ def test_in_check_mode_the_texts_that_push_would_write() -> None:
 
 @pytest.mark.parametrize(("most", "goes_on"), [(0, False), ("1", False), (2, True)])
 def test_failures_are_counted_over_all_batches(most: Any, goes_on: bool) -> None:
-    value = counted(counted(made(), {"n1": "late"}), {"n2": "gone"})
+    value = counted(counted(made(options=Options(max_failed=most)), {"n1": "late"}), {"n2": "gone"})
     assert value["failed"] == {"n1": "late", "n2": "gone"}
-    assert of_host(value, "host-n3", max_failed=most)["continues"] == goes_on
+    assert of_host(value, "host-n3")["continues"] == goes_on
 
 
 def test_the_hosts_of_a_play_without_a_rollout() -> None:
