@@ -68,7 +68,7 @@ options:
       - Results of M(livenodes.kubelet.kubelet_preflight_info) with C(delivery=dropin) and C(disk=true) by node name,
         for nodes with delivery V(checkpoint) from 1.24 on.
       - The desired configuration of such a node is its own config file merged with the overrides, instead of its live
-        configuration. It contains no defaults. A result without the content of the file is a refusal.
+        configuration. It contains no defaults. For a result without the content of the file, the plan has a warning.
     type: dict
   target:
     description:

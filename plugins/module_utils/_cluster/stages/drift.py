@@ -17,7 +17,7 @@ from ..._config.drift.drift_facts import Facts, Host
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
-from ..._config.plan import shared_overrides
+from ..._config.plan import own_file, shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.values import document, identity, own_values
 from ..api import parallel
@@ -57,6 +57,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
             _assigned(maps, node),
             live.get(name),
             step,
+            _files(node, (options["hosts"] or {}).get(name), live.get(name)),
             # Without node_configs it is not known what is declared.
             own_values.NO_RECORD if options["node_configs"] is None else _own(node),
         )
@@ -140,6 +141,16 @@ def _own(node: nodes.Node) -> own_values.Record:
     return own_values.of_node(
         {"source": node.source, "status": node.status, "own": node.own, "malformed": node.malformed}
     )
+
+
+def _files(node: nodes.Node, facts: t.Any, live: dict[str, t.Any] | None) -> own_file.Files | None:
+    """Return the own file of a node whose checkpoint is built on it, None for other nodes and if it is not known."""
+    if node.delivery != nodes.CHECKPOINT or node.minor < delivery.OWN_FILE_MINOR or not node.source or live is None:
+        return None
+    try:
+        return own_file.of_facts(facts, live)
+    except own_file.OwnFileError:
+        return None
 
 
 def _is_dropin(node: nodes.Node) -> bool:

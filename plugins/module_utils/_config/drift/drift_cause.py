@@ -25,7 +25,7 @@ NOT_ROLLED_OUT, CHANGED, GONE, FELL_BACK, FOREIGN = (
     "fell back",
     "foreign source",
 )
-UNDECLARED = "no longer declared"
+UNDECLARED, OWN_FILE = "no longer declared", "own file changed"
 KUBEADM, UNKNOWN = "kubeadm", "unknown"
 CAUSES = (
     FLAG,
@@ -40,6 +40,7 @@ CAUSES = (
     FELL_BACK,
     FOREIGN,
     UNDECLARED,
+    OWN_FILE,
     KUBEADM,
     UNKNOWN,
 )
@@ -97,6 +98,15 @@ def of_undeclared(own: str | None) -> Cause:
         UNDECLARED,
         f"{what}; the node's own value is {own}",
         "Run the rollout, which reverts it, or declare the value that you want.",
+    )
+
+
+def of_own_file(value: str) -> Cause:
+    """Return the cause of a value that the node's own file has got since its checkpoint was built on it."""
+    return Cause(
+        OWN_FILE,
+        f"the node's own file changed since its checkpoint was built on it, and has {value}",
+        "Run the rollout, which takes it up, or declare the value that you want.",
     )
 
 

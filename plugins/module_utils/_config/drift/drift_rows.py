@@ -15,8 +15,8 @@ import functools
 import json
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from ..fields import compare, difftext, fields, merged_dropins, overlay
-from ..plan import former, plan_text
+from ..fields import compare, difftext, fields, merged_dropins, overlay, shadow
+from ..plan import former, own_file, plan_text
 from ..values import paths
 from ..values.own_values import NO_RECORD, Record
 from ..values.reference import describe
@@ -39,6 +39,8 @@ class Configs:
     live: Config | None = None
     kubeadm: Mapping[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
     """The paths at which kubeadm's configuration is out of sync: its value and the group's declared value."""
+    files: own_file.Files | None = None
+    """The node's own file and the one that the kubelet reads, if its checkpoint is built on its own file."""
     own: Record = dataclasses.field(default_factory=lambda: NO_RECORD)
     """The node's own values of the fields that sources replaced."""
 
@@ -64,6 +66,8 @@ class Finder:
                 found.append(_row(path, values, configs, cause))
         reported = {row["path"] for row in found}
         found += [row for row in self._undeclared(configs, facts) if row["path"] not in reported]
+        reported = {row["path"] for row in found}
+        found += [row for row in self._own_file(configs, facts) if row["path"] not in reported]
         causes, reported = {row["cause"] for row in found}, {row["path"] for row in found}
         found += [
             _row(path, {DECLARED: wanted}, configs, _kubeadm())
@@ -89,6 +93,23 @@ class Finder:
             text = "absent" if path in own and found.known[path] is None else own.get(path)
             values = {stage: known.get(path) for stage, known in read.items()}
             yield _row(path, values, configs, drift_cause.of_undeclared(text))
+
+    def _own_file(self, configs: Configs, facts: Facts) -> Iterator[Row]:
+        """Yield a row for each value that the own file of a node has got, and its checkpoint does not have."""
+        if configs.files is None or configs.live is None:
+            return
+        flags = facts.host.flags if facts.host else facts.flags
+        live = self._read(configs.live, facts.minor)
+        for change in own_file.later(configs.files, configs.layers, facts.minor):
+            if change.path in configs.own["own"] or shadow.shadow_of(change.path, {name: name for name in flags}):
+                continue
+            shown = (
+                "the default"
+                if change.after is None
+                else plan_text.shown_value(difftext.mask(change.path, change.after))
+            )
+            values = {DISK: change.before, LIVE: live.get(change.path)}
+            yield _row(change.path, values, configs, drift_cause.of_own_file(shown))
 
     def rendering(self, configs: Configs, facts: Facts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning."""

@@ -90,6 +90,17 @@ def source(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, 
     return Source(config, expected, changes, replaced, NO_RECORD)
 
 
+def later(files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> list[compare.Change]:
+    """Return the changes from the file that the kubelet reads to the own file, where no layer declares anything.
+
+    Raises OverlayError.
+    """
+    config = functools.reduce(overlay.merge, layers, dict(files.own))
+    found = compare.changes(files.read, config, minor)
+    paths_of = {*undeclared(found, layers)}
+    return [change for change in found if change.path in paths_of]
+
+
 def undeclared(changes: Sequence[compare.Change], layers: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the paths of the changes that no layer declares: they come from the own file."""
     names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}

@@ -14,7 +14,7 @@ from typing import Any, Iterator, Mapping, Sequence
 from ..delivery import choice as deliveries_of
 from ..delivery.choice import AUTO, CHECKPOINT, DROPIN, NONE
 from ..fields.field_row import EFFECTS, FORBIDDEN
-from ..rules.problem import REFUSAL, Problem
+from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, own_values
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
@@ -73,7 +73,7 @@ def make_plan(
     for_node = {
         name: layers.read(given, f"the configuration of node {name}") for name, given in (node_configs or {}).items()
     }
-    known_flags = flags or {}
+    known_flags, looked_at = flags or {}, own or {}
     shared = for_all if len(current["nodes"]) > 1 else ()
     goal = None if target is None else _complete(target)
     # Without any layers, the caller does not pass what the inventory declares.
@@ -91,11 +91,12 @@ def make_plan(
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
         delivery = chosen((deliveries or {}).get(name) or AUTO, row, minor)
-        try:
-            files = _files(name, own or {}, current["variants"][live]) if delivery == CHECKPOINT and reverts else None
-        except own_file.OwnFileError as error:
-            nodes[name] = _unusable(row, _no_own_file(str(error)))
-            continue
+        files, unread = None, ""
+        if delivery == CHECKPOINT and reverts and name in looked_at and minor >= deliveries_of.OWN_FILE_MINOR:
+            try:
+                files = own_file.of_facts(looked_at[name], current["variants"][live])
+            except own_file.OwnFileError as error:
+                unread = str(error)
         for_this = for_all + for_node.get(name, ())
         record = own_values.of_node(row)
         desired = planner.plan(live, minor, for_this, known_flags.get(name), record, delivery, files)
@@ -104,16 +105,13 @@ def make_plan(
             names[desired.variant] = name_of(configmap_name, desired.text, key)
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
         nodes[name] = _planned(row, desired, reference, name in known_flags, delivery, minor, lays)
+        if unread and nodes[name]["action"] == "assign":
+            nodes[name]["problems"] = [*nodes[name]["problems"], _no_own_file(unread).row()]
     nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(for_node) - set(nodes))})
     plan = {"variants": variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
     plan["summary"] = plan_text.summary(plan)
     plan["text"] = plan_text.lines(plan)
     return plan
-
-
-def _files(name: str, own: Mapping[str, Any], live: Mapping[str, Any]) -> own_file.Files | None:
-    """Return the files of a node, None if they were not read. Raises OwnFileError if that has failed."""
-    return own_file.of_facts(own[name], live) if name in own else None
 
 
 def _complete(target: Any) -> dict[str, Any]:
@@ -249,9 +247,9 @@ def _no_config(name: str) -> Problem:
 
 def _no_own_file(cause: str) -> Problem:
     return Problem(
-        REFUSAL,
+        WARNING,
         "",
-        f"the node's own config file, on which its source is built, is not known: {cause}",
+        f"the node's own config file is not known ({cause}), so its source holds its live configuration",
         "Plan again when the host can be reached and the file can be read.",
         "no-own-file",
     )

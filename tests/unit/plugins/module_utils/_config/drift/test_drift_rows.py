@@ -13,6 +13,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.dr
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts, Host
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config, overlay
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
 from tests.support.objects import place, reference
 
 from .. import kubelet_model as model
@@ -256,3 +258,21 @@ def test_the_remedy_for_kubeadm_is_one_that_push_accepts() -> None:
     live = _live({"maxPods": 60})
     rows = _rows(Configs(({"maxPods": 60},), {"maxPods": 60}, None, live, {"maxPods": (110, 60)}))
     assert "for all nodes of the cluster" in rows["maxPods"]["remedy"]
+
+
+def test_an_own_file_that_changed_since_its_checkpoint_was_built_on_it() -> None:
+    read = {"maxPods": 100, "kubeAPIQPS": 9, "clusterDomain": "x"}
+    own = {"maxPods": 90, "clusterDomain": "y", "containerLogMaxFiles": 3}
+    live = compare.with_defaults({**read, "clusterDomain": "flag"}, 28)
+    record = {**NO_RECORD, "own": {"kubeAPIQPS": [50]}}
+    configs = Configs(({"maxPods": 100},), read, read, live, files=own_file.Files(own, read), own=record)
+    found = _rows(configs, 28, checkpoint=True, flags={"clusterDomain": "--cluster-domain=flag"})
+    assert {
+        path: (row["disk"], row["live"], row["cause"]) for path, row in found.items() if row["cause"] != "flag"
+    } == {
+        "containerLogMaxFiles": (5, 5, "own file changed"),
+        "kubeAPIQPS": (None, 9, "no longer declared"),
+    }
+    assert (
+        "own file changed since its checkpoint was built on it, and has 3" in found["containerLogMaxFiles"]["message"]
+    )

@@ -106,7 +106,10 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        ({"unreachable": True, "msg": "Connection refused."}, "is not known: Connection refused"),
+        (
+            {"unreachable": True, "msg": "Connection refused."},
+            "(Connection refused), so its source holds its live configuration",
+        ),
         (None, "kubelet_preflight_info has not read it"),
         (_facts(None), f"{PATH} cannot be read"),
         (_facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
@@ -115,7 +118,9 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
 def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
     made = _plan(_live(OWN), facts, {"kubeAPIQPS": 9})
     (problem,) = made["nodes"]["n1"]["problems"]
-    assert made["refused"] and problem["rule"] == "no-own-file" and message in problem["message"]
+    assert (problem["severity"], problem["rule"]) == ("warning", "no-own-file")
+    assert message in problem["message"]
+    assert made["nodes"]["n1"]["whole"]
 
 
 def test_a_secret_is_that_which_the_kubelet_runs() -> None:
@@ -147,3 +152,19 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
     source = SOURCE if delivery == "checkpoint" else None
     current = {"nodes": {"n1": {"kubelet_version": version, "delivery": delivery, "source": source}}}
     assert own_file.needed(current, {"n1": requested}) == (["n1"] if needed else [])
+
+
+@pytest.mark.parametrize(
+    ("own", "layers", "found"),
+    [
+        (OWN, [{"kubeAPIQPS": 9}], []),
+        ({**OWN, "clusterDomain": "a.b"}, [{"kubeAPIQPS": 9}], [("clusterDomain", None, "a.b")]),
+        ({**OWN, "maxPods": 90}, [{"kubeAPIQPS": 9}], [("maxPods", 100, 90)]),
+        ({**OWN, "maxPods": 90}, [{"kubeAPIQPS": 9, "maxPods": 7}], []),
+        # What is no longer declared.
+        (OWN, [], [("kubeAPIQPS", 9, 50)]),
+    ],
+)
+def test_what_the_own_file_has_got_since(own: Any, layers: list[Any], found: list[Any]) -> None:
+    changes = own_file.later(own_file.Files(own, {**OWN, "kubeAPIQPS": 9}), layers, 28)
+    assert [(change.path, change.before, change.after) for change in changes] == found
