@@ -44,6 +44,29 @@ options:
     description: Folder of the store on the node.
     type: path
     default: /var/lib/kubelet-config
+  delivery:
+    description:
+      - How the kubelet reads O(config). V(checkpoint), as its config file in place of its own. V(dropin), as a
+        drop-in that it lays over its own config file (kubelets of 1.30 and later). O(config) then
+        contains only what is declared.
+    type: str
+    choices: [checkpoint, dropin]
+    default: checkpoint
+    version_added: 1.1.0
+  dropin_dir:
+    description:
+      - With V(dropin) of O(delivery), the kubelet's drop-in folder, which must exist. Needed where the unit runs
+        another program that starts the kubelet, such as RKE2.
+      - By default the folder that the unit names in its last C(--config-dir), else one below O(config_dir), which the
+        unit then names too.
+    type: path
+    version_added: 1.1.0
+  key:
+    description:
+      - Name of the file in the store that the kubelet reads.
+    type: str
+    default: kubelet
+    version_added: 1.1.0
   state_files:
     description:
       - What to do with the state file of a CPU or memory manager whose policy changes.
@@ -110,7 +133,8 @@ kubelet:
     form:
       description: >-
         How the unit names its config file. V(kubeadm), in a variable that a unit file sets; V(plain), in C(ExecStart=);
-        V(refused), in a way that this collection cannot override.
+        V(refused), in a way that this collection cannot override; V(child), with O(dropin_dir), for a unit that runs
+        another program.
       type: str
     reason:
       description: Why the form is refused, with the remedy; empty for the other forms.
@@ -248,6 +272,43 @@ disk:
         The content of each of RV(kubelet.config_dir_files), with secrets masked; V(null) for a file that could not be
         read.
       type: dict
+dropin:
+  description: The kubelet's drop-in folder.
+  returned: with V(dropin) of O(delivery)
+  type: dict
+  contains:
+    folder:
+      description: Its path, as the kubelet names it.
+      type: str
+    named_by:
+      description: V(unit), the unit's command line; V(option), O(dropin_dir); V(us), this collection.
+      type: str
+    exists:
+      description: Whether it exists.
+      type: bool
+    is_link:
+      description: Whether it is a symbolic link. A kubelet ignores such a folder unless its path ends in a slash.
+      type: bool
+    link:
+      description: Path of the link to the active configuration.
+      type: str
+    linked:
+      description: Whether that link exists.
+      type: bool
+own:
+  description:
+    - The node's own layers, in the kubelet's order. The config file comes first, then each drop-in that is not that of
+      this collection.
+  returned: with V(dropin) of O(delivery)
+  type: list
+  elements: dict
+  contains:
+    path:
+      description: The file.
+      type: str
+    content:
+      description: Its content, with secrets masked; V(null) if it could not be read.
+      type: dict
 problems:
   description: Conflicts between the host and O(config), or the current configuration without that option.
   returned: success
@@ -303,6 +364,9 @@ def main() -> None:
             "local": {"type": "bool", "default": False},
             "disk": {"type": "bool", "default": False},
             "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
+            "delivery": {"type": "str", "choices": ["checkpoint", "dropin"], "default": "checkpoint"},
+            "dropin_dir": {"type": "path"},
+            "key": {"type": "str", "default": "kubelet", "no_log": False},
             "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
             "files": {"type": "list", "elements": "str", "default": []},
             "allow_pending_edits": {"type": "bool", "default": False},
@@ -315,6 +379,7 @@ def main() -> None:
     # no_log would also mask every value of the configuration in the result, as in versions and paths.
     module.no_log_values.clear()
     module.params["config"] = None if text is None else config_summary.HIDDEN
+    module.params["dropin_dir"] = module.params["dropin_dir"] or ""
     terms = preflight_decisions.Terms(**{name: module.params[name] for name in preflight_decisions.Terms._fields})
     try:
         found = preflight.look(

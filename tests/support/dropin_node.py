@@ -13,7 +13,7 @@ import yaml
 
 from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
-from tests.support.node_bench import Bench
+from tests.support.node_bench import STORE, Bench
 
 FOLDER = "/etc/kubernetes/kubelet.conf.d"
 HEADER = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
@@ -87,3 +87,78 @@ class DropinNode:
 def dropin(fields: dict[str, t.Any]) -> str:
     """Return the text of a drop-in."""
     return yaml.safe_dump({**HEADER, **fields})
+
+
+class Calls:
+    """The module kubelet_checkpoint with delivery `dropin`, called on a node without Ansible."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        bench.bring()
+
+    def apply(self, state: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
+        """Bring the node into a state; return the module's result, or `failed` with the message."""
+        given = {**OPTIONS, "state": state, **options}
+        result = self.bench.python(f"""
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call
+try:
+    result = one_call.apply(json.loads({json.dumps(json.dumps(given))}), {check})
+except Exception as error:
+    if type(error).__name__ not in ("StepError", "StoreError", "UnitError"):
+        raise
+    result = {{"failed": True, "message": str(error)}}
+print(json.dumps(result, default=str))
+""")
+        return t.cast("dict[str, t.Any]", result)
+
+    def source(self) -> dict[str, str]:
+        """Return a source that was never used before, as an option of the module."""
+        found = self.bench.source()
+        names = {"resourceVersion": "resource_version", "kubeletConfigKey": "kubelet_config_key"}
+        return {names.get(key, key): value for key, value in found.items()}
+
+    def switch(self, fields: dict[str, t.Any], check: bool = False, **options: t.Any) -> dict[str, t.Any]:
+        """Assign declared fields and restart the kubelet if needed, as the role does; return the module's result."""
+        source = options.pop("source", None) or self.source()
+        text = options.pop("text", None) or json.dumps({**HEADER, **fields})
+        result = self.apply("assigned", check, source=source, data={"kubelet": text}, **options)
+        if result.get("restart_needed") and not check:
+            self.bench.node.run("systemctl reset-failed kubelet; systemctl restart kubelet", check=False)
+        return {**result, "source": source}
+
+    def reset(self) -> None:
+        """Return the node to its own files, as the role does. Raises AssertionError."""
+        begun = self.apply("reset", source=None)
+        assert not begun.get("failed") and not begun["reasons"], begun
+        if begun["restart_needed"]:
+            self.bench.node.run("systemctl reset-failed kubelet; systemctl restart kubelet")
+            self.bench.wait(self.bench.healthy, 60, "healthz with the local configuration")
+        removed = self.apply("removed", source=None, preflight=None, state_files=begun.get("state_files"))
+        assert not removed.get("failed"), removed
+
+
+OPTIONS: dict[str, t.Any] = {
+    "config_dir": STORE,
+    "delivery": "dropin",
+    "dropin_dir": None,
+    "unit": "kubelet.service",
+    "preflight": {"state_files": "keep"},
+    "seconds": 60,
+    "source": None,
+    "data": None,
+    "local_config": None,
+    "local_files": None,
+    "trial_seconds": 5,
+    "confirm_seconds": 30,
+    "invocation": "",
+    "kubelet_version": "",
+    "was_healthy": None,
+    "node_proof": True,
+    "state_files": None,
+    "reason": "reverted by a test",
+    "unconfirmed_only": False,
+    "collect": True,
+    "remove": False,
+    "lock_timeout": 30,
+}
+"""The options of the module, with its defaults."""

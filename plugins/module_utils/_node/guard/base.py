@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..report import status_annotation
 from ..store.progress import Progress
@@ -16,6 +16,7 @@ from ..store.store import DEFAULT_KEY, Store
 from ..store.trial import Moment
 from ..system import command
 from ..system.store_error import StoreError
+from . import observe
 from .guard_files import Records, Started
 
 LOCK_SECONDS = 5.0
@@ -27,13 +28,15 @@ class Settings(NamedTuple):
 
     `unit`: the kubelet's unit. The others are for a node whose kubelet does not run or has no configuration. `argv`:
     the kubelet's command line at installation; `config`: the config file that the unit names without our drop-in;
-    `key`: the name of the file that the kubelet reads under `active`.
+    `key`: the name of the file that the kubelet reads under `active`. `folder`: the kubelet's drop-in folder with
+    delivery `dropin`, empty with `checkpoint`; `config` is our link in it then.
     """
 
     unit: str = "kubelet.service"
     argv: Sequence[str] = ()
     config: str = ""
     key: str = DEFAULT_KEY
+    folder: str = ""
     lock_seconds: float = LOCK_SECONDS
 
 
@@ -73,6 +76,12 @@ class Base:
             or_none(self.store.assigned), self._active(), or_none(self.store.last_known_good), error, reason, wall
         )
         self._attempt(lambda: self.records.queue(status, event, bool(error), wall))
+
+    def _fields(self, target: str) -> Mapping[str, Any]:
+        """Return the fields that the kubelet reads, or would read, while `active` leads to a target."""
+        path = os.path.join(self.store.config_dir, target, self.settings.key)
+        words, folder = list(self.settings.argv), self.settings.folder
+        return observe.merged(words, folder, path) if folder else observe.config_of(path)
 
     def _active(self) -> Any:
         return or_none(self.store.active_source)

@@ -198,12 +198,12 @@ class Guard(NewBinary, WithoutTrial):
             # A kubelet that was killed may have logged an error about its runtime last, by coincidence.
             facts = facts._replace(words=words, kind=last_words.kind(words) if last_words.ended_at_start(words) else "")
         if not (seen.unit.running and healthy):
-            path = self._runtime_socket(observe.config_of(os.path.join(self.store.active, self.settings.key)), trial)
+            path = self._runtime_socket(self._fields("active"), trial)
             facts = facts._replace(runtime=self.away(path) if path else "")
         return facts
 
     def _healthy(self, pid: int) -> bool:
-        place = observe.target(observe.argv(pid) or list(self.settings.argv))
+        place = observe.target(observe.argv(pid) or list(self.settings.argv), self.settings.folder)
         # A kubelet without healthz counts as healthy while it runs.
         return place.port == 0 or not self.ask(place.port, place.address, pid)
 

@@ -32,7 +32,13 @@ def main(folder: str, words: list[str]) -> int:
     """
     with open(os.path.join(folder, "settings.json"), encoding="utf-8") as stream:
         known = json.load(stream)
-    settings = Settings(known["unit"], tuple(known["argv"]), known.get("config", ""), known.get("key", DEFAULT_KEY))
+    settings = Settings(
+        known["unit"],
+        tuple(known["argv"]),
+        known.get("config", ""),
+        known.get("key", DEFAULT_KEY),
+        known.get("folder", ""),
+    )
     guard = Guard(Store(os.path.dirname(folder)), settings)
     what = words[0] if words else ""
     if what == "prestart":

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any, Mapping
 
@@ -71,9 +70,7 @@ class Judging(Base):
         """Whether the configuration on trial names another container runtime than the one that a revert leads to."""
         sockets = []
         for source in (trial.to, trial.revert_to):
-            key = source["kubeletConfigKey"] if source else self.settings.key
-            path = os.path.join(self.store.config_dir, self.store.target(source), key)
-            sockets.append(self._runtime_socket(observe.config_of(path), trial))
+            sockets.append(self._runtime_socket(self._fields(self.store.target(source)), trial))
         return sockets[0] != sockets[1]
 
     def _runtime_socket(self, config: Mapping[str, Any], trial: Trial | None) -> str:

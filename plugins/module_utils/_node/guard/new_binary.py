@@ -17,12 +17,14 @@ from functools import partial
 from typing import NamedTuple
 
 from ..store.links import LOCAL_TARGET
+from ..store.local import OVERRIDE
 from ..store.meta import Source
 from ..store.progress import Progress
 from ..store.trial import Trial
 from ..system import command
 from ..system.lock import locked
 from ..system.store_error import StoreError
+from ..unit import dropin_folder
 from .base import or_none
 from .judging import Judging
 from .known_binary import Binary, BinaryFile, identity
@@ -36,10 +38,13 @@ _UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: (.*)")
 
 
 class Answers:
-    """What one binary accepts: the verdict on each target of `active`, asked once."""
+    """What one binary accepts: the verdict on each target of `active`, asked once.
 
-    def __init__(self, folder: str, key: str, argv: list[str], run: command.Run) -> None:
-        self.folder, self.key, self.argv, self.run = folder, key, argv, run
+    `dropins`: the drop-in folder of a kubelet that reads `active` as one of them, over its own config file.
+    """
+
+    def __init__(self, folder: str, key: str, argv: list[str], run: command.Run, dropins: str = "") -> None:
+        self.folder, self.key, self.argv, self.run, self.dropins = folder, key, argv, run, dropins
         self.known: dict[str, tuple[str, str]] = {}
 
     def of(self, target: str) -> tuple[str, str]:
@@ -51,18 +56,26 @@ class Answers:
         from ..system import binary
 
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as stream:
-                text = stream.read()
+            text = _text(path)
+            beneath = dropin_folder.beneath(self.argv, self.dropins) if self.dropins else None
         except OSError as error:
             return binary.INVALID, f"{path} cannot be read: {error.strerror}"
         if text not in self.known:
-            found = binary.check(text, self.argv, run=self.run)
+            found = binary.check(text, self.argv, run=self.run, beneath=beneath)
             self.known[text] = found.verdict, "; ".join(found.messages)[:_LONGEST_REASON]
         return self.known[text]
 
     def refuses(self, target: str) -> bool:
         """Whether the binary refuses a target of `active`."""
         return self.of(target)[0] == "invalid"
+
+
+def _text(path: str) -> str:
+    """Return the text of a config file. Raises OSError. In the place of our link in a drop-in folder nothing was."""
+    if dropin_folder.is_link(path):
+        return OVERRIDE.decode()
+    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+        return stream.read()
 
 
 class Choice(NamedTuple):
@@ -106,7 +119,8 @@ class NewBinary(Judging):
             # The guard was installed just now, and the controller has asked this binary.
             self._attempt(partial(record.write, now._replace(settled=True)))
             return False
-        choice = self._choose(active, Answers(self.store.config_dir, self._key(), self._next_argv(path, run), run))
+        argv, dropins = self._next_argv(path, run), self.settings.folder
+        choice = self._choose(active, Answers(self.store.config_dir, self._key(), argv, run, dropins))
         with locked(self.store.config_dir, self.settings.lock_seconds):
             if self._running() != active:
                 return False
@@ -162,6 +176,9 @@ class NewBinary(Judging):
         known = or_none(self.store.local)
         return self.settings.config or (known.config if known else "")
 
+    def _own_name(self) -> str:
+        return "the local configuration" if self.settings.folder else self._own()
+
     def _key(self) -> str:
         known = or_none(self.store.local)
         return known.key if known else self.settings.key
@@ -183,7 +200,8 @@ class NewBinary(Judging):
             return now._replace(settled=True)
         flag = _UNKNOWN_FLAG.search(choice.reason)
         if choice.verdict == "invalid":
-            wrong = f"{name} refuses this configuration and the node's own file {self._own()}: {choice.reason}"
+            own = self._own_name() if self.settings.folder else f"the node's own file {self._own_name()}"
+            wrong = f"{name} refuses this configuration and {own}: {choice.reason}"
         elif flag:
             wrong = f"{name} does not know a flag of its unit, {flag.group(1).strip()}: remove it from the unit"
         else:
@@ -198,7 +216,7 @@ class NewBinary(Judging):
         if choice.renew:
             self._attempt(lambda: self.store.refresh_local(self._own()))
         if active == LOCAL_TARGET:
-            self._report(f"reverted to {self._own()}", error=reason)
+            self._report(f"reverted to {self._own_name()}", error=reason)
             return
         trial: Trial | None = or_none(self.store.trial)
         if trial is None or self.store.target(trial.to) != active:

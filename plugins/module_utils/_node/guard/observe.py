@@ -16,6 +16,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..system import blockyaml, command
 from ..system.health import Endpoint, endpoint, flag
+from ..unit import dropin_folder
 from .decide import Unit
 
 _PROPERTIES = (
@@ -106,17 +107,30 @@ def argv(pid: int) -> list[str]:
         return []
 
 
-def target(words: Sequence[str]) -> Endpoint:
+def target(words: Sequence[str], folder: str = "") -> Endpoint:
     """Return where a kubelet with this command line serves healthz.
 
-    Its flags win over the file that --config names, and that over the defaults. The file is the one the kubelet runs
-    with, so that a port changed by a new configuration is found.
+    Its flags win over the drop-ins in --config-dir, those over the file that --config names, and that over the
+    defaults. The files are those the kubelet runs with, so that a port changed by a new configuration is found.
+    `folder`: the drop-in folder of a kubelet whose command line names none.
     """
-    config = config_of(flag(words, "config"))
+    config = merged(words, folder)
     try:
         return endpoint(config, words)
     except ValueError:
         return endpoint({}, ())
+
+
+def merged(words: Sequence[str], folder: str = "", ours: str = "") -> Mapping[str, Any]:
+    """Return the fields that a kubelet with this command line reads: its config file with the drop-ins over it.
+
+    `folder`: the drop-in folder if the command line names none. `ours`: the file to read in the place of our link.
+    """
+
+    def read(path: str) -> Mapping[str, Any]:
+        return config_of(ours if ours and dropin_folder.is_link(path) else path)
+
+    return dropin_folder.merged(config_of(flag(words, "config")), words, read, folder)
 
 
 def config_of(path: str | None) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ class WithoutTrial(Base):
             # The kubelet must always start: the file that it would read without us is still on the node.
             self.store.renew_local(self.settings.config, self.settings.key)
             self._report(
-                f"reverted to {self.settings.config}",
+                f"reverted to {'the local configuration' if self.settings.folder else self.settings.config}",
                 error="; ".join(found.reasons),
                 event=status_annotation.restarting(None),
             )

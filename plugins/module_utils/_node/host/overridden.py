@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Sequence
 
-from ..._config.fields import compare, fields, shadow
+from ..._config.fields import compare, fields, merged_dropins, shadow
 from ..._config.values import paths, quantity
 from .preflight_decisions import Findings
 
 _ABSENT = object()
+_HEADER = ("kind", "apiVersion")
 
 Config = Mapping[str, Any]
 Dropins = Mapping[str, Any]
@@ -76,6 +77,36 @@ def by_dropins(config: Config, current: Config, dropins: Dropins, flags: Mapping
     return Findings(reasons, warnings)
 
 
+def by_later(declared: Config, dropins: Dropins) -> Findings:
+    """Return which fields of our drop-in never become live, because a later drop-in has them."""
+    warnings = [f"{file} cannot be read on the node, and its fields win" for file, each in dropins.items() if not each]
+    layers = [{key: value for key, value in (each or {}).items() if key not in _HEADER} for each in dropins.values()]
+    live = merged_dropins.merge({}, [declared, *layers])
+    reasons = []
+    for keys, wanted in _leaves(declared, ()):
+        path, found = paths.show(keys), _at(live, paths.show(keys))
+        if keys[0] in _HEADER or (found is _ABSENT if wanted is None else _equal(path, wanted, found)):
+            continue
+        # None of them sets it: a null of evictionHard, which the merge shows as an empty map.
+        files = [
+            name
+            for name, layer in zip(dropins, layers)
+            if any(_meet(keys, each) for each, _value in _leaves(layer, ()))
+        ]
+        if not files:
+            continue
+        reasons.append(
+            f"{path}: the drop-in {files[-1]} comes after ours and overrides {_shown(path, wanted)}. "
+            "Remove the field there, or omit it from kubelet_config"
+        )
+    return Findings(reasons, warnings)
+
+
+def _meet(one: paths.Path, other: paths.Path) -> bool:
+    """Whether one of two paths is the other, or above it."""
+    return one[: len(other)] == other[: len(one)]
+
+
 def hidden(argv: Sequence[str], minor: int | None, dropins: Dropins) -> set[str]:
     """Return the fields that flags or drop-ins decide, whatever the configuration has."""
     return set(shadow.shadows(argv, minor)) | {paths.show(keys) for keys in _merged(dropins)}
@@ -86,7 +117,7 @@ def _merged(dropins: Dropins) -> dict[paths.Path, tuple[Any, str]]:
     found: dict[paths.Path, tuple[Any, str]] = {}
     for file, content in dropins.items():
         for keys, value in _leaves(content or {}, ()):
-            if keys not in (("kind",), ("apiVersion",)):
+            if keys[0] not in _HEADER:
                 # A scalar replaces what an earlier file has below it, and the reverse.
                 found = {old: row for old, row in found.items() if old[: len(keys)] != keys and keys[: len(old)] != old}
                 found[keys] = (value, file)

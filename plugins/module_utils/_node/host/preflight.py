@@ -9,12 +9,23 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Mapping, Sequence
 
-from ..._config.fields import shadow
+from ..._config.fields import merged_dropins, shadow
 from ..._config.values.version import minor_of
+from ..store.local import OVERRIDE
 from ..system import binary, command, config_summary, health
-from ..unit import unit_override
+from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
-from . import disk_config, guard_access, host_checks, named_files, overridden, preflight_decisions
+from . import (
+    disk_config,
+    dropin_checks,
+    dropin_look,
+    guard_access,
+    host_checks,
+    named_files,
+    overridden,
+    preflight_decisions,
+)
+from .dropin_look import DROPIN, Seen
 from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Findings, Terms, masked
 
 # Flags whose drop-ins are merged over the --config file, or whose dynamic configs replace it.
@@ -38,14 +49,19 @@ def look(
     not understood is returned as `refused`, with everything that is known of it. Raises UnitError without systemd.
     """
     unit = Unit(name, root, run)
-    shape = unit.form()
+    purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
     now, upcoming = _commands(unit)
+    layered = terms.delivery == DROPIN or (purpose == RESET and bool(dropin_folder.installed(terms.config_dir)))
+    seen = dropin_look.see(unit, now.argv, terms.dropin_dir, terms.config_dir, terms.key, root) if layered else None
+    shape = unit.form(layered, bool(terms.dropin_dir))
+    words = seen.words if seen else upcoming.argv
     program = _program(upcoming.argv, unit)
     own, own_unreadable = _own_text(shape.config, root) if local and text is None else (None, "")
-    checked, version, unasked = _ask(text, own, upcoming.argv, program, run)
+    checked, version, unasked = _ask(text, own, words, program, run, seen)
     path = unit_override.config_of(now.argv)
     config, unreadable = _read(shape.config if local and shape.config else path, root)
-    dropins = config_dir_files(health.flag(now.argv, _CONFIG_DIR), root)
+    folder = health.flag(now.argv, _CONFIG_DIR)
+    dropins = dropin_folder.listed(folder, root)
     kubelet = {
         "unit": name,
         "form": shape.kind,
@@ -60,24 +76,35 @@ def look(
         "config_dir_files": dropins,
         **_command_facts(unit, now, upcoming, minor_of(version)),
     }
+    contents = {file: dropin_look.read(file, root)[0] for file in dropins}
     against = NOTHING
+    current = merged_dropins.merge(config, [each or {} for each in contents.values()])
+    effective: Mapping[str, Any] = seen.effective({}) if seen and purpose == RESET else current
     if text is not None:
-        current, (config, unreadable) = config, _staged(text, config)
-        if not unreadable:
-            against = _against_node(config, current, upcoming.argv, kubelet, terms, root)
-    found = host_checks.facts(config, upcoming.argv, root, run)
-    problems = [] if unreadable else host_checks.disagreements(config, upcoming.argv, found)
-    purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
+        declared, unreadable = _staged(text, config)
+        if not unreadable and seen:
+            effective = seen.effective(declared)
+            running = config if _in_store(path, terms) else None
+            live = None if folder is None else list(contents.values())
+            against = _as_dropin(declared, running, live, seen, kubelet, terms)
+        elif not unreadable:
+            effective = merged_dropins.merge(declared, [each or {} for each in contents.values()])
+            against = _against_node(declared, config, upcoming.argv, kubelet, terms, contents, root)
+    found = host_checks.facts(effective, words, root, run)
+    problems = [] if unreadable else host_checks.disagreements(effective, words, found)
     edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, _unread(unit))
     decided = preflight_decisions.decide(
         purpose, terms, kubelet, found, checked, problems, edits, against, unasked, own_unreadable
     )
+    if seen:
+        decided = decided._replace(reads_store=_reads_link(seen, shape.kind, folder, path, terms))
     on_disk = {"disk": disk_config.look(now.argv, dropins, name, root, run)} if with_disk else {}
     return {
         "kubelet": kubelet,
         "host": found,
         "check": checked,
         "problems": [problem.row() for problem in problems],
+        **({"dropin": seen.shown(), "own": seen.own()} if seen else {}),
         **decided._asdict(),
         **on_disk,
     }
@@ -118,17 +145,66 @@ def _against_node(
     argv: Sequence[str],
     kubelet: Mapping[str, Any],
     terms: Terms,
+    contents: Mapping[str, Mapping[str, Any] | None],
     root: str,
 ) -> Findings:
     """Return which values of a staged config this node overrides, and what the config names that the node lacks."""
-    read = ((path, _read(path, root)) for path in kubelet["config_dir_files"])
-    contents = {path: None if why else content for path, (content, why) in read}
     minor = minor_of(kubelet["version"])
+    link = dropin_folder.installed(terms.config_dir)
     by_flags = overridden.by_flags(config, current, argv, minor, kubelet["shadowed"])
     by_dropins = overridden.by_dropins(config, current, contents, shadow.shadows(argv, minor))
     hidden = overridden.hidden(argv, minor, contents)
     lacking = named_files.missing(config, terms.config_dir, terms.files, hidden, root)
-    return Findings([*by_flags.reasons, *by_dropins.reasons, *lacking], [*by_flags.warnings, *by_dropins.warnings])
+    layered = [f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint"] if link else []
+    return Findings(
+        [*layered, *by_flags.reasons, *by_dropins.reasons, *lacking], [*by_flags.warnings, *by_dropins.warnings]
+    )
+
+
+def _as_dropin(
+    declared: Mapping[str, Any],
+    checkpoint: Mapping[str, Any] | None,
+    live: Sequence[Mapping[str, Any] | None] | None,
+    seen: Seen,
+    kubelet: Mapping[str, Any],
+    terms: Terms,
+) -> Findings:
+    """Return what prevents that these fields become live as a drop-in, and what they name that the node lacks.
+
+    `checkpoint`: the whole configuration that the kubelet runs from the store now, None if it does not. `live`: the
+    drop-ins that it reads now, None without a folder.
+    """
+    minor = minor_of(kubelet["version"])
+    by_flags = overridden.by_flags(declared, {}, seen.words, minor, kubelet["shadowed"])
+    by_later = overridden.by_later(declared, seen.after())
+    back = []
+    if checkpoint is not None and minor is not None:
+        now = merged_dropins.effective(checkpoint, None if live is None else [each or {} for each in live], minor)
+        back = dropin_checks.way_back(checkpoint, seen, now, minor)
+    effective = seen.effective(declared)
+    pair = named_files.TLS_PAIR if any(name in declared for name in named_files.TLS_PAIR) else ()
+    given = {name: effective[name] for name in (*declared, *pair) if name in effective}
+    hidden = overridden.hidden(seen.words, minor, seen.after())
+    return Findings(
+        [
+            *dropin_checks.reasons(declared, seen, minor),
+            *by_flags.reasons,
+            *by_later.reasons,
+            *named_files.missing(given, terms.config_dir, terms.files, hidden, seen.root),
+            *back,
+        ],
+        [*by_flags.warnings, *by_later.warnings],
+    )
+
+
+def _in_store(path: str, terms: Terms) -> bool:
+    return path.startswith(f"{terms.config_dir}/")
+
+
+def _reads_link(seen: Seen, form: str, folder: str | None, config: str, terms: Terms) -> bool:
+    """Whether the kubelet reads our link already, and the store has the local configuration of delivery `dropin`."""
+    named = os.path.normpath(folder or "") == os.path.normpath(seen.folder.path) or form == unit_override.CHILD
+    return bool(seen.linked and named and not _in_store(config, terms) and dropin_folder.installed(terms.config_dir))
 
 
 def _own_text(path: str, root: str) -> tuple[str | None, str]:
@@ -143,23 +219,43 @@ def _own_text(path: str, root: str) -> tuple[str | None, str]:
 
 
 def _ask(
-    text: str | None, own: str | None, argv: Sequence[str], program: str, run: command.Run
+    text: str | None,
+    own: str | None,
+    argv: Sequence[str],
+    program: str,
+    run: command.Run,
+    seen: Seen | None = None,
 ) -> tuple[dict[str, Any] | None, str | None, str]:
     """Return the binary's verdict on a config (None: no config), its version, and why the guard cannot ask for its Node
     (empty: it can, or there is no config). `text` is a staged config; without one, `own` is the node's own.
 
-    All are asked in parallel: the first two take a kubelet's start each.
+    All are asked in parallel: the first two take a kubelet's start each. Of a drop-in the kubelet names no unknown
+    field, so it is also asked about that file alone.
     """
-    with ThreadPoolExecutor(2) as beside:
+    with ThreadPoolExecutor(3) as beside:
         way = beside.submit(lambda: "" if text is None else guard_access.failure(argv))
         asked = beside.submit(lambda: binary.version(program, run) if program else None)
         wanted = own if text is None else text
-        checked = (
-            None
-            if wanted is None
-            else dict(binary.check(wanted, argv, program, lambda: minor_of(asked.result()), run)._asdict())
-        )
-        return checked, asked.result(), way.result()
+        beneath = None
+        if seen and (text is not None or health.flag(argv, _CONFIG_DIR)):
+            # Without our fields the other drop-ins are still there.
+            wanted = text if text is not None else OVERRIDE.decode()
+            try:
+                beneath = seen.beneath()
+            except OSError as error:
+                return binary.Verdict(binary.NOT_CHECKED, [str(error)], [])._asdict(), asked.result(), way.result()
+        if wanted is None:
+            return None, asked.result(), way.result()
+
+        def minor() -> int | None:
+            return minor_of(asked.result())
+
+        if beneath is None:
+            return binary.check(wanted, argv, program, minor, run)._asdict(), asked.result(), way.result()
+        alone = beside.submit(lambda: binary.check(str(wanted), argv, program, minor, run))
+        checked = binary.check(wanted, argv, program, minor, run, beneath=beneath)
+        unknown = config_summary.unknown(alone.result().unknown_fields, wanted, minor())
+        return checked._replace(unknown_fields=unknown)._asdict(), asked.result(), way.result()
 
 
 def _or_none(ask: Callable[[], Command]) -> Command | None:
@@ -180,22 +276,6 @@ def _shadowed(unit: Unit, argv: Sequence[str], minor: int | None) -> dict[str, d
         return unit.shadowed(minor, list(argv))
     except UnitError:
         return {path: {"flag": flag, "file": None, "line": None} for path, flag in shadow.shadows(argv, minor).items()}
-
-
-def config_dir_files(folder: str | None, root: str = "/") -> list[str]:
-    """Return the drop-ins that the kubelet merges over its config, in its order: files ending in .conf, subfolders
-    included (KEP-3983).
-    """
-    found = []
-    # A kubelet ignores a folder that is a link, unless its name ends in a slash.
-    if folder and (folder.endswith("/") or not os.path.islink(os.path.join(root, folder.lstrip("/")))):
-        for place, _folders, names in os.walk(os.path.join(root, folder.lstrip("/"))):
-            found += [
-                os.path.join("/", os.path.relpath(os.path.join(place, name), root))
-                for name in names
-                if name.endswith(".conf")
-            ]
-    return sorted(found)
 
 
 def _program(argv: Sequence[str], unit: Unit) -> str:

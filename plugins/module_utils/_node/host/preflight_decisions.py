@@ -20,7 +20,8 @@ SWITCH, RESET, LOOK = "switch", "reset", "look"
 class Terms(NamedTuple):
     """What the caller wants and allows.
 
-    `config_dir`: folder of the store. `state_files`: `keep` or `switch`.
+    `config_dir`: folder of the store. `state_files`: `keep` or `switch`. `delivery`: `checkpoint` or `dropin`;
+    `dropin_dir`: the kubelet's drop-in folder, empty to find it; `key`: name of the config file.
     `files`: names of the files beside the future config file. `allow_pending_edits`: edits of the unit's files take
     effect at the switch. `allow_unchecked`: the kubelet binary need not have checked the configuration.
     `allow_offline_guard`: the guard need not be able to ask the API server.
@@ -32,6 +33,9 @@ class Terms(NamedTuple):
     allow_pending_edits: bool = False
     allow_unchecked: bool = False
     allow_offline_guard: bool = False
+    delivery: str = "checkpoint"
+    dropin_dir: str = ""
+    key: str = "kubelet"
 
 
 DEFAULTS = Terms()
@@ -132,12 +136,18 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
         for words in (before, after):
             at, count = unit_override.config_words(words) or (0, 0)
             del words[at : at + count]
+    # Nor is a folder for drop-ins of ours.
+    before, after = ([word for word in words if not _our_folder(word, config_dir)] for words in (before, after))
     if before == after:
         return []
     changed = [f"- {word}" for word in before if word not in after] + [
         f"+ {word}" for word in after if word not in before
     ]
     return changed or ["the order of its words"]
+
+
+def _our_folder(word: str, config_dir: str) -> bool:
+    return word.startswith("--config-dir=") and _below(word.partition("=")[2], config_dir)
 
 
 def _edits(kubelet: Mapping[str, Any], edits: Sequence[str]) -> list[str]:

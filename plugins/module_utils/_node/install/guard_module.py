@@ -17,23 +17,34 @@ from ..store.store import Store
 from ..system import files, health
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from ..unit import secret_flags
+from ..unit import dropin_folder, secret_flags
+from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
+from ..unit.unit_override import Layer
 from . import guard_install
 
 HEALTHY_TIMES = 3
 PAUSE = 0.1
 
 
-def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any]:
+def present(config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None) -> dict[str, Any]:
     """Install the guard and the drop-in; also return which kubelet runs and whether it is healthy.
 
-    Raises UnitError for a unit that is refused, StoreError.
+    With delivery `dropin`, `folder` is the kubelet's drop-in folder, which gets our link; by default that of the store,
+    if it has one. Raises UnitError for a unit that is refused, StoreError.
     """
-    settings = {"unit": unit.name, "argv": unit.argv(), "config": unit.form().config, "key": key}
-    path, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
-    text = unit.dropin(path, extra)
+    folder = folder or _kept(config_dir, unit)
+    active, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
+    child = folder is not None and folder.source == dropin_folder.BY_OPTION
+    config = folder.link if folder else unit.form().config
+    settings = {"unit": unit.name, "argv": unit.argv(), "config": config, "key": key}
+    if folder:
+        settings["folder"] = folder.path
+    path = Layer(folder.added) if folder else active
+    text = unit.dropin(path, extra, child)
     shown = [diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
+    if folder and not dropin_folder.leads(folder, active):
+        shown.append(diff(folder.link, None, active))
     # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
     known = installed_settings(config_dir)
     if {**known, "argv": ()} == {**settings, "argv": ()} and _guard_flags(known.get("argv", [])) == _guard_flags(
@@ -46,13 +57,36 @@ def present(config_dir: str, unit: Unit, key: str, check: bool) -> dict[str, Any
     seen = kubelet(unit)
     if not check:
         _ensure_active(config_dir)
-        unit.install(path, extra)
+        if folder:
+            # It leads to what the kubelet runs already. An earlier link would lead nowhere, and end the kubelet.
+            dropin_folder.make(folder, active, config_dir)
+        unit.install(path, extra, child=child)
+        if folder:
+            with locked(config_dir):
+                # Not earlier: until now the kubelet may have read the local configuration as its config file.
+                Store(config_dir).lay_over(folder.link)
     shown += [
         diff(change.path, text_of(change.before), text_of(change.after))
         for change in changes
         if change.path == guard_install.SERVICE_PATH
     ]
     return {"changed": bool(changes or shown), "diff": shown, **seen}
+
+
+def _kept(config_dir: str, unit: Unit) -> Folder | None:
+    """Return the drop-in folder of a node that has delivery `dropin`, None for another one."""
+    link = dropin_folder.installed(config_dir)
+    if not link:
+        return None
+    words = [word.text for word in unit.command_line(ours=False).words()]
+    path = installed_settings(config_dir).get("folder") or os.path.dirname(link)
+    return dropin_folder.find(words, "" if path == dropin_folder.ours(config_dir) else path, config_dir)
+
+
+def links(config_dir: str) -> list[str]:
+    """Return our links in drop-in folders, which guard and store know; after an interrupted switch only one does."""
+    known = {str(installed_settings(config_dir).get("config")), dropin_folder.installed(config_dir)}
+    return sorted(path for path in known if dropin_folder.is_link(path) and os.path.islink(path))
 
 
 def kubelet(unit: Unit) -> dict[str, Any]:
@@ -80,17 +114,26 @@ def _ensure_active(config_dir: str) -> None:
 
 def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
     """Remove the drop-in and the guard. Raises UnitError, files.FileError."""
-    dropin = unit.installed()
-    if dropin is not None and not check:
-        unit.remove()
+    dropin, ours = unit.installed(), links(config_dir)
+    if not check:
+        for link in ours:
+            dropin_folder.remove(link)
+        if dropin is not None:
+            unit.remove()
     known = installed_settings(config_dir)
     gone = guard_install.absent(config_dir, unit, check)
     warnings = _withdraw(known.get("argv", [])) if gone and not check else []
     return {
-        "changed": gone or dropin is not None,
-        "diff": [diff(unit.dropin_path, dropin, None)] if dropin is not None else [],
+        "changed": gone or dropin is not None or bool(ours),
+        "diff": removal_diff(unit, dropin, ours),
         "warnings": warnings,
     }
+
+
+def removal_diff(unit: Unit, dropin: str | None, ours: Sequence[str]) -> list[dict[str, str]]:
+    """Return Ansible's diffs of a removal: of our drop-in of systemd, and of our links in drop-in folders."""
+    shown = [diff(link, os.readlink(link) if os.path.islink(link) else link, None) for link in ours]
+    return ([diff(unit.dropin_path, dropin, None)] if dropin is not None else []) + shown
 
 
 def _withdraw(argv: Sequence[str]) -> list[str]:

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any, Sequence
 
 from ..guard import observe
 from ..system.store_error import StoreError
-from ..unit import unit_override
+from ..unit import dropin_folder, unit_override
 from ..unit.unit import Unit, UnitError
 from . import guard_install, guard_module
 
@@ -42,20 +43,32 @@ def removed(
     the drop-in is restored. Raises UnitError, StoreError.
     """
     dropin = unit.installed()
+    links = {link: os.readlink(link) for link in guard_module.links(config_dir)}
+    shown = guard_module.removal_diff(unit, dropin, list(links))
     runs = unit_override.config_of(observe.argv(unit.pid()))
-    restart = dropin is not None or runs.startswith(os.path.join(config_dir, ""))
+    # The guard goes last: while it knows the folder, the kubelet may not have been restarted without the link.
+    layered = bool(links) or bool(guard_module.installed_settings(config_dir).get("folder"))
+    restart = dropin is not None or layered or runs.startswith(os.path.join(config_dir, ""))
     found: dict[str, Any] = {}
     if restart and not check:
+        for link in links:
+            dropin_folder.remove(link)
         unit.remove()
         try:
             found = guard_module.restarted(unit, seconds, False, state_files)
         except UnitError as error:
-            if dropin is None:
+            if dropin is None and not links:
                 raise
-            unit.restore(dropin)
+            for link, target in links.items():
+                os.symlink(target, link)
+            if dropin is not None:
+                unit.restore(dropin)
             raise UnitError(f"{error} {_again(unit, seconds)}") from error
     gone = guard_module.absent(config_dir, unit, check)
-    shown = [guard_module.diff(unit.dropin_path, dropin, None)] if dropin is not None else []
+    if not check:
+        # It holds nothing but the link, unless an operator has put a file there.
+        with contextlib.suppress(OSError):
+            os.rmdir(dropin_folder.ours(config_dir))
     return {**found, **gone, "changed": restart or gone["changed"], "diff": shown}
 
 

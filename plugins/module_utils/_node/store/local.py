@@ -5,7 +5,8 @@
 
 ``store/local/manifest`` lists the files with owner and mode, ``store/local/files/<n>`` holds their bytes.
 ``store/local/config/<key>`` is the kubelet's former config file under the name that the kubelet reads, so that a revert
-to it is one rename of `active`, as to any checkpoint.
+to it is one rename of `active`, as to any checkpoint. With delivery `dropin` the kubelet lays this file over its own
+config file, and it overrides nothing; `config` is the path of our link in the drop-in folder then.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from ..system.store_error import StoreError
 from . import meta
 
 DEFAULT_KEY = "kubelet"
+LINK = "90-livenodes-kubelet.conf"
+OVERRIDE = b'{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}\n'
+"""What stands for the node's own configuration where a kubelet reads our file as a drop-in: nothing is overridden."""
+
 # These six are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go): in another folder they
 # would name other files.
 _RELATIVE = re.compile(
@@ -189,7 +194,12 @@ def _fit(content: t.Mapping[str, File], config: str, key: str) -> bytes:
 
 
 def take(path: str) -> File:
-    """Return a file as it is on this node, following links (a config file may be one). Raises FileError."""
+    """Return a file as it is on this node, following links (a config file may be one). Raises FileError.
+
+    In the place of our link in a drop-in folder there was nothing before us: that is an override of nothing.
+    """
+    if os.path.basename(path) == LINK:
+        return File(OVERRIDE)
     try:
         with open(path, "rb") as file:
             found = os.fstat(file.fileno())

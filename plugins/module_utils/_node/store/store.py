@@ -195,6 +195,16 @@ class Store(StoreReader):
         self._local.renew({**known.files, config: now}, config, known.key, pretend)
         return True
 
+    def lay_over(self, link: str) -> bool:
+        """Make an override of nothing the local config, for a kubelet that reads `active` as a drop-in by this link;
+        return whether it was another one. The other saved files stay. Raises StoreError.
+        """
+        known = self._local.offer()
+        if known.config == link:
+            return False
+        self._local.renew({**known.files, link: take(link)}, link, known.key)
+        return True
+
     def revert(self, reason: str, restart_due: Moment | None = None) -> Resolution:
         """Revert the assigned config: record the reason, and point `active` to what its trial reverts to.
 

@@ -13,10 +13,12 @@ from typing import Any, Mapping
 from ..host import preflight
 from ..host.preflight_decisions import Terms
 from ..install import guard_module, removal
-from ..store.store import Store
+from ..store.store import DEFAULT_KEY, Store
 from ..store.store_reader import quietly
 from ..system import config_summary
 from ..system.store_error import StoreError
+from ..unit import dropin_folder
+from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit
 from . import checkpoint_module, requested
 from .checkpoint_module import Options, Result
@@ -51,7 +53,9 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
     found = _inspected(options, unit, text, sorted(data))
     if found["reasons"]:
         return _refused(found)
-    own = {"local_config": None if found["reads_store"] else found["kubelet"]["config"]}
+    folder = _folder(found)
+    reads = found["kubelet"]["config"] if folder is None else folder.link
+    own = {"local_config": None if found["reads_store"] else reads}
     steps = []
     if not found["reads_store"]:
         # The guard's drop-in makes the kubelet read the store, which must have its local configuration by then. Once
@@ -59,7 +63,7 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
         with step("storing the configuration", text):
             steps.append(checkpoint_module.apply({**options, **own, "state": "staged"}, pretend))
     with step("installing the guard", text):
-        steps.append(guard_module.present(config_dir, unit, key, pretend))
+        steps.append(guard_module.present(config_dir, unit, key, pretend, *([folder] if folder else ())))
     with step("switching", text):
         result = checkpoint_module.apply({**options, **own, **_known(found, steps[-1])}, pretend)
     return _together(result, found, steps)
@@ -77,7 +81,8 @@ def reset(options: Options, pretend: bool, unit: Unit) -> Result:
     with step("updating the guard"):
         guard = removal.updated(options["config_dir"], unit, pretend)
     with step("switching to the local configuration"):
-        own = {"local_config": found["kubelet"]["local_config"]}
+        link = dropin_folder.installed(options["config_dir"])
+        own = {"local_config": link or found["kubelet"]["local_config"]}
         result = checkpoint_module.apply({**options, **own, **_known(found, guard)}, pretend)
     # The trial has moved them, if there is one.
     left = [] if result["trial"] is not None else found["state_files"]
@@ -131,11 +136,19 @@ def _text(data: Mapping[str, str], key: str) -> str:
 def _inspected(options: Options, unit: Unit, text: str | None, files: Any) -> dict[str, Any]:
     """Return what kubelet_preflight_info returns of a configuration; with None, of the node's own one."""
     given = {name: value for name, value in options["preflight"].items() if name in Terms._fields}
+    given["delivery"], given["dropin_dir"] = options["delivery"], options["dropin_dir"] or ""
+    given["key"] = (options["source"] or {}).get("kubelet_config_key", DEFAULT_KEY)
     terms = Terms(**{**given, "config_dir": options["config_dir"], "files": files})
     with step(INSPECT, text or ""):
         found = preflight.look(unit.name, text, unit.root, unit.run, local=text is None, terms=terms)
     shown: dict[str, Any] = config_summary.shown(found, text or "")
     return shown
+
+
+def _folder(found: Mapping[str, Any]) -> Folder | None:
+    """Return the drop-in folder that the inspection found, None without delivery `dropin`."""
+    seen = found.get("dropin")
+    return Folder(seen["folder"], seen["named_by"], seen["exists"], seen["is_link"]) if seen else None
 
 
 def _known(found: Mapping[str, Any], guard: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import tempfile
-from typing import Callable, NamedTuple, Sequence
+from typing import Callable, Mapping, NamedTuple, Sequence
 
 from . import command, config_summary
 
@@ -117,6 +117,18 @@ class Verdict(NamedTuple):
     """Fields it does not know and ignores, as it names them."""
 
 
+class Beneath(NamedTuple):
+    """What a kubelet reads besides a text that is one of its drop-ins.
+
+    `base`: the text of its config file, None for none. `others`: the texts of the other drop-ins by their path below
+    the folder. `name`: that of the text itself.
+    """
+
+    base: str | None
+    others: Mapping[str, str]
+    name: str
+
+
 def check(
     text: str,
     argv: Sequence[str],
@@ -124,9 +136,10 @@ def check(
     minor: Callable[[], int | None] = lambda: None,
     run: command.Run = command.execute,
     scratch: str = "/run",
+    beneath: Beneath | None = None,
 ) -> Verdict:
     """Ask the binary (by default that of `argv`) whether a config text is valid, with the flags of the unit's command
-    line `argv`; never raises.
+    line `argv`; never raises. With `beneath` the text is a drop-in: the binary reads copies of all its files.
 
     `minor` returns the kubelet's version (20 for 1.20) and is called after the check: some versions name only the first
     unknown field, and our table adds the others. The binary runs in a systemd sandbox and can write only to a folder
@@ -140,11 +153,11 @@ def check(
     except OSError as error:
         return _not_checked(f"no scratch folder can be created: {error}")
     try:
-        missing = _furnish(place, text)
+        missing = _furnish(place, text, beneath)
         words = [
             program,
             *harmless(argv[1:]),
-            f"--config={place}/kubelet",
+            *_files(place, beneath),
             f"--kubeconfig={missing}",
             f"--root-dir={place}/root",
             f"--cert-dir={place}/pki",
@@ -173,8 +186,11 @@ def check(
                 + (done.stderr.strip() or "no reason given")[:300]
             )
         answer = verdict(f"{done.stdout.replace(_IN_FORCE, '')}\n{done.stderr}", missing, done.returncode)
+        messages = answer.messages
+        for quoted in (text, *((beneath.base or "", *beneath.others.values()) if beneath else ())):
+            messages = config_summary.without_secrets(messages, quoted)
         return answer._replace(
-            messages=config_summary.without_secrets(answer.messages, text),
+            messages=messages,
             unknown_fields=config_summary.complete(answer.unknown_fields, text, minor()),
         )
     except OSError as error:
@@ -191,10 +207,24 @@ def _host_network() -> str:
         return os.readlink("/proc/self/ns/net")
 
 
-def _furnish(place: str, text: str) -> str:
+def _files(place: str, beneath: Beneath | None) -> list[str]:
+    """Return the flags that name the files in the scratch folder. The last --config-dir counts."""
+    flags = [] if beneath and beneath.base is None else [f"--config={place}/kubelet"]
+    return [*flags, f"--config-dir={place}/conf.d"] if beneath else flags
+
+
+def _furnish(place: str, text: str, beneath: Beneath | None) -> str:
     """Fill the scratch folder; return the path of a kubeconfig that does not exist."""
-    with open(os.path.join(place, "kubelet"), "w", encoding="utf-8", errors="surrogateescape") as stream:
-        stream.write(text)
+    texts = {"kubelet": text}
+    if beneath:
+        texts = {f"conf.d/{name}": other for name, other in beneath.others.items()}
+        texts[f"conf.d/{beneath.name}"] = text
+        texts["kubelet"] = beneath.base or ""
+    for name, content in texts.items():
+        path = os.path.join(place, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(content)
     os.mkdir(os.path.join(place, "pki"))
     for name in ("kubelet.crt", "kubelet.key"):
         # With these files the kubelet does not spend a quarter of a second on creating a key. It ends before it would

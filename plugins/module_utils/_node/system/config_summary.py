@@ -105,6 +105,18 @@ def complete(named: Sequence[str], text: str, minor: int | None) -> list[str]:
     )
 
 
+def unknown(named: Sequence[str], text: str, minor: int | None) -> list[str]:
+    """Return the fields of a drop-in that a kubelet of this minor ignores: those it named when it was asked about that
+    file alone, and those that our tables do not know for a minor that they know.
+    """
+    if named or minor is None or minor > fields.NEWEST_MINOR:
+        return complete(named, text, minor)
+    try:
+        return sorted(_unknown(load(text), "", minor))
+    except ValueError:
+        return []
+
+
 def _unknown(value: Mapping[str, Any], parent: str, minor: int | None) -> Iterator[str]:
     for name, inner in value.items():
         path = f"{parent}{name}"

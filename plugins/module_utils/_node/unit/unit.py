@@ -185,14 +185,14 @@ class Unit:
             }
         return result
 
-    def form(self) -> unit_override.Form:
-        """Return what this unit is without our drop-in, see `unit_override.Form`.
+    def form(self, layered: bool = False, child: bool = False) -> unit_override.Form:
+        """Return what this unit is without our drop-in, see `unit_override.Form` and `judge`.
 
         A unit that cannot be used is `refused`; it does not make this raise.
         """
         try:
             shown = self.show()
-            found = unit_override.judge(shown, self.command_line(ours=False), self.root)
+            found = unit_override.judge(shown, self.command_line(ours=False), self.root, layered, child)
             later = [path for path in shown.get("DropInPaths", "").split() if os.path.basename(path) > DROPIN]
             if later and found.kind != unit_override.REFUSED:
                 return unit_override.refused(
@@ -210,12 +210,12 @@ class Unit:
         """The path of our drop-in, below `root`."""
         return f"/etc/systemd/system/{self.name}.d/{DROPIN}"
 
-    def dropin(self, path: str, extra: tuple[str, ...] = ()) -> str:
+    def dropin(self, path: str | unit_override.Layer, extra: tuple[str, ...] = (), child: bool = False) -> str:
         """Return the text of our drop-in that makes the kubelet read `path`; `extra`: more lines for [Service].
 
-        Raises UnitError for a refused unit.
+        `child`: the unit may run another program, which starts the kubelet. Raises UnitError for a refused unit.
         """
-        found = self.form()
+        found = self.form(isinstance(path, unit_override.Layer), child)
         if found.kind == unit_override.REFUSED:
             raise UnitError(found.reason)
         try:
@@ -231,21 +231,26 @@ class Unit:
             return None
         return text[len(unit_override.FOLDER_MARK) + 1 :] if text.startswith(unit_override.FOLDER_MARK) else text
 
-    def install(self, path: str, extra: tuple[str, ...] = (), fs: files.OS | None = None) -> bool:
+    def install(
+        self,
+        path: str | unit_override.Layer,
+        extra: tuple[str, ...] = (),
+        fs: files.OS | None = None,
+        child: bool = False,
+    ) -> bool:
         """Write our drop-in, durably and in one step, and make systemd read it; return whether anything changed.
 
         Raises UnitError, with the drop-in removed again, when it has no effect; FileError when it cannot be written.
         """
         # After an interrupted run systemd may have another drop-in than the disk.
         self._reload(False)
-        text = self.dropin(path, extra)
+        text = self.dropin(path, extra, child)
         changed = self.installed() != text
         if changed:
             self._write(text, fs)
         self._reload(changed)
         try:
-            found = unit_override.config_of([word.text for word in self.command_line().words()])
-            problem = "" if found == path else f"the kubelet would read {found}, not {path}"
+            problem = unit_override.ineffective(path, [word.text for word in self.command_line().words()])
         except UnitError as error:
             problem = str(error)
         if problem:

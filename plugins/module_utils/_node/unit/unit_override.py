@@ -9,10 +9,11 @@ import os
 import re
 from typing import Mapping, NamedTuple
 
+from ..system.health import flag
 from . import unitfile
 from .commandline import CommandLine, Word
 
-KUBEADM, PLAIN, REFUSED = "kubeadm", "plain", "refused"
+KUBEADM, PLAIN, CHILD, REFUSED = "kubeadm", "plain", "child", "refused"
 
 FOLDER_MARK = "# This folder was made for this file and goes with it."
 
@@ -28,7 +29,9 @@ class Form(NamedTuple):
     """What a unit is without our drop-in."""
 
     kind: str
-    """`kubeadm`: --config is in a variable that Environment= sets. `plain`: it is in ExecStart. `refused`: neither."""
+    """`kubeadm`: --config is in a variable that Environment= sets. `plain`: it is in ExecStart, or for a drop-in folder
+    elsewhere. `child`: the unit runs another program, which starts the kubelet. `refused`: none of these.
+    """
     reason: str = ""
     """Why it is refused, with the remedy."""
     config: str = ""
@@ -42,15 +45,39 @@ class Form(NamedTuple):
     """The number of its words: 2 for `--config FILE`."""
 
 
+class Layer(NamedTuple):
+    """What our drop-in adds for a kubelet that reads a drop-in folder of its own; its --config stays as it is.
+
+    `folder`: one more --config-dir; empty if the kubelet reads the folder without us.
+    """
+
+    folder: str = ""
+
+
 def refused(reason: str) -> Form:
     """Return the form of a unit that this collection does not change."""
     return Form(REFUSED, reason)
 
 
-def judge(properties: Mapping[str, str], command: CommandLine, root: str = "/") -> Form:
-    """Return the form of a unit with these properties (`systemctl show`) and command line (without our drop-in)."""
-    reason = _unfit(properties) or _no_kubelet(command, root)
-    return refused(reason) if reason else _find(command)
+def judge(
+    properties: Mapping[str, str], command: CommandLine, root: str = "/", layered: bool = False, child: bool = False
+) -> Form:
+    """Return the form of a unit with these properties (`systemctl show`) and command line (without our drop-in).
+
+    `layered`: our file is a drop-in, so that it does not matter where --config comes from. `child`: the unit
+    may run another program, which starts a kubelet with a known drop-in folder.
+    """
+    wrong = _no_kubelet(command, root)
+    reason = _unfit(properties) or ("" if child else wrong)
+    if reason:
+        return refused(reason)
+    found = _find(command)
+    if wrong:
+        return found._replace(kind=CHILD, reason="")
+    if layered and found.kind == REFUSED:
+        words = [word.text for word in command.words()]
+        return Form(PLAIN, "", config_of(words), command.setting.file, command.setting.line(0))
+    return found
 
 
 def _unfit(properties: Mapping[str, str]) -> str:
@@ -151,13 +178,16 @@ def _in_variable(command: CommandLine, words: list[Word], at: int, count: int, c
     return Form(KUBEADM, "", config, word.file, word.line, word.variable, first, count)
 
 
-def dropin(form: Form, command: CommandLine, path: str, extra: tuple[str, ...] = ()) -> str:
-    """Return the drop-in that makes this unit read `path` instead; `extra`: more lines for [Service].
+def dropin(form: Form, command: CommandLine, path: str | Layer, extra: tuple[str, ...] = ()) -> str:
+    """Return the drop-in that makes this unit read the config file `path` instead, or a drop-in folder too; `extra`:
+    more lines for [Service].
 
     Raises ValueError for a refused form and for a path that would need quoting.
     """
     if form.kind == REFUSED:
         raise ValueError(form.reason)
+    if isinstance(path, Layer):
+        return _HEAD + "\n".join(["[Service]", *_layered(form, command, path.folder), *extra]) + "\n"
     if not _PLAIN_PATH.fullmatch(path):
         raise ValueError(f"{path}: a config path must begin with / and may hold only letters, digits and . _ + - /")
     if form.kind == KUBEADM:
@@ -167,6 +197,26 @@ def dropin(form: Form, command: CommandLine, path: str, extra: tuple[str, ...] =
     else:
         lines = ["ExecStart=", f"ExecStart={_replace(command.setting.value, command.tokens, form, path)}"]
     return _HEAD + "\n".join(["[Service]", *lines, *extra]) + "\n"
+
+
+def ineffective(path: str | Layer, words: list[str]) -> str:
+    """Return why the drop-in for `path` has no effect on this command line; empty if it has."""
+    wanted = path.folder if isinstance(path, Layer) else path
+    found = (flag(words, "config-dir") or "") if isinstance(path, Layer) else config_of(words)
+    return "" if not wanted or found == wanted else f"the kubelet would read {found or 'none'}, not {wanted}"
+
+
+def _layered(form: Form, command: CommandLine, folder: str) -> list[str]:
+    """Return the lines that give the kubelet one more --config-dir, the last one, which wins."""
+    if not folder:
+        return []
+    if not _PLAIN_PATH.fullmatch(folder):
+        raise ValueError(f"{folder}: a folder must begin with / and may hold only letters, digits and . _ + - /")
+    word = f"--config-dir={folder}"
+    if form.kind == KUBEADM:
+        value = f"{form.variable}={command.environment[form.variable].value} {word}"
+        return [f"Environment={unitfile.quoted(value)}"]
+    return ["ExecStart=", f"ExecStart={command.setting.value} {word}"]
 
 
 def _replace(text: str, tokens: list[unitfile.Token], form: Form, path: str) -> str:

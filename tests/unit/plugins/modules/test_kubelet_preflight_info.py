@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder, unit
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
 
 SHOWN = {
@@ -153,8 +153,8 @@ def test_what_the_node_overrides_or_lacks_is_refused(node: Node) -> None:
 
 def test_a_folder_of_drop_ins_behind_a_link_is_read_with_a_slash_only(node: Node) -> None:
     (node.root / "link").symlink_to(node.root / "etc/kubelet.d")
-    assert preflight.config_dir_files("/link", str(node.root)) == []
-    assert preflight.config_dir_files("/link/", str(node.root))[0] == "/link/10-a.conf"
+    assert dropin_folder.listed("/link", str(node.root)) == []
+    assert dropin_folder.listed("/link/", str(node.root))[0] == "/link/10-a.conf"
 
 
 def test_edits_that_wait_for_a_restart_are_refused(node: Node) -> None:

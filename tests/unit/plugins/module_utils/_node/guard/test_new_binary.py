@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_binary import MOST_UNANSWERED
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_binary import (
+    MOST_UNANSWERED,
+    NewBinary,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 
@@ -280,3 +283,32 @@ def test_what_was_left_on_a_full_disk_does_not_graduate(tmp_path: Path, kubelet:
         node.later(60)
     assert (node.ran[-1], node.store.last_known_good()) == (LOCAL, None) and node.store.error()
     assert "systemctl restart" not in node.commands
+
+
+def test_a_drop_in_is_asked_about_with_its_folder_and_gives_way_to_nothing(
+    node: Node, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The binary reads the node's own file for each answer. The last resort overrides nothing."""
+    asked: list[t.Any] = []
+
+    def check(text: str, argv: t.Sequence[str], **more: t.Any) -> binary.Verdict:
+        asked.append((text, more["beneath"]))
+        return kubelet.check(text, argv)
+
+    monkeypatch.setattr(binary, "check", check)
+    base, own = node.own.read_text(), f"--config={node.own}"
+    node.argv = (*node.argv, own)
+    monkeypatch.setattr(NewBinary, "_next_argv", lambda _guard, path, _run: [path, own])
+    folder = tmp_path / "conf.d"
+    folder.mkdir()
+    (folder / "10.conf").write_text("theirs")
+    node.store.lay_over(str(folder / "90-livenodes-kubelet.conf"))
+    node.folder, node.own = str(folder), folder / "90-livenodes-kubelet.conf"
+    kubelet.replace(NEW_VERSION, "FIRST")
+    node.start()
+    assert node.ran[-1] == LOCAL and asked[-1][0] == local.OVERRIDE.decode()
+    assert {beneath for _text, beneath in [(text, (one.base, one.name)) for text, one in asked]} == {
+        (base, "90-livenodes-kubelet.conf")
+    }
+    assert asked[-1][1].others == {"10.conf": "theirs"} and config(node) == local.OVERRIDE.decode()
+    assert node.error() == f"kubelet {NEW_VERSION} refuses this configuration: {WORDS}"

@@ -112,3 +112,19 @@ def test_a_kubelet_that_a_signal_ended_did_not_state_why(code: str, killed: bool
     text = f"ActiveState=activating\nSubState=auto-restart\nExecMainCode={code}\n"
     seen = observe.kubelet("k", lambda argv: subprocess.CompletedProcess(list(argv), 0, text, ""))
     assert seen and seen.killed == killed
+
+
+def test_drop_ins_decide_where_healthz_is(tmp_path: Path) -> None:
+    """Those of --config-dir, else of the folder that the guard knows; flags win over all."""
+    base, folder = tmp_path / "kubelet", tmp_path / "conf.d"
+    base.write_text("healthzPort: 1\n")
+    folder.mkdir()
+    (folder / "10.conf").write_text("healthzPort: 2\n")
+    (folder / "90-livenodes-kubelet.conf").write_text("healthzPort: 3\n")
+    words = ["kubelet", f"--config={base}"]
+    assert observe.target(words).port == 1
+    assert observe.target(words, str(folder)).port == 3
+    assert observe.target([*words, f"--config-dir={folder}"]).port == 3
+    assert observe.target([*words, f"--config-dir={folder}", "--healthz-port=4"]).port == 4
+    (tmp_path / "other").write_text("eventBurst: 7\n")
+    assert observe.merged(words, str(folder), str(tmp_path / "other")) == {"healthzPort": 2, "eventBurst": 7}

@@ -119,3 +119,32 @@ def test_the_fields_that_something_else_decides() -> None:
         "tlsCertFile",
         "authentication.x509.clientCAFile",
     }
+
+
+@pytest.mark.parametrize(
+    ("declared", "later", "paths"),
+    [
+        ({"maxPods": 5}, {"/95.conf": {"maxPods": 6}}, ["maxPods"]),
+        ({"maxPods": 5}, {"/95.conf": {"maxPods": 5}}, []),
+        ({"maxPods": 5}, {"/95.conf": {"maxPods": 6}, "/96.conf": {"maxPods": 5}}, []),
+        ({"maxPods": 5}, {"/95.conf": {"maxPods": None}}, ["maxPods"]),
+        ({"maxPods": None}, {"/95.conf": {"maxPods": 6}}, ["maxPods"]),
+        ({"maxPods": None}, {"/95.conf": {"eventBurst": 6}}, []),
+        ({"evictionHard": {"a": "1"}}, {"/95.conf": {"evictionHard": None}}, ["evictionHard.a"]),
+        ({"evictionHard": {"a": "1"}}, {"/95.conf": {"evictionHard": {"b": "1"}}}, []),
+        ({"evictionHard": None}, {"/95.conf": {}}, []),
+        ({"clusterDNS": ["10.0.0.1"]}, {"/95.conf": {"clusterDNS": ["10.0.0.2"]}}, ["clusterDNS"]),
+        ({"kind": "A", "maxPods": 5}, {"/95.conf": {"kind": "B"}}, []),
+    ],
+)
+def test_declared_fields_that_a_later_drop_in_sets(
+    declared: Config, later: dict[str, Config | None], paths: list[str]
+) -> None:
+    found = overridden.by_later(declared, later)
+    assert [reason.partition(":")[0] for reason in found.reasons] == paths
+    assert all("/95.conf comes after ours" in reason for reason in found.reasons)
+
+
+def test_a_later_drop_in_that_cannot_be_read_is_a_warning() -> None:
+    found = overridden.by_later({"maxPods": 5}, {"/95.conf": None})
+    assert found.reasons == [] and "/95.conf cannot be read" in found.warnings[0]

@@ -111,6 +111,47 @@ def test_a_kubelet_that_does_not_run_without_the_drop_in_keeps_it(
     assert without.text is None
 
 
+def layered(place: Path, config_dir: Path) -> Path:
+    """Make what delivery `dropin` leaves on a node; return its link."""
+    link = place / "90-livenodes-kubelet.conf"
+    place.mkdir()
+    link.symlink_to("/active")
+    (config_dir / "guard").mkdir()
+    settings = {"config": str(link), "folder": str(place), "argv": []}
+    (config_dir / "guard/settings.json").write_text(json.dumps(settings))
+    return link
+
+
+def test_the_link_goes_before_the_restart_and_its_folder_with_it(runs: list[str], tmp_path: Path) -> None:
+    link = layered(tmp_path / "conf.d", tmp_path)
+    unit = FakeUnit()
+    foretold = removed(unit, tmp_path, check=True)
+    assert [entry["before_header"] for entry in foretold["diff"]] == [unit.dropin_path, str(link)]
+    assert link.is_symlink() and unit.seen == []
+    assert removed(unit, tmp_path)["changed"]
+    assert unit.seen == ["remove", "restart"] and not link.parent.exists()
+    # The restart is repeated until the guard is gone.
+    unit.seen.clear()
+    assert removed(unit, tmp_path)["changed"] and unit.seen == ["remove", "restart"]
+
+
+def test_what_others_put_beside_the_link_stays(runs: list[str], tmp_path: Path) -> None:
+    link = layered(tmp_path / "conf.d", tmp_path)
+    (link.parent / "95-site.conf").touch()
+    removed(FakeUnit(), tmp_path)
+    assert [path.name for path in link.parent.iterdir()] == ["95-site.conf"]
+
+
+def test_a_kubelet_that_does_not_run_without_the_link_gets_it_back(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard_install, "absent", lambda *_arguments: pytest.fail("the guard must stay"))
+    link = layered(tmp_path / "conf.d", tmp_path)
+    with pytest.raises(UnitError, match="The drop-in was restored"):
+        removed(FakeUnit(fails=[None]), tmp_path)
+    assert str(link.readlink()) == "/active"
+
+
 def test_state_files_go_while_the_kubelet_is_stopped(runs: list[str], tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"
     state.touch()

@@ -25,6 +25,8 @@ SOURCE = {"namespace": "b", "name": "a", "uid": "u", "resource_version": "1", "k
 OPTIONS: dict[str, t.Any] = {
     "preflight": {"state_files": "keep", "allow_pending_edits": False, "allow_unchecked": True},
     "unit": "kubelet.service",
+    "delivery": "checkpoint",
+    "dropin_dir": None,
     "seconds": 60,
     "source": SOURCE,
     "data": {"kubelet": json.dumps(CONFIG)},

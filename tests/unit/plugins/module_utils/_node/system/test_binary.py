@@ -256,6 +256,31 @@ def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Pat
     assert not os.listdir(tmp_path)
 
 
+def test_a_drop_in_is_asked_about_among_copies_of_the_others(tmp_path: Path) -> None:
+    """The last folder counts, so the node's own one is not read; a message quotes no secret of any of the files."""
+    seen: dict[str, str] = {}
+
+    class Reading(Sandbox):
+        def __call__(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+            done = super().__call__(argv)
+            place = Path(argv[-1].partition("=")[2]).parent
+            seen.update({str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()})
+            return done
+
+    message = "failed to validate kubelet configuration, error: invalid configuration: hunter2"
+    run = Reading(IN_FORCE, errors=f'E{OLD} run.go:72] "command failed" err="{message}"')
+    other = "staticPodURLHeader:\n  Authorization:\n  - hunter2\n"
+    beneath = binary.Beneath("base", {"sub/10.conf": other}, "90.conf")
+    found = binary.check("ours", ["/bin/sh", "--config-dir=/etc/k.d"], run=run, scratch=str(tmp_path), beneath=beneath)
+    assert found.verdict == "invalid" and "hunter2" not in str(found.messages)
+    pki = {"pki/kubelet.crt": "", "pki/kubelet.key": ""}
+    assert seen == {"kubelet": "base", "conf.d/sub/10.conf": other, "conf.d/90.conf": "ours", **pki}
+    folders = [word for word in run.words if word.startswith("--config-dir=")]
+    assert folders[0] == "--config-dir=/etc/k.d" and folders[-1].endswith("/conf.d")
+    binary.check("ours", ["/bin/sh"], run=run, scratch=str(tmp_path), beneath=beneath._replace(base=None))
+    assert not [word for word in run.words if word.startswith("--config=")]
+
+
 @pytest.mark.parametrize(
     ("run", "reason"),
     [

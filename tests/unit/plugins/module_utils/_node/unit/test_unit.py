@@ -157,6 +157,54 @@ def test_a_plain_command_is_repeated_with_our_config(node: Systemd, written: str
     )
 
 
+def test_one_more_folder_beside_the_units_own_config(node: Systemd) -> None:
+    """Behind kubeadm's --config in its variable; else at the end of the repeated command, wherever --config is."""
+    layer = unit_override.Layer("/store/conf.d")
+    lines = node.kubeadm().dropin(layer, ("ExecStartPre=x",)).splitlines()[3:]
+    assert lines == [
+        'Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml --config-dir=/store/conf.d"',
+        "ExecStartPre=x",
+    ]
+    node.write("/etc/kubelet.env", 'KUBELET_ARGS="--config=/etc/kubelet.yaml"\n')
+    node.write(SERVICE, "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=/usr/bin/kubelet $KUBELET_ARGS\n")
+    kubespray = node.load(SERVICE)
+    assert kubespray.form().kind == "refused"
+    assert kubespray.form(layered=True)[:3] == ("plain", "", "/etc/kubelet.yaml")
+    assert kubespray.dropin(layer).splitlines()[3:] == [
+        "ExecStart=",
+        "ExecStart=/usr/bin/kubelet $KUBELET_ARGS --config-dir=/store/conf.d",
+    ]
+    assert kubespray.dropin(unit_override.Layer(), ("ExecStartPre=x",)).splitlines()[2:] == [
+        "[Service]",
+        "ExecStartPre=x",
+    ]
+    with pytest.raises(unit.UnitError, match="a folder must begin with /"):
+        kubespray.dropin(unit_override.Layer("conf d"))
+
+
+def test_a_folder_that_has_no_effect_is_found_out(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    layer = unit_override.Layer("/store/conf.d")
+    assert kubelet.install(layer) and not kubelet.install(layer)
+    words = [word.text for word in kubelet.command_line().words()]
+    assert unit_override.ineffective(layer, words) == ""
+    assert unit_override.ineffective(unit_override.Layer("/other"), words) == (
+        "the kubelet would read /store/conf.d, not /other"
+    )
+
+
+def test_another_program_may_start_the_kubelet(node: Systemd) -> None:
+    """Only where the caller names the folder."""
+    node.write("/usr/bin/agent", "#!/bin/sh\n")
+    node.write(SERVICE, "[Service]\nType=notify\nExecStart=/usr/bin/agent run\n")
+    agent = node.load(SERVICE)
+    assert agent.form(layered=True).kind == "refused" and "not the kubelet" in agent.form(layered=True).reason
+    assert agent.form(layered=True, child=True).kind == "child"
+    assert "ExecStart=" not in agent.dropin(unit_override.Layer(), ("ExecStartPre=x",), child=True).splitlines()
+    node.properties["Type"] = "oneshot"
+    assert node.load(SERVICE).form(layered=True, child=True).kind == "refused"
+
+
 def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
     node.write("/etc/kubelet.env", "CONFIG=/etc/kubelet.yaml\n")
     node.write(

@@ -1,0 +1,120 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a node delivery `dropin` builds on: its own config file, its drop-in folder, and what is in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any, Mapping, NamedTuple, Sequence
+
+from ..._config.fields import difftext, fields, merged_dropins
+from ..system import binary, config_summary, health
+from ..unit import dropin_folder
+from ..unit.dropin_folder import Folder
+from ..unit.unit import Unit, UnitError
+
+DROPIN = "dropin"
+
+Config = Mapping[str, Any]
+
+
+class Seen(NamedTuple):
+    """What was found. Paths are those of the node, contents are None where they cannot be read.
+
+    `words`: the kubelet's command line without our systemd drop-in. `base_path`: its config file, empty for none;
+    `unreadable`: why that cannot be read, empty if it can. `others`: the drop-ins that are not ours, in the kubelet's
+    order. `linked`: whether our link is in its place; None if something else has its name.
+    """
+
+    folder: Folder
+    words: Sequence[str]
+    base_path: str
+    base: Config
+    unreadable: str
+    others: Mapping[str, Config | None]
+    linked: bool | None
+    root: str = "/"
+
+    def layers(self, declared: Config) -> list[Config]:
+        """Return the drop-ins with the declared fields in our place, as far as they can be read."""
+        after = dropin_folder.after_ours(self.folder.path, list(self.others))
+        before = [content or {} for path, content in self.others.items() if path not in after]
+        return [*before, declared, *(self.others[path] or {} for path in after)]
+
+    def effective(self, declared: Config) -> Config:
+        """Return the fields that a kubelet would read with these declared; without defaults and flags."""
+        return merged_dropins.merge(self.base, self.layers(declared))
+
+    def after(self) -> dict[str, Config | None]:
+        """Return the drop-ins that the kubelet merges after ours."""
+        return {path: self.others[path] for path in dropin_folder.after_ours(self.folder.path, list(self.others))}
+
+    def beneath(self) -> binary.Beneath:
+        """Return the texts that the kubelet's binary reads besides ours. Raises OSError."""
+        return dropin_folder.beneath(self.words, self.folder.path, self.root)
+
+    def own(self) -> list[dict[str, Any]]:
+        """Return the node's own layers as the module returns them: the config file first, secrets masked."""
+        rows = {self.base_path: None if self.unreadable else self.base} if self.base_path else {}
+        return [
+            {"path": path, "content": None if content is None else difftext.masked(content)}
+            for path, content in {**rows, **self.others}.items()
+        ]
+
+    def shown(self) -> dict[str, Any]:
+        """Return what the module returns of the folder."""
+        folder = self.folder
+        return {
+            "folder": folder.path,
+            "named_by": folder.source,
+            "exists": folder.exists,
+            "is_link": folder.is_link,
+            "link": folder.link,
+            "linked": bool(self.linked),
+        }
+
+
+def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, key: str, root: str = "/") -> Seen:
+    """Return what delivery `dropin` finds on this node. `running`: the running kubelet's command line; `key`: the name
+    of the file that our link leads to below `active`.
+    """
+    words = list(running)
+    with contextlib.suppress(UnitError):
+        words = [word.text for word in unit.command_line(ours=False).words()]
+    folder = dropin_folder.find(words, dropin_dir, config_dir, root)
+    path = health.flag(words, "config") or ""
+    base, unreadable = read(path, root) if path else (None, "")
+    contents = {other: read(other, root)[0] for other in dropin_folder.others(folder.path, root)}
+    linked = dropin_folder.leads(folder, f"{config_dir}/active/{key}", root)
+    return Seen(folder, words, path, _absolute(base or {}, path), unreadable, contents, linked, root)
+
+
+def read(path: str, root: str = "/") -> tuple[Config | None, str]:
+    """Return the fields of a file, or why it cannot be read."""
+    try:
+        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8") as stream:
+            return config_summary.load(stream.read()), ""
+    except (OSError, ValueError) as error:
+        return None, str(error)
+
+
+def _absolute(base: Config, path: str) -> Config:
+    """Return a config file with absolute paths, as the kubelet makes them: relative ones start beside that file."""
+    given = {name: _at(base, name) for name, field in fields.ALL.items() if field.path_ref and "[" not in name}
+    relative = {name: value for name, value in given.items() if isinstance(value, str) and value and value[0] != "/"}
+    result: dict[str, Any] = dict(base)
+    for name, value in relative.items():
+        patch: Any = os.path.join(os.path.dirname(path), value)
+        for part in reversed(name.split(".")):
+            patch = {part: patch}
+        result = merged_dropins.merge(result, [patch])
+    return result
+
+
+def _at(config: Config, path: str) -> Any:
+    value: Any = config
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,181 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kubelet's drop-in folder (--config-dir) on this node: which one it reads, what is in it, and our link there.
+
+The link leads to ``<config_dir>/active/<key>``. It is made once and never changes: a switch and a revert rename
+``active``. Where the unit names no folder, the kubelet gets one below the config folder: only this collection
+writes there, so our flag activates no file that the kubelet did not read before, and `reset` removes the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
+
+from ..._config.fields import merged_dropins
+from ..store.local import LINK
+from ..store.store_reader import StoreReader, quietly
+from ..system import files
+from ..system.health import flag
+
+if TYPE_CHECKING:
+    from ..system.binary import Beneath
+
+BY_UNIT, BY_OPTION, BY_US = "unit", "option", "us"
+_FLAG = "config-dir"
+
+
+class Folder(NamedTuple):
+    """A drop-in folder.
+
+    `path`: as the kubelet names it; a slash at its end has a meaning. `source`: who names it, `unit`, `option`
+    (`dropin_dir`) or `us`. `other`: the folder that the unit names although the option names `path`.
+    """
+
+    path: str
+    source: str
+    exists: bool
+    is_link: bool
+    other: str = ""
+
+    @property
+    def ignored(self) -> bool:
+        """Whether the kubelet ignores this folder: it follows a link only if its name ends in a slash."""
+        return self.is_link and not self.path.endswith("/")
+
+    @property
+    def link(self) -> str:
+        """The path of our link in it."""
+        return os.path.join(self.path, LINK)
+
+    @property
+    def added(self) -> str:
+        """The folder that our systemd drop-in must name, empty if another one does."""
+        return self.path if self.source == BY_US else ""
+
+
+def find(own_words: Sequence[str], given: str, config_dir: str, root: str = "/") -> Folder:
+    """Return the folder for our link. `own_words`: the unit's command line without our systemd drop-in; `given`: the
+    option `dropin_dir`, empty without it.
+    """
+    named = flag(own_words, _FLAG) or ""
+    path, source = (given, BY_OPTION) if given else (named, BY_UNIT) if named else (ours(config_dir), BY_US)
+    same = os.path.normpath(named) == os.path.normpath(given)
+    if given and named and same:
+        path, source = named, BY_UNIT
+    place = _at(path.rstrip("/"), root)
+    return Folder(path, source, os.path.isdir(place), os.path.islink(place), "" if same or not given else named)
+
+
+def ours(config_dir: str) -> str:
+    """Return the folder that the kubelet gets where its unit names none."""
+    return os.path.join(config_dir, "conf.d")
+
+
+def installed(config_dir: str) -> str:
+    """Return our link if the store of this node belongs to delivery `dropin`; empty if not."""
+    known = quietly(StoreReader(config_dir).local)
+    return known.config if known and is_link(known.config) else ""
+
+
+def is_link(path: str | None) -> bool:
+    """Return whether a path is that of our link in some drop-in folder."""
+    return os.path.basename(path or "") == LINK
+
+
+def listed(folder: str | None, root: str = "/") -> list[str]:
+    """Return the drop-ins that the kubelet merges over its config, in its order, subfolders included (KEP-3983)."""
+    found: list[str] = []
+    # A kubelet ignores a folder that is a link, unless its name ends in a slash.
+    if folder and (folder.endswith("/") or not os.path.islink(_at(folder, root))):
+        for place, _folders, names in os.walk(_at(folder, root)):
+            found += [os.path.join("/", os.path.relpath(os.path.join(place, name), root)) for name in names]
+    return merged_dropins.in_order(found)
+
+
+def others(folder: str, root: str = "/") -> list[str]:
+    """Return the drop-ins in a folder that are not ours, in the kubelet's order."""
+    link = os.path.normpath(os.path.join(folder, LINK))
+    return [path for path in listed(folder, root) if path != link]
+
+
+def after_ours(folder: str, paths: Sequence[str]) -> list[str]:
+    """Return those of some drop-ins that the kubelet merges after ours."""
+    link = os.path.normpath(os.path.join(folder, LINK))
+    inside = merged_dropins.in_order([*paths, link])
+    return inside[inside.index(link) + 1 :]
+
+
+def merged(
+    base: Mapping[str, Any], words: Sequence[str], read: Callable[[str], Mapping[str, Any]], folder: str = ""
+) -> Mapping[str, Any]:
+    """Return a config file with the drop-ins over it that a kubelet with this command line reads.
+
+    `read` returns the fields of a file. `folder`: the drop-in folder of a kubelet whose command line is not known.
+    """
+    paths = listed(flag(words, _FLAG) or folder)
+    return merged_dropins.merge(base, [read(path) for path in paths]) if paths else base
+
+
+def beneath(words: Sequence[str], folder: str, root: str = "/") -> Beneath:
+    """Return what a kubelet with this command line lays a file in our place over, as texts. Raises OSError."""
+    # Asking a binary is large and rare: a guard that only waits does not load it.
+    from ..system.binary import Beneath
+
+    config = flag(words, "config")
+    found = {os.path.relpath(path, os.path.normpath(folder)): _text(_at(path, root)) for path in others(folder, root)}
+    return Beneath(_text(_at(config, root)) if config else None, found, LINK)
+
+
+def leads(folder: Folder, target: str, root: str = "/") -> bool | None:
+    """Return whether our link is in the folder and leads to `target`; None if something else has its name."""
+    try:
+        return os.readlink(_at(folder.link, root)) == target
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+
+
+def make(folder: Folder, target: str, config_dir: str, fs: files.OS | None = None) -> bool:
+    """Create the link to `target`, and the folder if it is ours; return whether anything changed. Raises FileError.
+
+    Not by a rename: the kubelet would read a temporary link that a power cut left behind.
+    """
+    fs = fs or files.OS()
+    if folder.path == ours(config_dir):
+        files.make_folder(folder.path, fs)
+    found = None
+    with contextlib.suppress(OSError):
+        found = fs.readlink(folder.link)
+    if found == target:
+        return False
+    if found is not None:
+        files.remove(folder.link, fs)
+    try:
+        fs.symlink(target, folder.link)
+    except OSError as error:
+        raise files.FileError.of(folder.link, "create the link", error) from error
+    files.sync_folder(folder.path, fs)
+    return True
+
+
+def remove(link: str, fs: files.OS | None = None) -> bool:
+    """Remove our link; return whether there was one. A file of the same name stays. Raises FileError."""
+    fs = fs or files.OS()
+    try:
+        fs.readlink(link)
+    except OSError:
+        return False
+    return files.remove(link, fs)
+
+
+def _at(path: str, root: str) -> str:
+    return os.path.join(root, path.lstrip("/"))
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+        return stream.read()

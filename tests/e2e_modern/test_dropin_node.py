@@ -1,0 +1,250 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Delivery `dropin` on a real kubelet: switch, revert by the guard, migration from checkpoint, reset."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from tests.lab.lab import Lab
+from tests.support.dropin_node import FOLDER, HEADER, Calls, DropinNode, dropin
+from tests.support.node_bench import STORE, Bench
+
+# The kubelet's validation passes it, and no interface has this address.
+DEADLY = {"address": "192.0.2.1"}
+LAYOUT = (
+    "find /etc/systemd /usr/lib/systemd/system/kubelet.service.d /etc/default /etc/kubernetes /var/lib/kubelet "
+    f"{STORE} -maxdepth 2 -not -path '*/pods*' -not -path '*plugins*' -not -name '*.sock' -not -path '*/pki/*' "
+    "\\( -type f -o -type l -o -path '*kube*' \\) -printf '%p %y %m %l\\n' 2>/dev/null | sort; "
+    "cat /var/lib/kubelet/config.yaml; systemctl cat kubelet"
+)
+LINK = f"{STORE}/conf.d/90-livenodes-kubelet.conf"
+
+
+@pytest.fixture
+def calls(lab: Lab) -> t.Iterator[Calls]:
+    """Yield the module on a node of 1.36; afterwards the node has its own configuration."""
+    bench = Bench(lab, "n3")
+    calls = Calls(bench)
+    try:
+        yield calls
+    finally:
+        bench.node.run(f"rm -f {FOLDER}/90-livenodes-kubelet.conf")
+        bench.close()
+
+
+def graduated(calls: Calls, fields: dict[str, t.Any], **options: t.Any) -> dict[str, t.Any]:
+    """Switch to fields and make them last-known-good without a trial; return what is live."""
+    result = calls.switch(fields, **options)
+    assert not result.get("reasons") and not result.get("failed"), result
+    calls.bench.wait(calls.bench.healthy, 60, "healthz")
+    calls.bench.python("store.graduate(store.assigned(), 'v1.36.2')")
+    return calls.bench.configz()
+
+
+def changed(before: dict[str, t.Any], after: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the fields that differ, as they are after."""
+    return {key: after.get(key) for key in {*before, *after} if before.get(key) != after.get(key)}
+
+
+def test_switch_again_and_reset(calls: Calls) -> None:
+    """What is declared is live, all else is as before; a reset leaves the node as it was, byte for byte."""
+    bench, node = calls.bench, calls.bench.node
+    layout, before = node.run(LAYOUT), bench.configz()
+    foretold = calls.switch({"maxPods": 77}, check=True)
+    assert foretold["changed"] and foretold["restart_needed"] and node.run(LAYOUT) == layout
+
+    wanted = {"maxPods": 77, "evictionHard": {"memory.available": "321Mi"}, "healthzPort": 10333}
+    result = calls.switch(wanted)
+    assert result["reasons"] == [] and result["restart_needed"], result
+    own = result["preflight"]["own"]
+    assert [layer["path"] for layer in own] == ["/var/lib/kubelet/config.yaml"]
+    assert own[0]["content"]["clusterDomain"] == "cluster.local"
+    assert {key: result["preflight"]["dropin"][key] for key in ("folder", "named_by", "link")} == {
+        "folder": f"{STORE}/conf.d",
+        "named_by": "us",
+        "link": LINK,
+    }
+    bench.wait(lambda: bench.healthy(10333), 60, "healthz at the declared port")
+    bench.confirm()
+    bench.wait(lambda: not bench.on_trial(), 60, "graduation", every=0.5)
+    live = bench.configz()
+    assert changed(before, live) == {
+        "maxPods": 77,
+        "healthzPort": 10333,
+        "evictionHard": {**before["evictionHard"], "memory.available": "321Mi"},
+    }
+    bench.wait(lambda: bench.status().get("reason") == "passed its trial", 30, "annotation")
+
+    invocation = node.invocation_id()
+    again = calls.switch(wanted, source=result["source"])
+    assert not again["changed"] and not again["restart_needed"] and node.invocation_id() == invocation, again
+
+    # The node's own file stays that of the node: what kubeadm changes there is taken up.
+    node.run("sed -i 's/^clusterDomain: .*/clusterDomain: other.local/' /var/lib/kubelet/config.yaml")
+    node.run("systemctl restart kubelet")
+    bench.wait(lambda: bench.healthy(10333), 60, "healthz after a change of the own file")
+    assert bench.configz()["clusterDomain"] == "other.local"
+    node.run("sed -i 's/^clusterDomain: .*/clusterDomain: cluster.local/' /var/lib/kubelet/config.yaml")
+
+    calls.reset()
+    assert node.run(LAYOUT) == layout and bench.configz() == before and bench.status() == {}
+
+
+def test_the_guard_reverts_what_kills_the_kubelet(calls: Calls) -> None:
+    """First to the override of nothing, later to last-known-good. Neither needs a new file or link."""
+    bench = calls.bench
+    before = bench.configz()
+    result = calls.switch({**DEADLY, "maxPods": 78})
+    assert result["reasons"] == [], result
+    bench.wait(lambda: bench.active() == "store/local/config" and bench.healthy(), 90, "revert to the local config")
+    assert changed(before, bench.configz()) == {}
+    bench.wait(lambda: "192.0.2.1" in bench.status().get("error", ""), 30, "error in the annotation")
+    assert bench.node.run(f"readlink {LINK}").strip() == f"{STORE}/active/kubelet"
+
+    assert changed(before, graduated(calls, {"maxPods": 79})) == {"maxPods": 79}
+    good = bench.active()
+    result = calls.switch({**DEADLY, "maxPods": 80})
+    assert result["reasons"] == [] and bench.active() != good
+    bench.wait(lambda: bench.active() == good and bench.healthy(), 90, "revert to last-known-good")
+    assert changed(before, bench.configz()) == {"maxPods": 79}
+
+
+def test_a_power_cut_between_link_and_switch_changes_nothing(calls: Calls) -> None:
+    """The link leads to an override of nothing until the switch."""
+    bench = calls.bench
+    before = bench.configz()
+    source = calls.source()
+    calls.apply("staged", source=source, data={"kubelet": dropin({"maxPods": 81})}, local_config=LINK, preflight=None)
+    bench.python(f"""
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder
+folder = dropin_folder.find([], "", "{STORE}")
+guard_module.present("{STORE}", unit, "kubelet", False, folder)
+""")
+    bench.node.run("systemctl restart kubelet")
+    bench.wait(bench.healthy, 60, "healthz with the link")
+    assert bench.node.run(f"readlink {LINK}") and changed(before, bench.configz()) == {}
+    # The run is repeated.
+    assert changed(before, graduated(calls, {"maxPods": 81})) == {"maxPods": 81}
+
+
+def test_a_lost_store_is_no_dead_kubelet(calls: Calls) -> None:
+    """The last resort is an override of nothing, made by the step before a start."""
+    bench = calls.bench
+    before = bench.configz()
+    graduated(calls, {"maxPods": 82})
+    bench.node.run(f"rm -r {STORE}/store {STORE}/active; systemctl restart kubelet")
+    bench.wait(bench.healthy, 60, "healthz without a store")
+    assert changed(before, bench.configz()) == {}
+
+
+REFUSED: dict[str, tuple[dict[str, t.Any], str]] = {
+    "an unknown field": ({"maxPodz": 5}, "does not know maxPodz"),
+    "a relative path": ({"staticPodPath": "manifests"}, "staticPodPath: manifests is a relative path"),
+    "evictionHard: null": ({"evictionHard": None}, "without any threshold"),
+    "a value that the kubelet refuses": ({"maxPods": -3}, "-3 must not be a negative number"),
+    "a value that contradicts the own file": ({"cgroupsPerQOS": False}, "cgroupsPerQOS"),
+    "a file that is not there": ({"staticPodPath": "/no/such/folder"}, "staticPodPath"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_before_a_restart(calls: Calls, name: str) -> None:
+    fields, words = REFUSED[name]
+    invocation = calls.bench.node.invocation_id()
+    result = calls.switch(fields)
+    assert any(words in reason for reason in result["reasons"]), result
+    assert not result["changed"] and calls.bench.node.invocation_id() == invocation
+
+
+def test_an_old_kubelet_is_refused(lab: Lab) -> None:
+    result = Calls(Bench(lab, "n1")).switch({"maxPods": 70})
+    assert [reason for reason in result["reasons"] if "1.28 reads no drop-in folder" in reason], result
+
+
+def test_flags_and_a_forgotten_empty_list_are_refused(lab: Lab) -> None:
+    """The second node has both: a flag for maxPods, and an empty list in its own file."""
+    result = Calls(Bench(lab, "n2")).switch({"maxPods": 70})
+    assert [reason for reason in result["reasons"] if "the flag --max-pods=61" in reason], result
+    assert [reason for reason in result["reasons"] if "enforceNodeAllocatable" in reason and "forgets" in reason], (
+        result
+    )
+
+
+def test_a_folder_of_the_unit(calls: Calls, lab: Lab) -> None:
+    """One link in it is all that the kubelet reads of ours; what comes after ours is refused by name."""
+    bench, own = calls.bench, DropinNode(lab, "n3")
+    own.open()
+    try:
+        own.write(
+            {}, {"10-site.conf": dropin({"maxPods": 60, "eventBurst": 7}), "95-late.conf": dropin({"podPidsLimit": 9})}
+        )
+        before = own.live()
+        layout = own.run(f"{LAYOUT}; ls -l {FOLDER}")
+        result = calls.switch({"podPidsLimit": 10})
+        assert [reason for reason in result["reasons"] if "95-late.conf comes after ours" in reason], result
+        live = graduated(calls, {"maxPods": 61})
+        assert changed(before, live) == {"maxPods": 61}
+        assert own.run(f"readlink {FOLDER}/90-livenodes-kubelet.conf").strip() == f"{STORE}/active/kubelet"
+        assert "--config-dir" not in own.run("cat /etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf")
+        result = calls.switch({"maxPods": 62})
+        assert [layer["path"] for layer in result["preflight"]["own"]][1:] == [
+            f"{FOLDER}/10-site.conf",
+            f"{FOLDER}/95-late.conf",
+        ]
+        bench.wait(bench.healthy, 60, "healthz")
+        calls.reset()
+        assert own.run(f"{LAYOUT}; ls -l {FOLDER}") == layout and changed(before, bench.configz()) == {}
+        # Where the folder is a link, the kubelet would ignore it.
+        own.run(f"ln -sfn {FOLDER} /root/folder")
+        own.name("--config-dir=/root/folder")
+        own.live()
+        result = calls.switch({"maxPods": 63})
+        assert [reason for reason in result["reasons"] if "is a symbolic link, which the kubelet ignores" in reason]
+        own.name("--config-dir=/root/folder/")
+        assert changed(before, own.live()) == {}
+        assert changed(before, graduated(calls, {"maxPods": 63})) == {"maxPods": 63}
+        calls.reset()
+    finally:
+        own.run("rm -f /root/folder")
+        own.close()
+
+
+def test_migration_from_checkpoint_and_its_way_back(calls: Calls) -> None:
+    """One trial: what fails leads back to what the checkpoint was, and a second try to the drop-in."""
+    bench = calls.bench
+    before = bench.configz()
+    whole = {**bench.local(), **HEADER, "maxPods": 83, "kubeAPIQPS": 51}
+    former = graduated(calls, whole, delivery="checkpoint")
+    assert changed(before, former) == {"maxPods": 83, "kubeAPIQPS": 51}
+    target = bench.active()
+
+    result = calls.switch({**DEADLY, "maxPods": 84})
+    assert result["reasons"] == [], result
+    bench.wait(lambda: bench.active() == target and bench.healthy(), 90, "revert to the checkpoint")
+    assert changed(former, bench.configz()) == {}
+    bench.wait(lambda: "192.0.2.1" in bench.status().get("error", ""), 30, "error in the annotation")
+
+    # The other way needs a reset.
+    refused = calls.switch(whole, delivery="checkpoint")
+    assert [reason for reason in refused["reasons"] if "Reset it before" in reason], refused
+
+    live = graduated(calls, {"maxPods": 83})
+    assert changed(before, live) == {"maxPods": 83}
+    assert "--config=/var/lib/kubelet/config.yaml" in bench.node.run(
+        "tr '\\0' ' ' < /proc/$(systemctl show -P MainPID kubelet)/cmdline"
+    )
+    calls.reset()
+    assert changed(before, bench.configz()) == {}
+
+
+def test_a_migration_that_could_not_go_back_is_refused(calls: Calls) -> None:
+    """A checkpoint replaces evictionHard as a whole; over the node's own file its keys are merged."""
+    bench = calls.bench
+    whole = {**bench.local(), **HEADER, "evictionHard": {"memory.available": "123Mi"}}
+    graduated(calls, whole, delivery="checkpoint")
+    result = calls.switch({"maxPods": 84})
+    assert [reason for reason in result["reasons"] if "could not restore evictionHard" in reason], result
