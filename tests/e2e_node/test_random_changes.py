@@ -69,7 +69,7 @@ class Change:
         expected = self.value if taken else self.before
         settled.settled(self.bench, expected, CONFIRM_SECONDS + 60)
         self.seconds = time.time() - begun
-        self.starts = self.bench.node.journal(1000, "kubelet", begun).count("Started kubelet")
+        self.starts = self.bench.node.journal(1000, "kubelet", begun).count("Started kubelet.service")
         return expected
 
 
