@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write fields_table.py and gates_table.py of plugins/module_utils/_config/fields/ from the YAML tables in tools/data/.
+"""Write the Python tables of plugins/module_utils/_config/ from the YAML tables in tools/data/.
 
 Data files next to Python do not travel into modules and to nodes, so the tables have to be Python there.
 `--check` writes nothing, prints the difference and exits 1 when the file is stale.
@@ -22,7 +22,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tools" / "data"
-TARGETS = ROOT / "plugins" / "module_utils" / "_config" / "fields"
+TARGETS = ROOT / "plugins" / "module_utils" / "_config"
 WIDTH = 112
 
 HEADER = '''# Copyright (c) 2026, livenodes.kubelet contributors
@@ -87,7 +87,11 @@ def main() -> int:
         "--check", action="store_true", help="write nothing; exit 1 with a diff when the generated file is stale"
     )
     check = parser.parse_args().check
-    texts = {"fields_table.py": generate(), "gates_table.py": gates()}
+    texts = {
+        "fields/fields_table.py": generate(),
+        "fields/gates_table.py": gates(),
+        "upgrade/flags_table.py": gone_flags(),
+    }
     return max(
         settle(TARGETS / name, formatted(text), check, "tools/generate_fields.py") for name, text in texts.items()
     )
@@ -160,6 +164,14 @@ def gates() -> str:
         text += "".join(names(name, needed, 8) for name, needed in rows.items())
         text += "    },\n"
     return text + '}\n"""Minor -> gate -> the gates that must be on while it is on."""\n'
+
+
+def gone_flags() -> str:
+    """Return the text of the generated module of flags that a later kubelet does not know."""
+    rows = sorted(load("flags-by-version.yaml")["flags"], key=lambda row: str(row["name"]))
+    text = GATES_HEADER + "LAST_MINOR: dict[str, int] = {\n"
+    text += "".join(f"    {quote(row['name'])}: {minor(row['until'])},\n" for row in rows if "until" in row)
+    return text + '}\n"""Flag -> the last minor that knows it. A later kubelet does not start with it."""\n'
 
 
 def names(key: str, found: list[str], indent: int) -> str:

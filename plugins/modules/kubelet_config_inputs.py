@@ -28,7 +28,7 @@ options:
       - Roles of this collection whose variables are checked. The default is all of them.
     type: list
     elements: str
-    choices: [assign, checkpoint, drift, dump, edit, push, rollout, verify]
+    choices: [assign, checkpoint, drift, dump, edit, push, rollout, upgrade_check, verify]
 seealso:
   - module: livenodes.kubelet.kubelet_config_plan
 """

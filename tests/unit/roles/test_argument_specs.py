@@ -18,6 +18,7 @@ ON_THE_NODE = {
     "livenodes.kubelet.kubelet_checkpoint",
     "livenodes.kubelet.kubelet_guard",
     "livenodes.kubelet.kubelet_preflight_info",
+    "livenodes.kubelet.kubelet_upgrade_info",
 }
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 # node_table reads this variable of each host.
@@ -30,7 +31,7 @@ def specs(role: str) -> dict[str, dict[str, t.Any]]:
 
 
 def test_roles() -> None:
-    assert ROLES == ["assign", "checkpoint", "drift", "dump", "edit", "push", "rollout", "verify"]
+    assert ROLES == ["assign", "checkpoint", "drift", "dump", "edit", "push", "rollout", "upgrade_check", "verify"]
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -75,14 +75,14 @@ def runtime(
 
 
 def _containerd(root: str, run: command.Run) -> tuple[str | None, str]:
-    words = _running("containerd", root) or ["containerd"]
+    words = running("containerd", root) or ["containerd"]
     given = next((value for value in (flag(words, "config"), _short(words, "-c")) if value), None)
     asked = [words[0], *(["--config", given] if given else []), "config", "dump"]
     done = run(asked)
     return (None, "") if done.returncode else (containerd_driver(done.stdout), " ".join(asked))
 
 
-def _running(name: str, root: str) -> list[str]:
+def running(name: str, root: str) -> list[str]:
     """Return the command line of a process by the name of its program, empty when none runs."""
     for path in glob.glob(_at(root, "/proc/[0-9]*/cmdline")):
         words = (_read(path) or "").split("\0")[:-1]

@@ -28,7 +28,7 @@ CALLBACKS = ROOT / "tests/support/callback"
 GROUP = set(yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_groups"]["cluster"])
 
 
-ON_NODES = {"kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info"}
+ON_NODES = {"kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info", "kubelet_upgrade_info"}
 # There is no module to run, only its documentation: a module does not have the variables of other hosts.
 WITHOUT_MODULE = {"kubelet_config_inputs"}
 

@@ -1,0 +1,26 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The check of an upgrade. It sends no requests."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._config.upgrade import upgrade_rows, upgrade_text
+from ..api.errors import ClusterError
+
+
+def compare(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
+    """Return what an upgrade would do to each node. Raises ClusterError for a version that is none."""
+    try:
+        target = upgrade_rows.target_minor(options["target_version"])
+    except upgrade_rows.UpgradeError as error:
+        raise ClusterError(str(error)) from error
+    nodes = {name: upgrade_rows.row(result, target) for name, result in options["hosts"].items()}
+    return {
+        "changed": False,
+        "nodes": nodes,
+        "summary": upgrade_text.summary(nodes, target),
+        "text": upgrade_text.lines(nodes, target),
+    }

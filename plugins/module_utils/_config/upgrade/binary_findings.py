@@ -1,0 +1,79 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the target's own binary says, on this node and with its arguments, about what the tables say."""
+
+from __future__ import annotations
+
+from typing import Iterator, Sequence
+
+from ..values.version import minor_of
+from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, Finding
+from .node_facts import Facts
+
+VALID, INVALID = "valid", "invalid"
+# What the kubelet's validation decides. Flags are parsed before it, and some flags do not reach the binary.
+_VALIDATED = {GATE, CGROUP, VALUE}
+
+
+def weighed(facts: Facts, target: int, found: Sequence[Finding]) -> list[Finding]:
+    """Return the findings of the tables with those of the binary. Where both speak, the binary is right.
+
+    What it refuses and a finding already names, appears once. What it accepts does not stop the kubelet.
+    """
+    if facts.check is None:
+        return list(found)
+    own = list(_said(facts, target, found))
+    accepted = facts.check["verdict"] == VALID and not own
+    return [*(_accepted(one) if accepted and _is_validated(one) else one for one in found), *own]
+
+
+def _said(facts: Facts, target: int, found: Sequence[Finding]) -> Iterator[Finding]:
+    check = facts.check or {}
+    path, version = str(check.get("binary")), check.get("version")
+    if version and minor_of(version) != target:
+        yield Finding(
+            UNKNOWN,
+            BINARY,
+            path,
+            f"this binary is {version}, not 1.{target}, so its answer does not count",
+            f"Copy the kubelet of 1.{target} there, or correct kubelet_config_target_version.",
+        )
+        return
+    known = {one.name for one in found if one.kind == FLAG}
+    for flag in check.get("refused_flags", ()):
+        if f"--{flag}" not in known:
+            where = next((one.where for one in facts.flags if one.name == flag), "")
+            message = f"{version} does not know this flag and would not start"
+            yield Finding(STOPS, FLAG, f"--{flag}", message, "Remove it with the upgrade.", where)
+    if check["verdict"] == INVALID:
+        for message in check["messages"]:
+            if not any(_says(one, message) for one in found if one.severity == STOPS):
+                yield Finding(STOPS, BINARY, path, f"{version} refuses: {message}", "Correct it before the upgrade.")
+    elif check["verdict"] != VALID:
+        yield Finding(
+            UNKNOWN,
+            BINARY,
+            path,
+            "the binary did not check the configuration: " + "; ".join(check["messages"]),
+            "Correct the cause and run again, or leave kubelet_config_target_binary out.",
+        )
+    gone = {one.name for one in found if one.kind == FIELD}
+    for field in check.get("unknown_fields", ()):
+        if field not in gone and not any(one.startswith(f"{field}.") for one in gone):
+            yield Finding(CHANGES, FIELD, field, f"{version} does not know this field and ignores it", "Remove it.")
+
+
+def _says(finding: Finding, message: str) -> bool:
+    """Return whether a message of the binary is about the same as a finding."""
+    return finding.message in message or (bool(finding.name) and finding.name in message)
+
+
+def _is_validated(finding: Finding) -> bool:
+    return finding.severity == STOPS and finding.kind in _VALIDATED
+
+
+def _accepted(finding: Finding) -> Finding:
+    return finding._replace(
+        severity=CHANGES, message=f"{finding.message}. The target binary accepts it on this node, so it does not stop"
+    )

@@ -1,0 +1,134 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the host means for a later kubelet: cgroup version, container runtime, kubeadm, and how it is configured."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Iterator, Mapping
+
+from ..fields import fields
+from ..fields.effective_config import EffectiveConfig
+from .finding import CGROUP, CHANGES, DELIVERY, RUNTIME, STAYS, STOPS, Finding
+from .node_facts import Facts
+
+# CRI v1 alone from 1.26 on (containerd has it since 1.6); 1.35 is the last version documented with containerd 1.
+_CRI_V1, _OLDEST_CONTAINERD, _CONTAINERD_2 = 26, (1, 6), 36
+# kubeadm writes the socket into a file from 1.34 on, and takes the flag out of this file.
+_SOCKET_IN_FILE, _KUBEADM_FLAGS = 34, "kubeadm-flags.env"
+_NO_DYNAMIC = 24
+_FLAG, _FIELD = "container-runtime-endpoint", "containerRuntimeEndpoint"
+
+
+def check(facts: Facts, target: int) -> Iterator[Finding]:
+    """Yield what stops or changes a kubelet of the target minor on this host."""
+    merged = facts.merged(min(target, fields.NEWEST_MINOR))
+    if facts.cgroup_version == 1:
+        yield from _cgroup(facts, merged, target)
+    yield from _runtime(facts, target)
+    yield from _socket(facts, merged, target)
+    yield from _delivery(facts, target)
+
+
+def _cgroup(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    """Source: ValidateKubeletConfiguration, and NewMainKubelet for swap."""
+    effective = EffectiveConfig(merged, min(target, fields.NEWEST_MINOR))
+    host = "this host has version 1 cgroup controllers"
+    if target >= 31 and effective.truth("failCgroupV1"):
+        yield Finding(
+            STOPS,
+            CGROUP,
+            "failCgroupV1",
+            f"{host}, and with failCgroupV1: true, the default from 1.35 on, the kubelet does not run there",
+            "Move the host to cgroup v2. Until then, set failCgroupV1: false with the upgrade.",
+            facts.places("failCgroupV1", target),
+        )
+    if target >= 30 and effective.text("memorySwap.swapBehavior") == "LimitedSwap" and effective.gate("NodeSwap"):
+        yield Finding(
+            STOPS,
+            CGROUP,
+            "memorySwap.swapBehavior",
+            f"{host}, and LimitedSwap needs cgroup v2 from 1.30 on",
+            "Remove the field, or move the host to cgroup v2.",
+            facts.places("memorySwap.swapBehavior", target),
+        )
+    if target >= 32 and effective.truth("singleProcessOOMKill") is False:
+        yield Finding(
+            STOPS,
+            CGROUP,
+            "singleProcessOOMKill",
+            f"{host}, and the kubelet refuses singleProcessOOMKill: false there",
+            "Remove the field.",
+            facts.places("singleProcessOOMKill", target),
+        )
+
+
+def _runtime(facts: Facts, target: int) -> Iterator[Finding]:
+    found = re.match(r"v?(\d+)\.(\d+)", facts.runtime_version)
+    if facts.runtime != "containerd" or found is None:
+        return
+    version = (int(found.group(1)), int(found.group(2)))
+    if target >= _CRI_V1 and version < _OLDEST_CONTAINERD:
+        yield Finding(
+            STOPS,
+            RUNTIME,
+            "containerd",
+            f"containerd {facts.runtime_version} has no CRI v1, which kubelets need from 1.26 on",
+            "Upgrade containerd to 1.6 or later first.",
+        )
+    elif target >= _CONTAINERD_2 and version < (2, 0):
+        yield Finding(
+            CHANGES,
+            RUNTIME,
+            "containerd",
+            f"containerd {facts.runtime_version}: Kubernetes supports containerd 1 up to 1.35; a later kubelet may run "
+            "with it, without support",
+            "Upgrade containerd to 2 first.",
+        )
+
+
+def _socket(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+    """The flag for the socket in kubeadm's file, which kubeadm replaces by a field of the node's own files."""
+    flag = facts.flag(_FLAG)
+    if flag is None or _KUBEADM_FLAGS not in flag.where or target < _SOCKET_IN_FILE:
+        return
+    message = (
+        f"`kubeadm upgrade node` removes the flag from {_KUBEADM_FLAGS} and writes {_FIELD} into the node's own files"
+    )
+    default = fields.ALL[_FIELD].default_at(min(target, fields.NEWEST_MINOR))
+    in_files = any(_FIELD in one.content for one in facts.files)
+    if facts.checkpoint and not in_files and flag.value != default:
+        yield Finding(
+            STOPS,
+            RUNTIME,
+            f"--{_FLAG}",
+            f"{message}, which the kubelet does not read because of its checkpoint: it would use {default}",
+            f"Declare {_FIELD}: {flag.value} for this node before the upgrade.",
+            flag.where,
+        )
+    else:
+        yield Finding(
+            CHANGES, RUNTIME, f"--{_FLAG}", message, "Nothing to do if kubeadm upgrades the node.", flag.where
+        )
+
+
+def _delivery(facts: Facts, target: int) -> Iterator[Finding]:
+    if facts.dynamic and target >= _NO_DYNAMIC:
+        yield Finding(
+            STOPS,
+            DELIVERY,
+            "native",
+            "the kubelet has --dynamic-config-dir, and 1.24 removed Dynamic Kubelet Configuration",
+            "Run the playbook migrate first. It changes the delivery and removes nothing that is configured.",
+        )
+    elif facts.checkpoint:
+        yield Finding(
+            STAYS,
+            DELIVERY,
+            "checkpoint",
+            "the kubelet reads a checkpoint, so a change of the node's own config file has no effect"
+            + (f" ({facts.own.path})" if facts.own else ""),
+            "Run the playbook rollout after the upgrade.",
+            facts.files[0].path if facts.files else "",
+        )

@@ -1,0 +1,177 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is known of a node before its upgrade: its command line, its files and its host."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
+
+from ..fields import merged_dropins, shadow
+from ..values import paths
+from ..values.version import minor_of
+
+Config = Mapping[str, Any]
+
+
+class Flag(NamedTuple):
+    """A flag of the kubelet's command line at its next start."""
+
+    name: str
+    """Without dashes in front, and with `-` for `_`."""
+    value: str
+    """Empty for a flag without a value."""
+    where: str
+    """File and line that contain it; empty if they are not known."""
+
+
+class File(NamedTuple):
+    """A file with configuration that the kubelet reads."""
+
+    path: str
+    content: Config
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts of one node. Secrets are masked in all of them."""
+
+    version: str
+    """The kubelet's version; empty if it is not known."""
+    argv: Sequence[str] = ()
+    flags: Sequence[Flag] = ()
+    files: Sequence[File] = ()
+    """The config file, then the drop-ins in the kubelet's order. A file that could not be read is missing."""
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    """The files that could not be read, with the reasons."""
+    own: File | None = None
+    """The node's own config file, if the kubelet reads a checkpoint of this collection instead."""
+    checkpoint: bool = False
+    """Whether the kubelet reads a checkpoint of this collection."""
+    dynamic: bool = False
+    """Whether the kubelet may follow `Node.spec.configSource`."""
+    cgroup_version: int | None = None
+    runtime: str = ""
+    """`containerd`, `cri-o` or `docker`; empty if it is not known."""
+    runtime_version: str = ""
+    endpoint: str = ""
+    """The runtime's socket as configured; empty for the kubelet's default."""
+    check: Mapping[str, Any] | None = None
+    """The target binary's answer; None if there is no target binary."""
+
+    @property
+    def minor(self) -> int | None:
+        """The kubelet's minor version, None if it is not known."""
+        return minor_of(self.version)
+
+    def flag(self, name: str) -> Flag | None:
+        """Return the use of a flag that counts: the last one."""
+        return next((one for one in reversed(self.flags) if one.name == name), None)
+
+    def merged(self, minor: int) -> dict[str, Any]:
+        """Return what files and flags set for a kubelet of this minor, without defaults."""
+        if not self.files:
+            return self._with_flags({}, minor)
+        base, *layers = self.files
+        return self._with_flags(merged_dropins.merge(base.content, [layer.content for layer in layers]), minor)
+
+    def _with_flags(self, config: dict[str, Any], minor: int) -> dict[str, Any]:
+        for path, value in shadow.values(self.argv, minor).items():
+            if value is not shadow.UNKNOWN:
+                _set(config, paths.parse(path), value)
+        return config
+
+    def places(self, path: str, minor: int) -> str:
+        """Return the files and flags that set a path, as text."""
+        keys = paths.parse(path)
+        found = [one.path for one in self.files if has(one.content, keys)]
+        flag = shadow.shadow_of(path, shadow.shadows(self.argv, minor))
+        names = {word.lstrip("-").partition("=")[0] for word in flag.split()} if flag else set()
+        found += [
+            f"flag --{one.name}{f' in {one.where}' if one.where else ''}" for one in self.flags if one.name in names
+        ]
+        return ", ".join(dict.fromkeys(found))
+
+
+def read(result: Mapping[str, Any]) -> Facts:
+    """Return the facts in a result of the module `kubelet_upgrade_info`."""
+    kubelet, disk, host = result["kubelet"], result["disk"], result["host"]
+    words = result["words"]
+    dropins = disk.get("dropins") or {}
+    found = {disk.get("path") or "": disk.get("content"), **dropins}
+    unreadable = {path: "it could not be read" for path, content in found.items() if content is None}
+    if disk.get("content") is None:
+        unreadable[disk.get("path") or ""] = str(disk.get("unreadable") or "it could not be read")
+    own = result.get("own")
+    dynamic = bool(kubelet.get("dynamic_config_dir"))
+    runtime = host["container_runtime"]
+    return Facts(
+        version=str(kubelet.get("version") or ""),
+        argv=[str(word["text"]) for word in words],
+        flags=flags(words),
+        files=[File(path, content) for path, content in found.items() if content is not None],
+        unreadable=unreadable,
+        own=File(own["path"], own["content"]) if own and own.get("content") is not None else None,
+        checkpoint=bool(disk.get("checkpoint")) and not dynamic,
+        dynamic=dynamic,
+        cgroup_version=result.get("cgroup_version"),
+        runtime=str(runtime.get("name") or ""),
+        runtime_version=str(result.get("runtime_version") or ""),
+        endpoint=str(runtime.get("endpoint") or ""),
+        check=result.get("target"),
+    )
+
+
+def flags(words: Sequence[Mapping[str, Any]]) -> list[Flag]:
+    """Return the flags among the words of a command line, each a mapping with text, file and line."""
+    found: list[Flag] = []
+    texts = [str(word["text"]) for word in words]
+    for at, word in enumerate(words):
+        text = texts[at]
+        if text == "--":
+            break
+        if not text.startswith("--"):
+            continue
+        name, equals, value = text[2:].partition("=")
+        if not equals and at + 1 < len(texts) and not texts[at + 1].startswith("-"):
+            value = texts[at + 1]
+        where = f"{word['file']}, line {word['line']}" if word.get("file") else ""
+        found.append(Flag(name.replace("_", "-"), value, where))
+    return found
+
+
+def has(config: Any, keys: paths.Path) -> bool:
+    """Return whether a configuration sets a path, also to null."""
+    for key in keys:
+        if not isinstance(config, Mapping) or key not in config:
+            return False
+        config = config[key]
+    return True
+
+
+def at(config: Any, path: str) -> Any:
+    """Return the value at a dotted path of a field, None if it is absent."""
+    for key in path.split("."):
+        config = config.get(key) if isinstance(config, Mapping) else None
+    return config
+
+
+def leaves(config: Any, place: paths.Path = ()) -> Iterator[paths.Path]:
+    """Yield every path that a configuration sets, without kind and apiVersion."""
+    if isinstance(config, Mapping) and (config or not place):
+        for key, inner in config.items():
+            if place or key not in ("kind", "apiVersion"):
+                yield from leaves(inner, (*place, key))
+    else:
+        yield place
+
+
+def _set(config: dict[str, Any], keys: paths.Path, value: Any) -> None:
+    *parents, last = (str(key) for key in keys)
+    for key in parents:
+        inner = config.get(key)
+        config[key] = dict(inner) if isinstance(inner, Mapping) else {}
+        config = config[key]
+    config[last] = copy.deepcopy(value)

@@ -1,0 +1,79 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an upgrade to a version would do to each node."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..fields import fields
+from ..values.version import minor_of
+from . import binary_findings, default_findings, flag_findings, host_findings, node_facts, value_findings
+from .finding import UNKNOWN, VERSION, Finding, order
+from .node_facts import Facts
+
+
+class UpgradeError(ValueError):
+    """The target version cannot be used. The text states why, and what to do."""
+
+
+def target_minor(version: Any) -> int:
+    """Return the minor of a target version such as 1.36 or v1.36.2. Raises UpgradeError."""
+    found = minor_of(str(version).strip())
+    if found is None or found < fields.OLDEST_MINOR:
+        raise UpgradeError(
+            f"kubelet_config_target_version is {version}, which is not a Kubernetes version from "
+            f"1.{fields.OLDEST_MINOR} on. Write it as 1.{fields.NEWEST_MINOR} or v1.{fields.NEWEST_MINOR}.2; in YAML, "
+            "put it in quotes, because 1.30 without them is the number 1.3."
+        )
+    return found
+
+
+def row(result: Mapping[str, Any] | None, target: int) -> dict[str, Any]:
+    """Return the version of a node and its findings; `result` is that of the module `kubelet_upgrade_info`.
+
+    A result that failed, or that is missing, is a finding too.
+    """
+    if result is None or result.get("failed") or result.get("unreachable") or "kubelet" not in result:
+        return {"kubelet_version": None, "findings": [_not_examined(result or {})._asdict()]}
+    facts = node_facts.read(result)
+    found = sorted(set(findings(facts, target)), key=order)
+    return {"kubelet_version": facts.version or None, "findings": [one._asdict() for one in found]}
+
+
+def findings(facts: Facts, target: int) -> list[Finding]:
+    """Return everything that an upgrade of this node to the target minor would stop or change."""
+    if facts.minor is not None and facts.minor > target:
+        message = f"the kubelet is {facts.version}, newer than 1.{target}; nothing was compared"
+        return [Finding(UNKNOWN, VERSION, "", message, "Set kubelet_config_target_version to the version to come.")]
+    known = [
+        *flag_findings.check(facts, target),
+        *value_findings.check(facts, target),
+        *default_findings.check(facts, target),
+        *host_findings.check(facts, target),
+    ]
+    return [*_gaps(facts), *binary_findings.weighed(facts, target, known)]
+
+
+def _gaps(facts: Facts) -> list[Finding]:
+    """Return what could not be read of the node."""
+    found = [
+        Finding(
+            UNKNOWN,
+            VERSION,
+            path,
+            f"{path or 'the config file'} could not be examined: {why}",
+            "Make the file readable on the node as plain YAML, or check it by hand.",
+        )
+        for path, why in facts.unreadable.items()
+    ]
+    if facts.minor is None:
+        message = "the version of the kubelet is not known, so changed defaults were not compared"
+        found.append(Finding(UNKNOWN, VERSION, "", message, "Repair the kubelet of this node, then run again."))
+    return found
+
+
+def _not_examined(result: Mapping[str, Any]) -> Finding:
+    why = "it is unreachable" if result.get("unreachable") else result.get("msg") or "there is no result of the node"
+    return Finding(UNKNOWN, VERSION, "", f"the node was not examined: {why}", "Correct the cause, then run again.")

@@ -1,0 +1,150 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What must be known of a node before its kubelet is upgraded, and what the new binary says about its configuration."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Sequence
+
+from ..._config.fields import difftext
+from ..._config.values.version import minor_of
+from ..system import binary, command, config_summary
+from ..unit import unit_override
+from ..unit.unit import Unit, UnitError
+from . import host_checks, preflight
+from .preflight_decisions import masked
+
+_UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: '?-{0,2}([a-z0-9][A-Za-z0-9_-]*)")
+_MOST_FLAGS = 30
+"""The largest number of flags that are taken out one by one: 1.23 to 1.36 removed more, but no unit has them all."""
+_OWN_PATH_OF_RUNTIME = {"containerd": "containerd", "cri-o": "crio"}
+_VERSION = re.compile(r"\bv?(\d+\.\d+\.\d+\S*)")
+
+
+def look(
+    name: str = "kubelet.service", target: str = "", root: str = "/", run: command.Run = command.execute
+) -> dict[str, Any]:
+    """Return the facts of `preflight.look` with the disk, and: the words of the kubelet's next command line with their
+    places (`words`), the node's own config file if the kubelet reads another one (`own`), `cgroup_version` and
+    `runtime_version`; for a `target` binary on the node also its answer (`target`).
+
+    Raises UnitError without systemd.
+    """
+    found = preflight.look(name, root=root, run=run, with_disk=True)
+    unit = Unit(name, root, run)
+    argv = _next_argv(unit)
+    runtime = found["host"]["container_runtime"]
+    if runtime["name"] is None and runtime["endpoint"] is None and (minor_of(found["kubelet"]["version"]) or 0) >= 27:
+        # The kubelet's default since 1.27.
+        runtime["name"] = "containerd"
+    return {
+        **found,
+        "words": _words(unit, argv),
+        "own": _own(found, root),
+        "cgroup_version": cgroup_version(root),
+        "runtime_version": runtime_version(runtime["name"], root, run),
+        "target": asked(target, argv, root, run) if target else None,
+    }
+
+
+def cgroup_version(root: str = "/") -> int | None:
+    """Return the version of the host's cgroup controllers for a kubelet: 2 only where no controller is of version 1."""
+    place = os.path.join(root, "sys/fs/cgroup")
+    if not os.path.isdir(place):
+        return None
+    return 2 if os.path.exists(os.path.join(place, "cgroup.controllers")) else 1
+
+
+def runtime_version(name: str | None, root: str = "/", run: command.Run = command.execute) -> str | None:
+    """Return the version that the program of a container runtime prints, None if it prints none."""
+    program = _OWN_PATH_OF_RUNTIME.get(name or "")
+    if program is None:
+        return None
+    words = host_checks.running(program, root) or [program]
+    done = run([words[0], "--version"])
+    match = _VERSION.search(done.stdout)
+    return match.group(1) if match and not done.returncode else None
+
+
+def asked(target: str, argv: Sequence[str], root: str = "/", run: command.Run = command.execute) -> dict[str, Any]:
+    """Return the answer of another kubelet binary to the node's config file, with the arguments of the command line.
+
+    A flag that the binary does not know is noted and left out, and the binary is asked again: it names one at a time,
+    and says nothing about the configuration until it knows all flags.
+    """
+    version = binary.version(target, run) if os.path.isfile(target) else None
+    path = unit_override.config_of(list(argv))
+    refused: list[str] = []
+    words = list(argv)
+    try:
+        # A kubelet refuses what is no UTF-8 itself.
+        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8", errors="surrogateescape") as stream:
+            text = stream.read()
+    except OSError as error:
+        answer = binary.Verdict(binary.NOT_CHECKED, [f"{path or 'no config file'}: {error.strerror}"], [])
+    else:
+        answer = binary.check(text, words, target, lambda: minor_of(version), run)
+        while answer.verdict == binary.NOT_CHECKED and len(refused) < _MOST_FLAGS:
+            unknown = _UNKNOWN_FLAG.search(" ".join(answer.messages))
+            shorter = without_flag(words, unknown.group(1)) if unknown else words
+            if unknown is None or shorter == words:
+                break
+            refused.append(unknown.group(1))
+            words = shorter
+            answer = binary.check(text, words, target, lambda: minor_of(version), run)
+        answer = answer._replace(messages=config_summary.without_secrets(answer.messages, text))
+    return {"binary": target, "version": version, "refused_flags": refused, **answer._asdict()}
+
+
+def without_flag(words: Sequence[str], name: str) -> list[str]:
+    """Return a command line without all uses of a flag and their values."""
+    kept: list[str] = []
+    skip = False
+    for at, word in enumerate(words):
+        if skip:
+            skip = False
+            continue
+        key, equals, _value = word.partition("=")
+        if word.startswith("-") and key.lstrip("-").replace("_", "-") == name.replace("_", "-"):
+            # A flag without a value cannot have a word after it that is no flag.
+            skip = not equals and at + 1 < len(words) and not words[at + 1].startswith("-")
+            continue
+        kept.append(word)
+    return kept
+
+
+def _next_argv(unit: Unit) -> list[str]:
+    for ask in (unit.next_command, unit.command):
+        try:
+            return ask().argv
+        except UnitError:
+            continue
+    return []
+
+
+def _words(unit: Unit, argv: Sequence[str]) -> list[dict[str, Any]]:
+    """Return each word, secrets masked, with file and line if a file of the unit contains it."""
+    try:
+        places = {word.text: word for word in unit.command_line().words()}
+    except UnitError:
+        places = {}
+    result = []
+    for word, text in zip(argv, masked(argv)):
+        place = places.get(word)
+        result.append({"text": text, "file": place.file if place else None, "line": place.line if place else None})
+    return result
+
+
+def _own(found: dict[str, Any], root: str) -> dict[str, Any] | None:
+    path = found["kubelet"]["local_config"]
+    if not path or path == found["disk"]["path"]:
+        return None
+    try:
+        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8") as stream:
+            content = difftext.masked(config_summary.load(stream.read()))
+        return {"path": path, "content": content, "unreadable": None}
+    except (OSError, ValueError) as error:
+        return {"path": path, "content": None, "unreadable": str(error)}
