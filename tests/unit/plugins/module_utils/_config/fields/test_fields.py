@@ -155,6 +155,7 @@ def test_a_stale_table_is_shown_as_a_difference(tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "data").symlink_to(ROOT / "tools" / "data")
     (tmp_path / "ruff.toml").symlink_to(ROOT / "ruff.toml")
+    (tmp_path / "plugins/module_utils/_config/upgrade").mkdir(parents=True)
     (tmp_path / "tools" / "generate_fields.py").write_text(
         (ROOT / "tools" / "generate_fields.py").read_text(encoding="utf-8"), encoding="utf-8"
     )

@@ -1,0 +1,81 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import binary_findings
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.finding import Finding
+from tests.support.upgrading import ENV, facts_of, found, result
+
+ANSWER = {
+    "binary": "/opt/kubelet",
+    "version": "v1.36.2",
+    "verdict": "valid",
+    "messages": [],
+    "refused_flags": [],
+    "unknown_fields": [],
+}
+PAUSE = "--pod-infra-container-image=pause:3.9"
+GATE = {"featureGates": {"AppArmor": True}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "flags", "config", "expected"),
+    [
+        ({}, (), {}, []),
+        # What it accepts does not stop it, but for flags that do not reach it.
+        ({}, (), GATE, [("changes", "gate", "AppArmor")]),
+        ({}, ("--logtostderr",), GATE, [("stops", "flag", "--logtostderr"), ("changes", "gate", "AppArmor")]),
+        # What both say appears once.
+        (
+            {"refused_flags": ["pod-infra-container-image"]},
+            (PAUSE,),
+            {},
+            [("stops", "flag", "--pod-infra-container-image")],
+        ),
+        (
+            {"verdict": "invalid", "messages": ["unrecognized feature gate: AppArmor"]},
+            (),
+            GATE,
+            [("stops", "gate", "AppArmor")],
+        ),
+        # What only the binary says.
+        ({"refused_flags": ["max-pods"]}, ("--max-pods=6",), {}, [("stops", "flag", "--max-pods")]),
+        (
+            {"verdict": "invalid", "messages": ["a new rule"]},
+            (),
+            GATE,
+            [("stops", "gate", "AppArmor"), ("stops", "binary", "/opt/kubelet")],
+        ),
+        ({"unknown_fields": ["maxPods"]}, (), {}, [("changes", "field", "maxPods")]),
+        # No answer is no consent.
+        ({"verdict": "not checked", "messages": ["no sandbox"]}, (), {}, [("unknown", "binary", "/opt/kubelet")]),
+        ({"version": "v1.35.1"}, (), GATE, [("stops", "gate", "AppArmor"), ("unknown", "binary", "/opt/kubelet")]),
+    ],
+)
+def test_answers(
+    answer: dict[str, t.Any], flags: tuple[str, ...], config: dict[str, t.Any], expected: list[tuple[str, str, str]]
+) -> None:
+    given = result("v1.33.0", *flags, config=config, target={**ANSWER, **answer})
+    assert found(36, given) == expected
+
+
+def test_a_flag_that_only_the_binary_refuses_has_its_place() -> None:
+    facts = facts_of("v1.33.0", "--max-pods=6", target={**ANSWER, "refused_flags": ["max-pods"]})
+    (one,) = binary_findings.weighed(facts, 36, [])
+    assert (one.where, "v1.36.2 does not know" in one.message) == (f"{ENV}, line 1", True)
+
+
+def test_without_a_binary_nothing_changes() -> None:
+    rows = [Finding("stops", "gate", "A", "why", "Do.")]
+    assert binary_findings.weighed(facts_of("v1.33.0"), 36, rows) == rows
+
+
+def test_what_is_said_of_a_finding_that_the_binary_does_not_confirm() -> None:
+    rows = [Finding("stops", "gate", "A", "why", "Do.")]
+    (one,) = binary_findings.weighed(facts_of("v1.33.0", target=ANSWER), 36, rows)
+    assert one.severity == "changes" and one.message.startswith("why. The target binary accepts it")

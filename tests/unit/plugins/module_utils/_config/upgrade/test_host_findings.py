@@ -1,0 +1,91 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import host_findings
+from tests.support.upgrading import ENV, OWN, SOCKET, facts_of
+
+LIMITED = {"memorySwap": {"swapBehavior": "LimitedSwap"}}
+
+
+@pytest.mark.parametrize(
+    ("config", "target", "names"),
+    [
+        ({}, 34, []),
+        ({}, 35, ["failCgroupV1"]),
+        ({"failCgroupV1": True}, 30, []),
+        ({"failCgroupV1": True}, 31, ["failCgroupV1"]),
+        ({"failCgroupV1": False}, 36, []),
+        # The gate is on by default from 1.30 on.
+        (LIMITED, 29, []),
+        (LIMITED, 30, ["memorySwap.swapBehavior"]),
+        ({**LIMITED, "featureGates": {"NodeSwap": False}}, 30, []),
+        ({"singleProcessOOMKill": False}, 32, ["singleProcessOOMKill"]),
+        ({"singleProcessOOMKill": False}, 31, []),
+        ({"singleProcessOOMKill": True}, 34, []),
+    ],
+)
+def test_cgroup_v1(config: dict[str, t.Any], target: int, names: list[str]) -> None:
+    on_v1 = host_findings.check(facts_of("v1.28.0", config=config, cgroup_version=1), target)
+    assert [one.name for one in on_v1 if one.severity == "stops"] == names
+    for version in (2, None):
+        other = facts_of("v1.28.0", config=config, cgroup_version=version)
+        assert [one for one in host_findings.check(other, target) if one.severity == "stops"] == []
+
+
+@pytest.mark.parametrize(
+    ("runtime", "version", "target", "severities"),
+    [
+        ("containerd", "1.5.9", 25, []),
+        ("containerd", "1.5.9", 26, ["stops"]),
+        ("containerd", "1.5.9", 36, ["stops"]),
+        ("containerd", "1.6.20~ds1", 35, []),
+        ("containerd", "1.7.2", 36, ["changes"]),
+        ("containerd", "2.0.0", 36, []),
+        ("containerd", None, 36, []),
+        ("cri-o", "1.5.0", 36, []),
+        (None, None, 36, []),
+    ],
+)
+def test_runtimes(runtime: str | None, version: str | None, target: int, severities: list[str]) -> None:
+    facts = facts_of("v1.24.0", runtime=runtime, runtime_version=version)
+    assert [one.severity for one in host_findings.check(facts, target)] == severities
+
+
+@pytest.mark.parametrize(
+    ("flag", "config", "own", "target", "severities"),
+    [
+        (SOCKET, {}, None, 33, []),
+        (SOCKET, {}, None, 34, ["changes"]),
+        ("--max-pods=6", {}, None, 34, []),
+        ("--container-runtime-endpoint=unix:///x", {}, None, 34, ["changes"]),
+        ("--container-runtime-endpoint=unix:///x", {}, {}, 34, ["stops", "stays"]),
+        (
+            "--container-runtime-endpoint=unix:///x",
+            {"containerRuntimeEndpoint": "unix:///x"},
+            {},
+            34,
+            ["changes", "stays"],
+        ),
+        (SOCKET, {}, {}, 34, ["changes", "stays"]),
+    ],
+)
+def test_the_socket_in_the_file_of_kubeadm(
+    flag: str, config: dict[str, t.Any], own: dict[str, t.Any] | None, target: int, severities: list[str]
+) -> None:
+    found = list(host_findings.check(facts_of("v1.32.0", flag, config=config, own=own), target))
+    assert [one.severity for one in found] == severities
+    assert {one.where for one in found if one.kind == "runtime"} <= {f"{ENV}, line 1"}
+
+
+def test_deliveries() -> None:
+    (native,) = host_findings.check(facts_of("v1.23.0", dynamic="/d", own={}), 24)
+    assert (native.severity, native.name) == ("stops", "native") and "migrate" in native.remedy
+    assert list(host_findings.check(facts_of("v1.22.0", dynamic="/d"), 23)) == []
+    (checkpoint,) = host_findings.check(facts_of("v1.33.0", own={}), 35)
+    assert (checkpoint.severity, checkpoint.name) == ("stays", "checkpoint") and OWN in checkpoint.message

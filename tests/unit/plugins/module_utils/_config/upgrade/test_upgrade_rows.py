@@ -1,0 +1,220 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whole upgrades, as tables: a node, a target, and what stops or changes its kubelet."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade_rows
+from tests.support.upgrading import CHECKPOINT, ENV, OWN, SOCKET, found, result
+
+# What a node of kubeadm 1.23 with dockershim has on its command line.
+DOCKERSHIM = ("--network-plugin=cni", "--cni-bin-dir", "/opt/cni/bin", "--pod-infra-container-image=pause:3.6")
+SWAP = {"memorySwap": {"swapBehavior": "UnlimitedSwap"}, "featureGates": {"NodeSwap": True}, "failSwapOn": False}
+
+
+@pytest.mark.parametrize(
+    ("given", "target", "stops"),
+    [
+        (
+            result("v1.23.17", *DOCKERSHIM),
+            24,
+            [("flag", "--cni-bin-dir"), ("flag", "--network-plugin"), ("runtime", "--container-runtime")],
+        ),
+        (result("v1.23.17", "--container-runtime=remote", SOCKET), 24, []),
+        (result("v1.23.17", "--container-runtime=remote"), 24, [("runtime", "--container-runtime-endpoint")]),
+        (result("v1.26.15", "--container-runtime=remote", SOCKET), 27, [("flag", "--container-runtime")]),
+        (result("v1.25.16", "--logtostderr=true", SOCKET), 26, [("flag", "--logtostderr")]),
+        (result("v1.34.1", "--pod-infra-container-image=pause:3.10"), 35, [("flag", "--pod-infra-container-image")]),
+        (result("v1.33.13"), 36, []),
+        (result("v1.28.7", config=SWAP), 36, [("value", "memorySwap.swapBehavior")]),
+        (result("v1.28.7", config=SWAP), 29, []),
+        # On since 1.28, locked since 1.30, gone since 1.33.
+        (result("v1.28.7", config={"featureGates": {"AdmissionWebhookMatchConditions": True}}), 32, []),
+        (
+            result("v1.28.7", config={"featureGates": {"AdmissionWebhookMatchConditions": False}}),
+            32,
+            [("gate", "AdmissionWebhookMatchConditions")],
+        ),
+        (
+            result("v1.28.7", config={"featureGates": {"AdmissionWebhookMatchConditions": True}}),
+            33,
+            [("gate", "AdmissionWebhookMatchConditions")],
+        ),
+        (
+            result("v1.28.7", "--feature-gates=AdmissionWebhookMatchConditions=true"),
+            33,
+            [("gate", "AdmissionWebhookMatchConditions")],
+        ),
+        (
+            result("v1.32.0", dropins={"/etc/kubelet.d/10.conf": {"featureGates": {"AppArmor": True}}}),
+            33,
+            [("gate", "AppArmor")],
+        ),
+        # Two gates that are on by default need this one from 1.35 on.
+        (result("v1.34.1", config={"featureGates": {"GracefulNodeShutdown": False}}), 34, []),
+        (
+            result("v1.34.1", config={"featureGates": {"GracefulNodeShutdown": False}}),
+            35,
+            [("gate", "GracefulNodeShutdown")] * 2,
+        ),
+        (result("v1.34.1", cgroup_version=1), 35, [("cgroup", "failCgroupV1")]),
+        (result("v1.34.1", cgroup_version=1), 34, []),
+        (result("v1.34.1", cgroup_version=1, config={"failCgroupV1": False}), 35, []),
+        (result("v1.34.1", "--fail-cgroupv1=false", cgroup_version=1), 35, []),
+        # 1.28 ignores the field, and 1.35 reads it.
+        (result("v1.28.7", cgroup_version=1, config={"failCgroupV1": False}), 35, []),
+        (result("v1.25.0", SOCKET, runtime_version="1.5.18"), 26, [("runtime", "containerd")]),
+        (result("v1.25.0", SOCKET, runtime_version="1.6.20"), 26, []),
+        (result("v1.30.0", "--cloud-provider=aws"), 31, [("flag", "--cloud-provider")]),
+        (result("v1.30.0", "--cloud-provider", "external"), 31, []),
+        (
+            result("v1.28.0", "--cloud-provider=aws", "--feature-gates=DisableCloudProviders=false"),
+            29,
+            [],
+        ),
+        (
+            result("v1.23.17", "--dynamic-config-dir=/d", "--container-runtime=remote", SOCKET, dynamic="/d"),
+            24,
+            [("flag", "--dynamic-config-dir"), ("delivery", "native")],
+        ),
+        (result("v1.36.2", config={"maxPods": -1}), 36, [("value", "maxPods")]),
+    ],
+)
+def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[tuple[str, str]]) -> None:
+    assert found(target, given, "stops", "unknown") == [("stops", *one) for one in stops]
+
+
+@pytest.mark.parametrize(
+    ("given", "target", "changes"),
+    [
+        (
+            result("v1.26.15", SOCKET),
+            27,
+            [
+                *(
+                    ("changes", "default", name)
+                    for name in ("eventBurst", "eventRecordQPS", "kubeAPIBurst", "kubeAPIQPS")
+                ),
+                ("changes", "default", "memoryThrottlingFactor"),
+            ],
+        ),
+        # What a file, a drop-in or a flag sets does not change.
+        (
+            result(
+                "v1.26.15",
+                SOCKET,
+                "--kube-api-qps=7",
+                config={"eventBurst": 9},
+                dropins={"/d/1.conf": {"eventRecordQPS": 0, "memoryThrottlingFactor": 0.5}},
+            ),
+            27,
+            [("changes", "default", "kubeAPIBurst")],
+        ),
+        # Zero means the default where the field is no pointer.
+        (
+            result("v1.29.0", config={"evictionHard": {"memory.available": "1Gi"}}),
+            30,
+            [],
+        ),
+        (result("v1.29.0"), 30, [("changes", "default", "evictionHard")]),
+        (result("v1.33.13"), 36, []),
+        (result("v1.35.0", runtime_version="1.7.2"), 36, [("changes", "runtime", "containerd")]),
+        (result("v1.33.0", SOCKET), 34, [("changes", "runtime", "--container-runtime-endpoint")]),
+        (
+            result("v1.26.15", SOCKET, config={"eventBurst": 10, "eventRecordQPS": 6}, own={"eventRecordQPS": 6}),
+            27,
+            [
+                ("changes", "default", "kubeAPIBurst"),
+                ("changes", "default", "kubeAPIQPS"),
+                ("changes", "default", "memoryThrottlingFactor"),
+                ("stays", "default", "eventBurst"),
+                ("stays", "delivery", "checkpoint"),
+            ],
+        ),
+    ],
+)
+def test_what_changes_and_what_stays(given: dict[str, t.Any], target: int, changes: list[tuple[str, str, str]]) -> None:
+    assert found(target, given) == changes
+
+
+def test_each_finding_names_its_places_and_its_remedy() -> None:
+    given = result(
+        "v1.28.7",
+        "--feature-gates=AppArmor=true",
+        "--pod-infra-container-image=pause:3.9",
+        config={"featureGates": {"AppArmor": True}},
+        dropins={"/d/1.conf": {"featureGates": {"AppArmor": True}}},
+    )
+    rows = upgrade_rows.row(given, 36)
+    assert rows["kubelet_version"] == "v1.28.7"
+    gate, flag = (next(row for row in rows["findings"] if row["kind"] == kind) for kind in ("gate", "flag"))
+    assert gate["where"] == f"{OWN}, /d/1.conf, flag --feature-gates in {ENV}, line 1"
+    assert gate["message"] == "unrecognized feature gate: AppArmor"
+    assert gate["remedy"] == "Remove it: 1.33 removed the gate, which was on by default before."
+    assert (flag["name"], flag["where"]) == ("--pod-infra-container-image", f"{ENV}, line 1")
+    assert "1.34 was the last version" in flag["message"] and ENV in flag["remedy"]
+
+
+def test_a_checkpoint_hides_the_socket_that_kubeadm_writes() -> None:
+    """The kubelet would use the default socket, which is not the node's."""
+    other = "--container-runtime-endpoint=unix:///run/crio/crio.sock"
+    given = result("v1.33.0", other, config={}, own={})
+    assert found(34, given, "stops") == [("stops", "runtime", "--container-runtime-endpoint")]
+    assert found(34, result("v1.33.0", SOCKET, config={}, own={}), "stops") == []
+    declared = {"containerRuntimeEndpoint": "unix:///run/crio/crio.sock"}
+    assert found(34, result("v1.33.0", other, config=declared, own={}), "stops") == []
+    assert found(33, given, "stops") == []
+    assert CHECKPOINT in upgrade_rows.row(given, 34)["findings"][-1]["where"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"unreachable": True, "msg": "no route"}, "it is unreachable"),
+        ({"failed": True, "msg": "no systemd"}, "no systemd"),
+        # As a task with `failed_when: false` registers it.
+        ({"failed": False, "msg": "no such unit"}, "no such unit"),
+        (None, "there is no result"),
+    ],
+)
+def test_a_node_that_was_not_examined_is_unknown(given: dict[str, t.Any] | None, why: str) -> None:
+    row = upgrade_rows.row(given, 36)
+    assert row["kubelet_version"] is None
+    assert [one["severity"] for one in row["findings"]] == ["unknown"] and why in row["findings"][0]["message"]
+
+
+def test_what_could_not_be_read_is_unknown() -> None:
+    given = result("v1.36.1", dropins={"/d/1.conf": {}})
+    given["disk"].update(content=None, unreadable="not plain YAML")
+    given["disk"]["dropins"]["/d/2.conf"] = None
+    assert [(row["severity"], row["name"]) for row in upgrade_rows.row(given, 36)["findings"]] == [
+        ("unknown", "/d/2.conf"),
+        ("unknown", OWN),
+    ]
+    nameless = upgrade_rows.row(result("", config={"maxPods": -1}), 36)
+    assert [(one["severity"], one["kind"]) for one in nameless["findings"]] == [
+        ("stops", "value"),
+        ("unknown", "version"),
+    ]
+
+
+def test_a_target_that_is_older_is_unknown() -> None:
+    row = upgrade_rows.row(result("v1.36.2", config={"maxPods": -1}), 35)
+    assert [one["severity"] for one in row["findings"]] == ["unknown"]
+    assert "newer than 1.35" in row["findings"][0]["message"]
+
+
+@pytest.mark.parametrize(("version", "minor"), [("1.36", 36), ("v1.36.2", 36), (" 1.24.0+rke2r1 ", 24), (1.36, 36)])
+def test_versions(version: t.Any, minor: int) -> None:
+    assert upgrade_rows.target_minor(version) == minor
+
+
+@pytest.mark.parametrize("version", ["", "2.0", "latest", "1.19", 1.3])
+def test_texts_that_are_no_version(version: t.Any) -> None:
+    with pytest.raises(upgrade_rows.UpgradeError, match="put it in quotes"):
+        upgrade_rows.target_minor(version)
