@@ -1,0 +1,132 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The check before an upgrade from 1.28 to 1.36, and the upgrade: what the check names stops the real kubelet."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import typing as t
+
+import pytest
+import yaml
+
+from tests.lab import releases
+from tests.lab.kubeadm import OWN_CONFIG
+from tests.lab.lab import Lab
+from tests.support.ansible import Ansible
+from tests.support.node_bench import Bench
+
+NEXT = "/opt/kubelet-next"
+FLAGS = "/var/lib/kubelet/kubeadm-flags.env"
+# Gone since 1.33 and 1.35.
+GATE, FLAG = "AppArmor", "--pod-infra-container-image"
+
+
+class Upgrade:
+    """A node of 1.28, with the kubelet of 1.36 beside its own."""
+
+    def __init__(self, bench: Bench, lab: Lab, ansible: Ansible) -> None:
+        self.bench, self.node, self.ansible = bench, bench.node, ansible
+        release = releases.release(releases.find("v1.36"), lab.cache.binaries)
+        self.version = release.version
+        shutil.copy2(release.folder / "kubelet", f"/proc/{self.node.leader()}/root{NEXT}")
+
+    def check(self, *arguments: str) -> tuple[int, str, dict[str, t.Any]]:
+        """Return the exit status of the playbook, its output, and its JSON document."""
+        file = self.ansible.home / "upgrade.json"
+        file.unlink(missing_ok=True)
+        given = {"hosts": self.node.name, "target_version": "1.36", "upgrade_file": str(file)}
+        words = [word for name, value in given.items() for word in ("-e", f"kubelet_config_{name}={value}")]
+        run = self.ansible.playbook("upgrade_check", *words, *arguments)
+        return run.code, run.output, json.loads(file.read_text())
+
+    def ask(self) -> tuple[int, str, dict[str, t.Any]]:
+        """Check with the binary too."""
+        return self.check("-e", f"kubelet_config_target_binary={NEXT}")
+
+    def edit(self, **fields: t.Any) -> None:
+        """Change fields of the node's own file; None removes one."""
+        config = {**yaml.safe_load(self.node.run(f"cat {OWN_CONFIG}")), **fields}
+        text = yaml.safe_dump({name: value for name, value in config.items() if value is not None})
+        self.node.run(f"cat > {OWN_CONFIG}", stdin=text)
+
+    def start(self, binary: str) -> None:
+        """Put a kubelet in the place of the node's own, as a package does, and restart."""
+        self.node.run(f"cp {binary} /usr/bin/kubelet.new && mv /usr/bin/kubelet.new /usr/bin/kubelet")
+        self.node.run("systemctl restart kubelet")
+
+
+@pytest.fixture
+def upgrade(bench: Bench, lab: Lab, ansible: Ansible) -> t.Iterator[Upgrade]:
+    """Yield the upgrade; afterwards restore the node's binary and the files of its version."""
+    found = Upgrade(bench, lab, ansible)
+    try:
+        yield found
+    finally:
+        lab.upgrade(bench.node.name, "v1.28")
+        bench.node.run(f"rm -f {NEXT} /opt/kubelet-former; systemctl reset-failed kubelet; systemctl restart kubelet")
+        bench.wait(bench.healthy, 60, "healthz of 1.28")
+
+
+def names(document: dict[str, t.Any], *severities: str) -> set[tuple[str, str]]:
+    (row,) = document["nodes"].values()
+    return {(one["kind"], one["name"]) for one in row["findings"] if one["severity"] in severities}
+
+
+@pytest.mark.parametrize("bench", ["n1"], indirect=True)
+def test_what_the_check_names_stops_the_kubelet_and_nothing_else_does(bench: Bench, upgrade: Upgrade) -> None:
+    node = upgrade.node
+    upgrade.edit(featureGates={GATE: True}, kubeAPIQPS=61)
+    node.run("systemctl restart kubelet")
+    bench.wait(bench.healthy, 60, "healthz of 1.28 with the gate")
+    before = node.invocation_id()
+    stops = {("flag", FLAG), ("gate", GATE)}
+    if node.run("test -e /sys/fs/cgroup/cgroup.controllers && echo 2 || echo 1").strip() == "1":
+        stops.add(("cgroup", "failCgroupV1"))
+
+    for check in (upgrade.check, upgrade.ask):
+        code, output, document = check()
+        assert code != 0 and names(document, "stops", "unknown") == stops, output
+        assert document["summary"]["would_stop"] == ["n1"] and not document["summary"]["ready"]
+        places = {one["name"]: one["where"] for one in document["nodes"]["n1"]["findings"]}
+        assert (places[FLAG], places[GATE]) == (f"{FLAGS}, line 1", OWN_CONFIG)
+    # The new binary was really asked, without an effect on the kubelet.
+    assert ("default", "evictionHard") in names(document, "changes")
+    assert node.invocation_id() == before and bench.healthy()
+
+    # As it said: the kubelet ends, flag by gate.
+    node.run("cp /usr/bin/kubelet /opt/kubelet-former")
+    begun = bench.node.run("date +%s").strip()
+    upgrade.start(NEXT)
+    bench.wait(lambda: f"unknown flag: {FLAG}" in node.journal(since=float(begun)), 30, "the end because of the flag")
+    node.run(rf"sed -i 's/ *{FLAG}=[^ \"]*//' {FLAGS}; systemctl restart kubelet")
+    bench.wait(lambda: f"unrecognized feature gate: {GATE}" in node.journal(200, since=float(begun)), 30, "the gate")
+    upgrade.start("/opt/kubelet-former")
+    bench.wait(bench.healthy, 60, "healthz of 1.28")
+
+    upgrade.edit(featureGates=None, failCgroupV1=False)
+    code, output, document = upgrade.ask()
+    assert code == 0 and document["summary"]["ready"] and "0 would stop, 0 unknown" in output, output
+    upgrade.start(NEXT)
+    bench.wait(bench.healthy, 60, "healthz of 1.36")
+    live = bench.configz()
+    assert node.run("/usr/bin/kubelet --version").split()[1] == upgrade.version
+    # The configuration is kept, and the default changes as the check said.
+    assert live["kubeAPIQPS"] == 61 and live["evictionHard"]["imagefs.inodesFree"] == "5%"
+
+
+@pytest.mark.parametrize("bench", ["n1"], indirect=True)
+def test_only_the_binary_knows_a_wrong_file(bench: Bench, upgrade: Upgrade) -> None:
+    """A socket in a flag that 1.28 has and a value that no rule covers: the binary's own words are shown."""
+    upgrade.node.run(rf"sed -i 's/ *{FLAG}=[^ \"]*//' {FLAGS}")
+    upgrade.edit(failCgroupV1=False, tracing={"endpoint": "ftp://collector:1", "samplingRatePerMillion": 1})
+    code, output, document = upgrade.ask()
+    assert code != 0 and "tracing" in output, output
+    assert {kind for kind, _name in names(document, "stops")} <= {"value", "binary"}
+    reported = upgrade.check("-e", "kubelet_config_upgrade=report", "-e", f"kubelet_config_target_binary={NEXT}")
+    assert reported[0] == 0 and reported[2] == document, reported[1]
+    # A binary that is not there has not been asked.
+    code, output, document = upgrade.check("-e", "kubelet_config_target_binary=/opt/none")
+    assert code != 0 and ("binary", "/opt/none") in names(document, "unknown"), output
