@@ -119,12 +119,14 @@ def test_what_the_check_names_stops_the_kubelet_and_nothing_else_does(bench: Ben
 
 @pytest.mark.parametrize("bench", ["n1"], indirect=True)
 def test_only_the_binary_knows_a_wrong_file(bench: Bench, upgrade: Upgrade) -> None:
-    """A socket in a flag that 1.28 has and a value that no rule covers: the binary's own words are shown."""
+    """No rule covers the value; the words of the binary are shown."""
     upgrade.node.run(rf"sed -i 's/ *{FLAG}=[^ \"]*//' {FLAGS}")
-    upgrade.edit(failCgroupV1=False, tracing={"endpoint": "ftp://collector:1", "samplingRatePerMillion": 1})
+    upgrade.edit(failCgroupV1=False, registerWithTaints=[5])
     code, output, document = upgrade.ask()
-    assert code != 0 and "tracing" in output, output
-    assert {kind for kind, _name in names(document, "stops")} <= {"value", "binary"}
+    assert code != 0 and "cannot unmarshal number" in output, output
+    assert names(document, "stops", "unknown") == {("binary", NEXT)}
+    without = upgrade.check()
+    assert without[0] == 0 and without[2]["summary"]["ready"], without[1]
     reported = upgrade.check("-e", "kubelet_config_upgrade=report", "-e", f"kubelet_config_target_binary={NEXT}")
     assert reported[0] == 0 and reported[2] == document, reported[1]
     # A binary that is not there has not been asked.

@@ -100,10 +100,12 @@ def read(result: Mapping[str, Any]) -> Facts:
     kubelet, disk, host = result["kubelet"], result["disk"], result["host"]
     words = result["words"]
     dropins = disk.get("dropins") or {}
-    found = {disk.get("path") or "": disk.get("content"), **dropins}
+    # A kubelet may have flags only.
+    own_file = {disk["path"]: disk.get("content")} if disk.get("path") else {}
+    found = {**own_file, **dropins}
     unreadable = {path: "it could not be read" for path, content in found.items() if content is None}
-    if disk.get("content") is None:
-        unreadable[disk.get("path") or ""] = str(disk.get("unreadable") or "it could not be read")
+    if own_file and disk.get("content") is None:
+        unreadable[disk["path"]] = str(disk.get("unreadable") or "it could not be read")
     own = result.get("own")
     dynamic = bool(kubelet.get("dynamic_config_dir"))
     runtime = host["container_runtime"]

@@ -63,11 +63,16 @@ def _gaps(facts: Facts) -> list[Finding]:
             UNKNOWN,
             VERSION,
             path,
-            f"{path or 'the config file'} could not be examined: {why}",
+            f"{path} could not be examined: {why}",
             "Make the file readable on the node as plain YAML, or check it by hand.",
         )
         for path, why in facts.unreadable.items()
     ]
+    if not facts.argv:
+        message = "the kubelet's command line is not known, so its flags and files were not compared"
+        found.append(
+            Finding(UNKNOWN, VERSION, "", message, "See kubelet_preflight_info for the reason, and repair it.")
+        )
     if facts.minor is None:
         message = "the version of the kubelet is not known, so changed defaults were not compared"
         found.append(Finding(UNKNOWN, VERSION, "", message, "Repair the kubelet of this node, then run again."))

@@ -84,7 +84,8 @@ def asked(target: str, argv: Sequence[str], root: str = "/", run: command.Run = 
         with open(os.path.join(root, path.lstrip("/")), encoding="utf-8", errors="surrogateescape") as stream:
             text = stream.read()
     except OSError as error:
-        answer = binary.Verdict(binary.NOT_CHECKED, [f"{path or 'no config file'}: {error.strerror}"], [])
+        why = f"{path}: {error.strerror}" if path else "the command line names no config file"
+        answer = binary.Verdict(binary.NOT_CHECKED, [why], [])
     else:
         answer = binary.check(text, words, target, lambda: minor_of(version), run)
         while answer.verdict == binary.NOT_CHECKED and len(refused) < _MOST_FLAGS:

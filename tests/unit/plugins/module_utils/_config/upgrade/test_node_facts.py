@@ -94,4 +94,4 @@ def test_a_node_without_a_config_file_has_flags_only() -> None:
     given["disk"].update(path=None, content=None, unreadable="the command line names no config file")
     facts = node_facts.read(given)
     assert facts.merged(33) == {"maxPods": 7}
-    assert facts.unreadable == {"": "the command line names no config file"}
+    assert facts.unreadable == {} and facts.files == []

@@ -196,6 +196,9 @@ def test_what_could_not_be_read_is_unknown() -> None:
         ("unknown", "/d/2.conf"),
         ("unknown", OWN),
     ]
+    bare = result("v1.36.1")
+    bare.update(words=[], disk={"path": None, "content": None, "unreadable": "no file", "checkpoint": None})
+    assert [row["severity"] for row in upgrade_rows.row(bare, 36)["findings"]] == ["unknown"]
     nameless = upgrade_rows.row(result("", config={"maxPods": -1}), 36)
     assert [(one["severity"], one["kind"]) for one in nameless["findings"]] == [
         ("stops", "value"),

@@ -1,0 +1,210 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node says before an upgrade, on trees of files with a modelled systemd and modelled kubelets."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import upgrade_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
+from tests.unit.plugins.modules.test_kubelet_preflight_info import ARGV, Node
+
+SECRET = "hunter2"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+def look(node: Node, **options: t.Any) -> dict[str, t.Any]:
+    return upgrade_facts.look("kubelet.service", root=str(node.root), run=node.run, **options)
+
+
+def test_the_words_of_the_next_command_line_with_their_places(node: Node) -> None:
+    node.write("/proc/72/cmdline", "\0".join([*ARGV[:-1], "--max-pods=99", ""]))
+    found = look(node)
+    assert [word["text"] for word in found["words"]] == [
+        *ARGV[:3],
+        "--manifest-url-header=********",
+        "--max-pods=61",
+    ]
+    assert {(word["file"], word["line"]) for word in found["words"]} == {("/lib/kubelet.service", 2)}
+    assert SECRET not in json.dumps(found)
+    assert found["disk"]["content"]["resolvConf"] == "/etc/nowhere"
+    assert (found["own"], found["target"]) == (None, None)
+
+
+def test_a_unit_that_is_not_understood_has_words_without_places(node: Node) -> None:
+    node.shown["ExecStart"] = "{ path=/other ; argv[]=/other ; ignore_errors=no }"
+    words = look(node)["words"]
+    assert words[0] == {"text": ARGV[0], "file": None, "line": None} and len(words) == len(ARGV)
+    node.shown.update(LoadState="not-found", MainPID="0")
+    assert look(node)["words"] == []
+
+
+@pytest.mark.parametrize(
+    ("files", "version"),
+    [([], None), (["/sys/fs/cgroup/memory/tasks"], 1), (["/sys/fs/cgroup/cgroup.controllers"], 2)],
+)
+def test_cgroup_version(node: Node, files: list[str], version: int | None) -> None:
+    for path in files:
+        node.write(path, "")
+    assert look(node)["cgroup_version"] == version
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "code", "version"),
+    [
+        (
+            "containerd",
+            "containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u1\n",
+            0,
+            "1.6.20~ds1",
+        ),
+        (
+            "containerd",
+            "containerd github.com/containerd/containerd/v2 v2.0.5 fb4c30d4ede3531652d86197bf3fc9515e5276d9",
+            0,
+            "2.0.5",
+        ),
+        ("cri-o", "crio version 1.24.0\nVersion: 1.24.0\n", 0, "1.24.0"),
+        ("containerd", "1.6.20", 1, None),
+        ("containerd", "what?", 0, None),
+        ("docker", "1.2.3", 0, None),
+        (None, "1.2.3", 0, None),
+    ],
+)
+def test_runtime_version(tmp_path: Path, name: str | None, output: str, code: int, version: str | None) -> None:
+    asked: list[list[str]] = []
+
+    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        asked.append(list(argv))
+        return subprocess.CompletedProcess(list(argv), code, output, "")
+
+    assert upgrade_facts.runtime_version(name, str(tmp_path), run) == version
+    assert [words[1:] for words in asked] == ([["--version"]] if name in ("containerd", "cri-o") else [])
+
+
+def test_the_program_of_the_running_runtime_is_asked(tmp_path: Path) -> None:
+    place = tmp_path / "proc/7/cmdline"
+    place.parent.mkdir(parents=True)
+    place.write_text("/opt/bin/containerd\0--config\0/x\0")
+    asked = []
+
+    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        asked.append(argv[0])
+        return subprocess.CompletedProcess(list(argv), 0, "containerd 2.1.0\n", "")
+
+    assert upgrade_facts.runtime_version("containerd", str(tmp_path), run) == "2.1.0"
+    assert asked == ["/opt/bin/containerd"]
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "left"),
+    [
+        (["k", "--a=1", "--b"], "a", ["k", "--b"]),
+        (["k", "--a", "1", "--b"], "a", ["k", "--b"]),
+        (["k", "--a", "--b"], "a", ["k", "--b"]),
+        (["k", "--a-b=1", "--a_b=2"], "a-b", ["k"]),
+        (["k", "--b"], "a", ["k", "--b"]),
+        (["k", "--a"], "a", ["k"]),
+    ],
+)
+def test_without_flag(words: list[str], name: str, left: list[str]) -> None:
+    assert upgrade_facts.without_flag(words, name) == left
+
+
+class Kubelet:
+    """A target binary that does not know some flags and names one at a time."""
+
+    def __init__(self, *unknown: str, verdict: str = binary.VALID) -> None:
+        self.unknown, self.verdict = unknown, verdict
+        self.asked: list[list[str]] = []
+
+    def check(self, text: str, argv: t.Sequence[str], *_rest: t.Any) -> binary.Verdict:
+        self.asked.append(list(argv))
+        names = [word.lstrip("-").partition("=")[0] for word in argv]
+        unknown = next((name for name in names if name in self.unknown), None)
+        if unknown:
+            why = f"failed to parse kubelet flag: unknown flag: --{unknown}"
+            return binary.Verdict(binary.NOT_CHECKED, [f"the kubelet's answer is unknown (exit status 1): {why}"], [])
+        return binary.Verdict(self.verdict, [f"it read {text.split()[0]}"], ["noSuchField"])
+
+
+@pytest.mark.parametrize(
+    ("kubelet", "flags", "refused", "verdict"),
+    [
+        (Kubelet(), ["--x=1"], [], "valid"),
+        (Kubelet("x", "y"), ["--x=1", "--y", "2", "--z"], ["x", "y"], "valid"),
+        (Kubelet("x", verdict=binary.INVALID), ["--x"], ["x"], "invalid"),
+        (Kubelet(verdict=binary.NOT_CHECKED), ["--x"], [], "not checked"),
+    ],
+)
+def test_flags_that_the_target_does_not_know_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    kubelet: Kubelet,
+    flags: list[str],
+    refused: list[str],
+    verdict: str,
+) -> None:
+    monkeypatch.setattr(binary, "check", kubelet.check)
+    (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
+    found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml", *flags], str(tmp_path), Node(tmp_path).run)
+    assert (found["refused_flags"], found["verdict"], found["version"]) == (refused, verdict, None)
+    if verdict != "not checked":
+        assert found["unknown_fields"] == ["noSuchField"] and found["messages"] == ["it read kind:"]
+    assert len(kubelet.asked) == len(refused) + 1
+
+
+def test_a_target_whose_answer_never_changes_is_asked_no_longer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It names a flag that is not in the command line."""
+    answer = binary.Verdict(binary.NOT_CHECKED, ["unknown flag: --other"], [])
+    monkeypatch.setattr(binary, "check", lambda *_given: answer)
+    (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
+    found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml"], str(tmp_path), Node(tmp_path).run)
+    assert (found["verdict"], found["refused_flags"]) == ("not checked", [])
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["kubelet"], "the command line names no config file"),
+        (["kubelet", "--config=/none.yaml"], "/none.yaml: No such file or directory"),
+    ],
+)
+def test_without_a_config_file_there_is_nothing_to_ask(tmp_path: Path, argv: list[str], message: str) -> None:
+    found = upgrade_facts.asked("/opt/none", argv, str(tmp_path), Node(tmp_path).run)
+    assert (found["verdict"], found["messages"]) == ("not checked", [message])
+
+
+def test_a_target_that_is_not_there_was_not_checked(node: Node) -> None:
+    found = look(node, target="/opt/none")["target"]
+    assert (found["binary"], found["version"], found["verdict"]) == ("/opt/none", None, "not checked")
+    assert "there is no kubelet binary /opt/none" in found["messages"][0]
+
+
+def test_the_own_file_beside_a_checkpoint(node: Node) -> None:
+    ours = "/etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf"
+    active = "/var/lib/kubelet-config/active/kubelet"
+    node.write(active, "kind: KubeletConfiguration\nmaxPods: 7\n")
+    node.write("/etc/kubelet.yaml", f"kind: KubeletConfiguration\nstaticPodURLHeader: {{X: [{SECRET}]}}\n")
+    words = [word if not word.startswith("--config=") else f"--config={active}" for word in ARGV]
+    node.write(ours, f"[Service]\nExecStart=\nExecStart={' '.join(words)}\n")
+    node.write("/proc/72/cmdline", "\0".join([*words, ""]))
+    node.shown.update(DropInPaths=ours, ExecStart=f"{{ path={ARGV[0]} ; argv[]={' '.join(words)} ; ignore_errors=no }}")
+    found = look(node)
+    assert found["disk"]["content"]["maxPods"] == 7
+    assert found["own"]["path"] == "/etc/kubelet.yaml" and SECRET not in json.dumps(found)
+    node.write("/etc/kubelet.yaml", "x: &broken\n")
+    assert look(node)["own"]["content"] is None
