@@ -50,6 +50,9 @@ QUESTIONS = {
     "kubelet_config_lease_seconds": ("Lease, seconds", "rollout", "prepare"),
     "kubelet_config_drift": ("On drift", "drift", "main"),
     "kubelet_config_drift_hosts": ("Read files on the nodes", "drift", "main"),
+    "kubelet_config_target_version": ("Version of the upgrade", "upgrade_check", "main"),
+    "kubelet_config_target_binary": ("Its kubelet on the nodes", "upgrade_check", "main"),
+    "kubelet_config_upgrade": ("If a kubelet would stop", "upgrade_check", "main"),
 }
 _PLAN = [
     "kubelet_config_hosts",
@@ -74,6 +77,12 @@ FILES = {
     ],
     "drift": ["kubelet_config_hosts", "kubelet_config_drift", "kubelet_config_drift_hosts"],
     "verify": ["kubelet_config_hosts", "kubelet_config_drift_hosts"],
+    "upgrade_check": [
+        "kubelet_config_hosts",
+        "kubelet_config_target_version",
+        "kubelet_config_target_binary",
+        "kubelet_config_upgrade",
+    ],
 }
 
 
@@ -93,7 +102,7 @@ def question(variable: str) -> dict[str, t.Any]:
         "type": "multiplechoice" if choices else "integer" if number else "text",
         "choices": choices,
         "default": str(default).lower() if spec["type"] == "bool" else default if number else str(default),
-        "required": default != "",
+        "required": default != "" or bool(spec.get("required")),
         "min": MINIMUM.get(variable, 0) if number else 0,
         "max": NUMBER_LIMIT if number else TEXT_LIMIT,
     }

@@ -23,6 +23,15 @@ NOT_TRIED = {
     "ansible-galaxy collection install livenodes-kubelet-1.0.0.tar.gz": "the gate galaxy runs Galaxy's importer on it",
     "ansible-playbook playbooks/awx/configure.yml -e @settings.yml": "the gate awx compares it with awx.awx's options",
     "export CONTROLLER_HOST=https://awx.example.org CONTROLLER_OAUTH_TOKEN=...": "there is no AWX here",
+    "ansible-playbook -i inventory livenodes.kubelet.upgrade_check -e kubelet_config_hosts=workers"
+    " -e kubelet_config_target_version=1.36": "tests/e2e_modern/test_upgrade_check.py, on kubelets that can be upgraded to it",
+    "ansible-playbook -i inventory livenodes.kubelet.upgrade_check -e kubelet_config_hosts=workers"
+    " -e kubelet_config_target_version=1.36 -e kubelet_config_target_binary=/opt/kubelet-next": (
+        "tests/e2e_modern/test_upgrade_check.py"
+    ),
+    'ansible workers -i inventory -m ansible.builtin.copy -a "src=v1.36.2/kubelet dest=/opt/kubelet-next mode=0755"': (
+        "tests/e2e_modern/test_upgrade_check.py copies that file to that place without ssh"
+    ),
     "export ANSIBLE_CALLBACKS_ENABLED=livenodes.kubelet.rollout": "tests/unit/plugins/callback plays rollouts with it",
     "export LIVENODES_KUBELET_REPORT_HTML=report.html LIVENODES_KUBELET_REPORT_JSON=report.json": (
         "tests/unit/plugins/callback runs rollouts with them"

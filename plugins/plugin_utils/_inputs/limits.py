@@ -57,6 +57,7 @@ UNSET_IF_EMPTY = frozenset(
         "kubelet_config_flags",
         "kubelet_config_lease_seconds",
         "kubelet_config_serial",
+        "kubelet_config_target_binary",
     }
 )
 """The roles read null and the empty text as if the variable was not set. AWX passes an unanswered question as such."""

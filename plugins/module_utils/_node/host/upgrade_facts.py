@@ -21,6 +21,7 @@ _UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: '?-{0,2}([a-z0-9][A-Za
 _MOST_FLAGS = 30
 """The largest number of flags that are taken out one by one: 1.23 to 1.36 removed more, but no unit has them all."""
 _OWN_PATH_OF_RUNTIME = {"containerd": "containerd", "cri-o": "crio"}
+_COPY = re.compile(r"/[^\s:,]*/livenodes-check-[^/\s]+/kubelet\b")
 _VERSION = re.compile(r"\bv?(\d+\.\d+\.\d+\S*)")
 
 
@@ -96,7 +97,9 @@ def asked(target: str, argv: Sequence[str], root: str = "/", run: command.Run = 
             refused.append(unknown.group(1))
             words = shorter
             answer = binary.check(text, words, target, lambda: minor_of(version), run)
-        answer = answer._replace(messages=config_summary.without_secrets(answer.messages, text))
+        # The sandbox has a copy of the file in a folder with a random name.
+        shown = [_COPY.sub(path, message) for message in config_summary.without_secrets(answer.messages, text)]
+        answer = answer._replace(messages=shown)
     return {"binary": target, "version": version, "refused_flags": refused, **answer._asdict()}
 
 

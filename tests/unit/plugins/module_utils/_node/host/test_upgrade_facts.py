@@ -165,6 +165,15 @@ def test_flags_that_the_target_does_not_know_are_left_out(
     assert len(kubelet.asked) == len(refused) + 1
 
 
+def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nodes with the same problem have the same message, whatever the name of the folder in which each was asked."""
+    said = "failed to load kubelet config file, path: /run/livenodes-check-a1_b/kubelet, error: why"
+    monkeypatch.setattr(binary, "check", lambda *_given: binary.Verdict(binary.INVALID, [said], []))
+    (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
+    found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml"], str(tmp_path), Node(tmp_path).run)
+    assert found["messages"] == ["failed to load kubelet config file, path: /c.yaml, error: why"]
+
+
 def test_a_target_whose_answer_never_changes_is_asked_no_longer(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
