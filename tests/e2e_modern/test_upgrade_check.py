@@ -96,7 +96,7 @@ def test_what_the_check_names_stops_the_kubelet_and_nothing_else_does(bench: Ben
     assert ("default", "evictionHard") in names(document, "changes")
     assert node.invocation_id() == before and bench.healthy()
 
-    # As it said: the kubelet ends, flag by gate.
+    # As the check found: the kubelet ends, first because of the flag, then because of the gate.
     node.run("cp /usr/bin/kubelet /opt/kubelet-former")
     begun = bench.node.run("date +%s").strip()
     upgrade.start(NEXT)
@@ -113,7 +113,7 @@ def test_what_the_check_names_stops_the_kubelet_and_nothing_else_does(bench: Ben
     bench.wait(bench.healthy, 60, "healthz of 1.36")
     live = bench.configz()
     assert node.run("/usr/bin/kubelet --version").split()[1] == upgrade.version
-    # The configuration is kept, and the default changes as the check said.
+    # The configuration is kept, and the default changes as the check found.
     assert live["kubeAPIQPS"] == 61 and live["evictionHard"]["imagefs.inodesFree"] == "5%"
 
 

@@ -24,7 +24,7 @@ NOT_TRIED = {
     "ansible-playbook playbooks/awx/configure.yml -e @settings.yml": "the gate awx compares it with awx.awx's options",
     "export CONTROLLER_HOST=https://awx.example.org CONTROLLER_OAUTH_TOKEN=...": "there is no AWX here",
     "ansible-playbook -i inventory livenodes.kubelet.upgrade_check -e kubelet_config_hosts=workers"
-    " -e kubelet_config_target_version=1.36": "tests/e2e_modern/test_upgrade_check.py, on kubelets that can be upgraded to it",
+    " -e kubelet_config_target_version=1.36": "tests/e2e_modern/test_upgrade_check.py",
     "ansible-playbook -i inventory livenodes.kubelet.upgrade_check -e kubelet_config_hosts=workers"
     " -e kubelet_config_target_version=1.36 -e kubelet_config_target_binary=/opt/kubelet-next": (
         "tests/e2e_modern/test_upgrade_check.py"

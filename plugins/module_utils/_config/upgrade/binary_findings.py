@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the target's own binary says, on this node and with its arguments, about what the tables say."""
+"""The answer of the target's own binary, for this node with its arguments, beside the findings of the tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must be known of a node before its kubelet is upgraded, and what the new binary says about its configuration."""
+"""What must be known of a node before its kubelet is upgraded, and how the new binary judges its configuration."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def asked(target: str, argv: Sequence[str], root: str = "/", run: command.Run = 
     """Return the answer of another kubelet binary to the node's config file, with the arguments of the command line.
 
     A flag that the binary does not know is noted and left out, and the binary is asked again: it names one at a time,
-    and says nothing about the configuration until it knows all flags.
+    and judges the configuration only if it knows all flags.
     """
     version = binary.version(target, run) if os.path.isfile(target) else None
     path = unit_override.config_of(list(argv))

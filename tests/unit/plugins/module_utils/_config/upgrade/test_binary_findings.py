@@ -30,7 +30,7 @@ GATE = {"featureGates": {"AppArmor": True}}
         # What it accepts does not stop it, but for flags that do not reach it.
         ({}, (), GATE, [("changes", "gate", "AppArmor")]),
         ({}, ("--logtostderr",), GATE, [("stops", "flag", "--logtostderr"), ("changes", "gate", "AppArmor")]),
-        # What both say appears once.
+        # What both name appears once.
         (
             {"refused_flags": ["pod-infra-container-image"]},
             (PAUSE,),
@@ -43,7 +43,7 @@ GATE = {"featureGates": {"AppArmor": True}}
             GATE,
             [("stops", "gate", "AppArmor")],
         ),
-        # What only the binary says.
+        # What only the binary names.
         ({"refused_flags": ["max-pods"]}, ("--max-pods=6",), {}, [("stops", "flag", "--max-pods")]),
         (
             {"verdict": "invalid", "messages": ["a new rule"]},

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node says before an upgrade, on trees of files with a modelled systemd and modelled kubelets."""
+"""What a node reports before an upgrade, on trees of files with a modelled systemd and modelled kubelets."""
 
 from __future__ import annotations
 
@@ -167,8 +167,8 @@ def test_flags_that_the_target_does_not_know_are_left_out(
 
 def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nodes with the same problem have the same message, whatever the name of the folder in which each was asked."""
-    said = "failed to load kubelet config file, path: /run/livenodes-check-a1_b/kubelet, error: why"
-    monkeypatch.setattr(binary, "check", lambda *_given: binary.Verdict(binary.INVALID, [said], []))
+    text = "failed to load kubelet config file, path: /run/livenodes-check-a1_b/kubelet, error: why"
+    monkeypatch.setattr(binary, "check", lambda *_given: binary.Verdict(binary.INVALID, [text], []))
     (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
     found = upgrade_facts.asked("/opt/none", ["kubelet", "--config=/c.yaml"], str(tmp_path), Node(tmp_path).run)
     assert found["messages"] == ["failed to load kubelet config file, path: /c.yaml, error: why"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import upgrade_check
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.upgrade import upgrade_check
 from tests.support.upgrading import result
 
 
