@@ -10,7 +10,7 @@ import typing as t
 import pytest
 
 from tests.lab.lab import Lab
-from tests.support.dropin_node import FOLDER, HEADER, Calls, DropinNode, dropin
+from tests.support.dropin_node import AGENT, FOLDER, HEADER, Calls, DropinNode, agent, dropin
 from tests.support.node_bench import STORE, Bench
 
 # The kubelet's validation passes it, and no interface has this address.
@@ -211,6 +211,36 @@ def test_a_folder_of_the_unit(calls: Calls, lab: Lab) -> None:
     finally:
         own.run("rm -f /root/folder")
         own.close()
+
+
+def test_a_kubelet_that_another_service_starts(calls: Calls, lab: Lab) -> None:
+    """The folder is named by the caller; the service gets the guard's step, and its command line stays."""
+    bench, own = calls.bench, DropinNode(lab, "n3")
+    before = bench.configz()
+    with agent(own):
+        refused = Calls(bench, unit=AGENT).switch({"maxPods": 61})
+        assert [reason for reason in refused["reasons"] if "is not the kubelet" in reason], refused
+        own.run(f"cat > {FOLDER}/00-agent.conf", stdin=dropin({"maxPods": 60}))
+        child = Calls(bench, unit=AGENT, dropin_dir=FOLDER)
+        layout = own.run(f"{LAYOUT}; systemctl cat {AGENT}; ls -l {FOLDER}")
+        result = child.switch({"maxPods": 61, "healthzPort": 10333})
+        assert result["reasons"] == [] and result["preflight"]["kubelet"]["form"] == "child", result
+        assert result["preflight"]["kubelet"]["binary"] == "/usr/bin/kubelet"
+        bench.wait(lambda: bench.healthy(10333), 60, "healthz at the declared port")
+        bench.confirm()
+        bench.wait(lambda: not bench.on_trial(), 60, "graduation", every=0.5)
+        assert changed(before, bench.configz()) == {"maxPods": 61, "healthzPort": 10333}
+        dropins = own.run(f"cat /etc/systemd/system/{AGENT}.d/*")
+        assert "ExecStartPre=" in dropins and "ExecStart=" not in dropins.splitlines()
+        good = bench.active()
+
+        assert child.switch({**DEADLY, "maxPods": 62})["reasons"] == []
+        bench.wait(lambda: bench.active() == good and bench.healthy(10333), 90, "revert to last-known-good")
+        assert changed(before, bench.configz()) == {"maxPods": 61, "healthzPort": 10333}
+
+        child.reset()
+        assert own.run(f"{LAYOUT}; systemctl cat {AGENT}; ls -l {FOLDER}").splitlines() == layout.splitlines()
+        assert changed(before, bench.configz()) == {"maxPods": 60}
 
 
 def test_migration_from_checkpoint_and_its_way_back(calls: Calls) -> None:

@@ -89,16 +89,52 @@ def dropin(fields: dict[str, t.Any]) -> str:
     return yaml.safe_dump({**HEADER, **fields})
 
 
+AGENT = "agent.service"
+PROGRAM = """#!/bin/sh
+# Starts the kubelet as its child, as the agents of k3s and RKE2 do, and ends with it.
+trap 'kill $child; wait $child; exit 0' TERM
+/usr/bin/kubelet {words} &
+child=$!
+wait $child
+exit 1
+"""
+
+
+@contextlib.contextmanager
+def agent(node: DropinNode) -> t.Iterator[None]:
+    """Let another unit run another program, which starts the kubelet with a drop-in folder; restore the unit after."""
+    argv = node.run("tr '\\0' '\\n' < /proc/$(systemctl show -P MainPID kubelet)/cmdline").split()[1:]
+    node.run(
+        "systemctl stop kubelet; cat > /usr/local/bin/agent; chmod 755 /usr/local/bin/agent; " + f"mkdir -p {FOLDER}",
+        stdin=PROGRAM.format(words=" ".join([*argv, f"--config-dir={FOLDER}"])),
+    )
+    unit = "[Service]\nExecStart=/usr/local/bin/agent run\nRestart=always\nRestartSec=1\nStartLimitInterval=0\n"
+    node.run(f"cat > /etc/systemd/system/{AGENT}; systemctl daemon-reload; systemctl start {AGENT}", stdin=unit)
+    try:
+        node.bench.wait(node.bench.healthy, 60, "healthz of the agent's kubelet")
+        yield
+    finally:
+        node.run(f"systemctl stop {AGENT}; rm -rf /etc/systemd/system/{AGENT}* /usr/local/bin/agent {FOLDER}")
+        node.run("systemctl daemon-reload; systemctl start kubelet")
+        node.bench.wait(node.bench.healthy, 60, "healthz of the kubelet's own unit")
+
+
 class Calls:
     """The module kubelet_checkpoint with delivery `dropin`, called on a node without Ansible."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, **options: t.Any) -> None:
         self.bench = bench
+        self.options = {**OPTIONS, **options}
         bench.bring()
+
+    def restart(self) -> None:
+        """Restart the unit, as the role does; a kubelet that ends is the guard's."""
+        unit = self.options["unit"]
+        self.bench.node.run(f"systemctl reset-failed {unit}; systemctl restart {unit}", check=False)
 
     def apply(self, state: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
         """Bring the node into a state; return the module's result, or `failed` with the message."""
-        given = {**OPTIONS, "state": state, **options}
+        given = {**self.options, "state": state, **options}
         result = self.bench.python(f"""
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import one_call
 try:
@@ -123,7 +159,7 @@ print(json.dumps(result, default=str))
         text = options.pop("text", None) or json.dumps({**HEADER, **fields})
         result = self.apply("assigned", check, source=source, data={"kubelet": text}, **options)
         if result.get("restart_needed") and not check:
-            self.bench.node.run("systemctl reset-failed kubelet; systemctl restart kubelet", check=False)
+            self.restart()
         return {**result, "source": source}
 
     def reset(self) -> None:
@@ -131,7 +167,7 @@ print(json.dumps(result, default=str))
         begun = self.apply("reset", source=None)
         assert not begun.get("failed") and not begun["reasons"], begun
         if begun["restart_needed"]:
-            self.bench.node.run("systemctl reset-failed kubelet; systemctl restart kubelet")
+            self.restart()
             self.bench.wait(self.bench.healthy, 60, "healthz with the local configuration")
         removed = self.apply("removed", source=None, preflight=None, state_files=begun.get("state_files"))
         assert not removed.get("failed"), removed

@@ -72,7 +72,7 @@ class Guard(NewBinary, WithoutTrial):
         """
         try:
             needed = self._count_start()
-            needed = self._meet_binary((self.seen and self.seen.program) or (*self.settings.argv, "")[0]) or needed
+            needed = self._meet_binary(self._program()) or needed
             needed = self._restore_state_files(self.seen.unit.restarts if self.seen else 0) or needed
         except Exception:
             # The kubelet starts all the same.
@@ -80,6 +80,12 @@ class Guard(NewBinary, WithoutTrial):
             raise
         self._note_start()
         return needed
+
+    def _program(self) -> str:
+        """Return the kubelet's binary: what the unit starts, unless another program does that."""
+        program, known = (self.seen and self.seen.program) or "", (*self.settings.argv, "")[0]
+        other = self.settings.folder and known and not os.path.basename(program).startswith("kubelet")
+        return known if other or not program else program
 
     def _note_start(self) -> None:
         """Note what this start reads: what is active after all other steps."""

@@ -169,6 +169,9 @@ class NewBinary(Judging):
             words = Unit(self.settings.unit, run=run).next_command().argv
         except UnitError:
             words = list(self.settings.argv)
+        if self.settings.folder and words and not os.path.basename(words[0]).startswith("kubelet"):
+            # Another program starts the kubelet.
+            words = list(self.settings.argv)
         return [path, *words[1:]]
 
     def _own(self) -> str:

@@ -15,7 +15,7 @@ import time
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..system import blockyaml, command
-from ..system.health import Endpoint, endpoint, flag
+from ..system.health import Endpoint, endpoint, flag, kubelet_of
 from ..unit import dropin_folder
 from .decide import Unit
 
@@ -99,9 +99,9 @@ def _birth(pid: int) -> str:
 
 
 def argv(pid: int) -> list[str]:
-    """Return a process's command line, empty when it has ended."""
+    """Return a process's command line, or that of the kubelet that it has started; empty when it has ended."""
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as stream:
+        with open(f"/proc/{kubelet_of(pid)}/cmdline", "rb") as stream:
             return [word.decode("utf-8", "replace") for word in stream.read().split(b"\0")[:-1]]
     except OSError:
         return []

@@ -14,6 +14,7 @@ from ..system import binary, config_summary, health
 from ..unit import dropin_folder
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
+from ..unit.unit_override import CHILD
 
 DROPIN = "dropin"
 
@@ -82,7 +83,8 @@ def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, ke
     """
     words = list(running)
     with contextlib.suppress(UnitError):
-        words = [word.text for word in unit.command_line(ours=False).words()]
+        if unit.form(layered=True).kind != CHILD:
+            words = [word.text for word in unit.command_line(ours=False).words()]
     folder = dropin_folder.find(words, dropin_dir, config_dir, root)
     path = health.flag(words, "config") or ""
     base, unreadable = read(path, root) if path else (None, "")

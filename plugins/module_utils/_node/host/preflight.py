@@ -48,12 +48,12 @@ def look(
     names without our drop-in. `with_disk` adds what the kubelet would read from the disk now (`disk`). A unit that is
     not understood is returned as `refused`, with everything that is known of it. Raises UnitError without systemd.
     """
-    unit = Unit(name, root, run)
+    unit = Unit(name, root, run, bool(terms.dropin_dir))
     purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
     now, upcoming = _commands(unit)
     layered = terms.delivery == DROPIN or (purpose == RESET and bool(dropin_folder.installed(terms.config_dir)))
     seen = dropin_look.see(unit, now.argv, terms.dropin_dir, terms.config_dir, terms.key, root) if layered else None
-    shape = unit.form(layered, bool(terms.dropin_dir))
+    shape = unit.form(layered)
     words = seen.words if seen else upcoming.argv
     program = _program(upcoming.argv, unit)
     own, own_unreadable = _own_text(shape.config, root) if local and text is None else (None, "")

@@ -17,7 +17,7 @@ from ..store.store import Store
 from ..system import files, health
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from ..unit import dropin_folder, secret_flags
+from ..unit import dropin_folder, secret_flags, unit_override
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
@@ -35,13 +35,12 @@ def present(config_dir: str, unit: Unit, key: str, check: bool, folder: Folder |
     """
     folder = folder or _kept(config_dir, unit)
     active, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
-    child = folder is not None and folder.source == dropin_folder.BY_OPTION
     config = folder.link if folder else unit.form().config
     settings = {"unit": unit.name, "argv": unit.argv(), "config": config, "key": key}
     if folder:
         settings["folder"] = folder.path
-    path = Layer(folder.added) if folder else active
-    text = unit.dropin(path, extra, child)
+    path = _layer(folder, unit) if folder else active
+    text = unit.dropin(path, extra)
     shown = [diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
     if folder and not dropin_folder.leads(folder, active):
         shown.append(diff(folder.link, None, active))
@@ -60,7 +59,7 @@ def present(config_dir: str, unit: Unit, key: str, check: bool, folder: Folder |
         if folder:
             # It leads to what the kubelet runs already. An earlier link would lead nowhere, and end the kubelet.
             dropin_folder.make(folder, active, config_dir)
-        unit.install(path, extra, child=child)
+        unit.install(path, extra)
         if folder:
             with locked(config_dir):
                 # Not earlier: until now the kubelet may have read the local configuration as its config file.
@@ -71,6 +70,11 @@ def present(config_dir: str, unit: Unit, key: str, check: bool, folder: Folder |
         if change.path == guard_install.SERVICE_PATH
     ]
     return {"changed": bool(changes or shown), "diff": shown, **seen}
+
+
+def _layer(folder: Folder, unit: Unit) -> Layer:
+    # No systemd drop-in reaches a kubelet that another program starts.
+    return Layer("" if unit.form(layered=True).kind == unit_override.CHILD else folder.added)
 
 
 def _kept(config_dir: str, unit: Unit) -> Folder | None:

@@ -37,7 +37,7 @@ def apply(options: Options, pretend: bool) -> Result:
     several = {**steps, "removed": removed}.get(options["state"])
     if several is None:
         return checkpoint_module.apply(options, pretend)
-    return several(options, pretend, Unit(options["unit"]))
+    return several(options, pretend, Unit(options["unit"], child=bool(options["dropin_dir"])))
 
 
 def switched(options: Options, pretend: bool, unit: Unit) -> Result:

@@ -134,6 +134,23 @@ def _rows(path: str) -> Iterator[list[str]]:
         return
 
 
+def kubelet_of(pid: int) -> int:
+    """Return the process of the kubelet that a unit's process has started; the same process if it is the kubelet itself
+    or has started none that is seen.
+    """
+    if not pid or _is_kubelet(pid):
+        return pid
+    return next((child for child in _descendants(pid) if _is_kubelet(child)), pid)
+
+
+def _is_kubelet(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as stream:
+            return os.path.basename(stream.read().split(b"\0")[0]).startswith(b"kubelet")
+    except OSError:
+        return False
+
+
 def _holds(pid: int, links: set[str]) -> bool:
     """Whether a process has one of these files open. Raises PermissionError."""
     folder = f"/proc/{pid}/fd"

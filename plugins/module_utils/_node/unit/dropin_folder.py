@@ -52,8 +52,8 @@ class Folder(NamedTuple):
 
     @property
     def added(self) -> str:
-        """The folder that our systemd drop-in must name, empty if another one does."""
-        return self.path if self.source == BY_US else ""
+        """The folder that our systemd drop-in must name, empty if the unit does."""
+        return "" if self.source == BY_UNIT else self.path
 
 
 def find(own_words: Sequence[str], given: str, config_dir: str, root: str = "/") -> Folder:

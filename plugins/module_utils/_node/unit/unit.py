@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any, Callable, NamedTuple
 
-from ..system import files, last_words
+from ..system import files, health, last_words
 from ..system.command import Run, execute
 from . import secret_flags, systemd_check, unit_override
 from .commandline import CommandLine
@@ -62,9 +62,12 @@ class Command(NamedTuple):
 
 
 class Unit:
-    """A kubelet's unit. `root` is the folder that its file paths are relative to, `run` runs a command."""
+    """A kubelet's unit. `root` is the folder that its file paths are relative to, `run` runs a command. `child`: the
+    unit may run another program, which starts the kubelet with a known drop-in folder.
+    """
 
-    def __init__(self, name: str = "kubelet.service", root: str = "/", run: Run = execute) -> None:
+    def __init__(self, name: str = "kubelet.service", root: str = "/", run: Run = execute, child: bool = False) -> None:
+        self.child = child
         self.name = name if "." in name else f"{name}.service"
         self.root = root
         self.run = run
@@ -154,13 +157,20 @@ class Unit:
 
     def _process(self) -> list[str]:
         if self.pid():
-            with contextlib.suppress(OSError), open(self._at(f"/proc/{self.pid()}/cmdline"), "rb") as stream:
+            pid = health.kubelet_of(self.pid()) if self.child else self.pid()
+            with contextlib.suppress(OSError), open(self._at(f"/proc/{pid}/cmdline"), "rb") as stream:
                 return [os.fsdecode(word) for word in stream.read().split(b"\0")[:-1]]
         return []
 
     def next_command(self) -> Command:
-        """Return what systemd would start now, with the current environment files. Raises UnitError."""
+        """Return what systemd would start now, with the current environment files. Raises UnitError.
+
+        What another program would start is not known: then it is what it has started.
+        """
         found = self.command_line()
+        running = self._process() if self.child and not _is_kubelet(found.program) else []
+        if running and _is_kubelet(running[0]):
+            return Command(running, "process")
         words = None if ":" in found.prefix else systemd_check.by_systemd(self.show(), found, self.run)
         return Command([word.text for word in found.words()], "files") if words is None else Command(words, "systemd")
 
@@ -185,14 +195,14 @@ class Unit:
             }
         return result
 
-    def form(self, layered: bool = False, child: bool = False) -> unit_override.Form:
+    def form(self, layered: bool = False) -> unit_override.Form:
         """Return what this unit is without our drop-in, see `unit_override.Form` and `judge`.
 
         A unit that cannot be used is `refused`; it does not make this raise.
         """
         try:
             shown = self.show()
-            found = unit_override.judge(shown, self.command_line(ours=False), self.root, layered, child)
+            found = unit_override.judge(shown, self.command_line(ours=False), self.root, layered, self.child)
             later = [path for path in shown.get("DropInPaths", "").split() if os.path.basename(path) > DROPIN]
             if later and found.kind != unit_override.REFUSED:
                 return unit_override.refused(
@@ -210,12 +220,12 @@ class Unit:
         """The path of our drop-in, below `root`."""
         return f"/etc/systemd/system/{self.name}.d/{DROPIN}"
 
-    def dropin(self, path: str | unit_override.Layer, extra: tuple[str, ...] = (), child: bool = False) -> str:
+    def dropin(self, path: str | unit_override.Layer, extra: tuple[str, ...] = ()) -> str:
         """Return the text of our drop-in that makes the kubelet read `path`; `extra`: more lines for [Service].
 
-        `child`: the unit may run another program, which starts the kubelet. Raises UnitError for a refused unit.
+        Raises UnitError for a refused unit.
         """
-        found = self.form(isinstance(path, unit_override.Layer), child)
+        found = self.form(isinstance(path, unit_override.Layer))
         if found.kind == unit_override.REFUSED:
             raise UnitError(found.reason)
         try:
@@ -231,20 +241,14 @@ class Unit:
             return None
         return text[len(unit_override.FOLDER_MARK) + 1 :] if text.startswith(unit_override.FOLDER_MARK) else text
 
-    def install(
-        self,
-        path: str | unit_override.Layer,
-        extra: tuple[str, ...] = (),
-        fs: files.OS | None = None,
-        child: bool = False,
-    ) -> bool:
+    def install(self, path: str | unit_override.Layer, extra: tuple[str, ...] = (), fs: files.OS | None = None) -> bool:
         """Write our drop-in, durably and in one step, and make systemd read it; return whether anything changed.
 
         Raises UnitError, with the drop-in removed again, when it has no effect; FileError when it cannot be written.
         """
         # After an interrupted run systemd may have another drop-in than the disk.
         self._reload(False)
-        text = self.dropin(path, extra, child)
+        text = self.dropin(path, extra)
         changed = self.installed() != text
         if changed:
             self._write(text, fs)
@@ -352,6 +356,10 @@ class Unit:
         words = self._logged(identity)
         shown = "" if last_words.kind(words) else f" ({state})"
         return UnitError(f"{what}{shown}. {last_words.sentence(words, self.name)}")
+
+
+def _is_kubelet(program: str) -> bool:
+    return os.path.basename(program).startswith("kubelet")
 
 
 def _last(done: Any) -> str:

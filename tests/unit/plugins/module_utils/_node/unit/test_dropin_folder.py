@@ -31,7 +31,7 @@ OURS = "/store/conf.d"
 def test_which_folder(words: list[str], given: str, path: str, source: str, other: str) -> None:
     found = dropin_folder.find(["/usr/bin/kubelet", *words], given, "/store", "/nowhere")
     assert (found.path, found.source, found.other) == (path, source, other)
-    assert found.added == (path if source == "us" else "") and not found.exists
+    assert found.added == ("" if source == "unit" else path) and not found.exists
 
 
 def test_a_folder_that_is_a_link_is_ignored_without_a_slash(tmp_path: Path) -> None:

@@ -199,10 +199,13 @@ def test_another_program_may_start_the_kubelet(node: Systemd) -> None:
     node.write(SERVICE, "[Service]\nType=notify\nExecStart=/usr/bin/agent run\n")
     agent = node.load(SERVICE)
     assert agent.form(layered=True).kind == "refused" and "not the kubelet" in agent.form(layered=True).reason
-    assert agent.form(layered=True, child=True).kind == "child"
-    assert "ExecStart=" not in agent.dropin(unit_override.Layer(), ("ExecStartPre=x",), child=True).splitlines()
+    agent.child = True
+    assert agent.form(layered=True).kind == "child"
+    assert "ExecStart=" not in agent.dropin(unit_override.Layer(), ("ExecStartPre=x",)).splitlines()
     node.properties["Type"] = "oneshot"
-    assert node.load(SERVICE).form(layered=True, child=True).kind == "refused"
+    agent = node.load(SERVICE)
+    agent.child = True
+    assert agent.form(layered=True).kind == "refused"
 
 
 def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
