@@ -15,6 +15,7 @@ import functools
 import json
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
+from ..delivery.choice import OWN_FILE_MINOR
 from ..fields import compare, difftext, fields, merged_dropins, overlay, shadow
 from ..plan import former, own_file, plan_text
 from ..values import paths
@@ -61,8 +62,7 @@ class Finder:
         found = []
         for path, values in self._differing(configs.layers, _stages(configs, facts), facts):
             cause = drift_cause.of_field(path, values, facts)
-            # On a local config, values from flags or from the kubelet itself override no declared value.
-            if DECLARED in values or facts.source or not (cause.cause == drift_cause.FLAG or _its_own(path, values)):
+            if DECLARED in values or not _of_the_node(path, values, configs, facts, cause.cause):
                 found.append(_row(path, values, configs, cause))
         reported = {row["path"] for row in found}
         found += [row for row in self._undeclared(configs, facts) if row["path"] not in reported]
@@ -191,6 +191,19 @@ def _stages(configs: Configs, facts: Facts) -> dict[str, Config]:
 def _names(layer: Config, by_key: bool) -> Iterator[str]:
     """Yield the paths that a layer sets: values, lists, and the maps that are replaced as a whole or removed."""
     return (paths.show(path) for path, _value in overlay.written(layer, by_key))
+
+
+def _of_the_node(path: str, values: Mapping[str, Any], configs: Configs, facts: Facts, cause: str) -> bool:
+    """Return whether something of the node itself overrides a value that is the node's own as well: no drift.
+
+    This is so on a local config, and for what a checkpoint has from the node's own file.
+    """
+    if not facts.source:
+        return cause == drift_cause.FLAG or _its_own(path, values)
+    from_file = facts.checkpoint and facts.minor >= OWN_FILE_MINOR and configs.own["complete"]
+    replaced = path in configs.own["own"] or overlay.is_set(path, configs.own["own"])
+    overridden = cause in (drift_cause.FLAG, drift_cause.DROP_IN) or _its_own(path, values)
+    return bool(from_file and not replaced and overridden and LIVE in values)
 
 
 def _its_own(path: str, values: Mapping[str, Any]) -> bool:

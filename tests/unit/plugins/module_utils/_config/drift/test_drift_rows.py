@@ -276,3 +276,23 @@ def test_an_own_file_that_changed_since_its_checkpoint_was_built_on_it() -> None
     assert (
         "own file changed since its checkpoint was built on it, and has 3" in found["containerLogMaxFiles"]["message"]
     )
+
+
+@pytest.mark.parametrize(
+    ("minor", "record", "layer", "paths"),
+    [
+        # What the checkpoint has from the own file, or what the kubelet sets itself.
+        (28, {**NO_RECORD, "own": {"kubeAPIQPS": [5]}}, {"kubeAPIQPS": 9}, []),
+        (28, {**NO_RECORD, "own": {"maxPods": [5]}}, {"kubeAPIQPS": 9}, ["maxPods"]),
+        (28, NO_RECORD, {"maxPods": 100}, ["maxPods"]),
+        (28, {**NO_RECORD, "complete": False}, {}, ["maxPods", "tlsCertFile"]),
+        (23, NO_RECORD, {}, ["maxPods", "tlsCertFile"]),
+    ],
+)
+def test_what_the_node_itself_overrides_in_its_own_file(
+    minor: int, record: dict[str, Any], layer: dict[str, Any], paths: list[str]
+) -> None:
+    source = {"maxPods": 100, "kubeAPIQPS": 9}
+    live = {**compare.with_defaults(source, minor), "maxPods": 61, "tlsCertFile": "/pki/kubelet.crt"}
+    configs = Configs((layer,), source, source, live, own=record)
+    assert list(_rows(configs, minor, checkpoint=True, flags={"maxPods": "--max-pods=61"})) == paths
