@@ -126,9 +126,10 @@ plan:
       type: dict
     nodes:
       description: >-
-        One row for each node, with its C(variant), C(source) (the ConfigMap that will hold it), C(delivery), C(action)
-        (V(assign) or V(none)), C(effect), C(changes), C(problems) and C(own), the record of the
-        node's own values to assign with it.
+        One row for each node. C(variant) is its configuration, C(source) the ConfigMap that will hold it, C(delivery)
+        how it gets there. C(action) is V(assign) or V(none). C(effect), C(changes) and C(problems) describe the change,
+        and C(own) is the record of the node's own values to assign with it. C(whole) states whether the variant is the
+        whole configuration that the node then runs.
       type: dict
     refused:
       description: Whether any problem is a refusal.

@@ -250,7 +250,7 @@ def _no_own_file(cause: str) -> Problem:
         WARNING,
         "",
         f"the node's own config file is not known ({cause}), so its source holds its live configuration",
-        "Plan again when the host can be reached and the file can be read.",
+        "Plan again when the host answers and root may read the file.",
         "no-own-file",
     )
 
