@@ -46,8 +46,8 @@ def test_the_own_file_and_what_is_declared(bench: Bench, lab: Lab, ansible: Ansi
         # As `kubeadm upgrade node` does it.
         node.run(f"echo 'containerLogMaxFiles: 9' >> {FILE}")
         drifted = ansible.playbook("drift", *N1)
-        said = drifted.output.replace("\n", " ")
-        assert drifted.code and "own file changed since its checkpoint was built on it, and has 9" in said, said
+        shown = drifted.output.replace("\n", " ")
+        assert drifted.code and "own file changed since its checkpoint was built on it, and has 9" in shown, shown
         invocation = node.invocation_id()
         taken = ansible.playbook("rollout", *N1)
         assert taken.code == 0 and "the node's own file changed" in taken.output, taken.output
