@@ -68,8 +68,10 @@ class Guard(NewBinary, WithoutTrial):
     def prestart(self) -> bool:
         """Count this start of the kubelet, and revert if it is one too many; return whether the service must run.
 
-        Then ask a new binary of the kubelet what it accepts, and help a reverted kubelet that cannot start.
+        Before, take up a change of the kubelet's unit. Then ask a new binary of the kubelet what it accepts, and help a
+        reverted kubelet that cannot start.
         """
+        self._attempt(self._renew_dropin)
         try:
             needed = self._count_start()
             needed = self._meet_binary(self._program()) or needed
@@ -86,6 +88,15 @@ class Guard(NewBinary, WithoutTrial):
         program, known = (self.seen and self.seen.program) or "", (*self.settings.argv, "")[0]
         other = self.settings.folder and known and not os.path.basename(program).startswith("kubelet")
         return known if other or not program else program
+
+    def _renew_dropin(self) -> None:
+        # A guard that only waits does not load this.
+        from ..unit import renewal
+        from ..unit.unit import Unit
+
+        active = os.path.join(self.store.active, self.settings.key)
+        if renewal.renew(Unit(self.settings.unit, run=self.run), active, self.settings.folder):
+            sys.stderr.write("the kubelet's unit has changed: it starts with the new command\n")
 
     def _note_start(self) -> None:
         """Note what this start reads: what is active after all other steps."""

@@ -26,6 +26,10 @@ SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
 WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{guard_main.SERVICE}"
 
 
+# The second one is that of RHEL and its relatives.
+STABLE_NAMES = ("/usr/bin/python3", "/usr/libexec/platform-python")
+
+
 class Change(NamedTuple):
     """A file whose content differs from the wanted one. None: absent, or the content is not known."""
 
@@ -49,8 +53,8 @@ def program() -> dict[str, bytes]:
 
 def python() -> str:
     """Return the interpreter for the guard: this one, under a name that survives a system upgrade if there is one."""
-    stable = "/usr/bin/python3"
-    return stable if os.path.realpath(stable) == os.path.realpath(sys.executable) else sys.executable
+    this = os.path.realpath(sys.executable)
+    return next((name for name in STABLE_NAMES if os.path.realpath(name) == this), sys.executable)
 
 
 def prestart(config_dir: str) -> str:

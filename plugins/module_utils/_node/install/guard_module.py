@@ -21,7 +21,7 @@ from ..unit import dropin_folder, secret_flags, unit_override
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
-from . import guard_install
+from . import guard_install, labels
 
 HEALTHY_TIMES = 3
 PAUSE = 0.1
@@ -54,12 +54,15 @@ def present(config_dir: str, unit: Unit, key: str, check: bool, folder: Folder |
         guard_install.changes(config_dir, settings) if check else guard_install.present(config_dir, unit, settings)
     )
     seen = kubelet(unit)
+    unlabelled = ""
     if not check:
         _ensure_active(config_dir)
         if folder:
             # It leads to what the kubelet runs already. An earlier link would lead nowhere, and end the kubelet.
             dropin_folder.make(folder, active, config_dir)
         unit.install(path, extra)
+        written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
+        unlabelled = labels.restore(written, unit.run) if changes or shown else ""
         if folder:
             with locked(config_dir):
                 # Not earlier: until now the kubelet may have read the local configuration as its config file.
@@ -69,7 +72,8 @@ def present(config_dir: str, unit: Unit, key: str, check: bool, folder: Folder |
         for change in changes
         if change.path == guard_install.SERVICE_PATH
     ]
-    return {"changed": bool(changes or shown), "diff": shown, **seen}
+    warnings = [unlabelled] if unlabelled else []
+    return {"changed": bool(changes or shown), "diff": shown, "warnings": warnings, **seen}
 
 
 def _layer(folder: Folder, unit: Unit) -> Layer:

@@ -13,13 +13,14 @@ from ..system.health import flag
 from . import unitfile
 from .commandline import CommandLine, Word
 
-KUBEADM, PLAIN, CHILD, REFUSED = "kubeadm", "plain", "child", "refused"
+KUBEADM, PLAIN, APPENDED, CHILD, REFUSED = "kubeadm", "plain", "appended", "child", "refused"
 
 FOLDER_MARK = "# This folder was made for this file and goes with it."
 
 _HEAD = """# Written by the Ansible collection livenodes.kubelet; its reset removes it. Edits here are lost.
 # It points the kubelet at the configuration that is assigned to this node and changes nothing else.
 """
+_REPEATED = ("ExecStart=", "Environment=")
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
 # A kubelet is one long-lived process, which a unit of these types runs.
 _TYPES = ("simple", "exec", "notify", "notify-reload")
@@ -30,7 +31,8 @@ class Form(NamedTuple):
 
     kind: str
     """`kubeadm`: --config is in a variable that Environment= sets. `plain`: it is in ExecStart, or for a drop-in folder
-    elsewhere. `child`: the unit runs another program, which starts the kubelet. `refused`: none of these.
+    elsewhere. `appended`: it is in an environment file or in several variables, so that ExecStart gets one more, and
+    the last one wins. `child`: the unit runs another program, which starts the kubelet. `refused`: none of these.
     """
     reason: str = ""
     """Why it is refused, with the remedy."""
@@ -158,24 +160,27 @@ def _find(command: CommandLine) -> Form:
         return _in_variable(command, words, at, count, config)
     tokens = [each.token for each in used]
     if count == 2 and sum(each.token == tokens[1] for each in words) != 1:
-        return refused(
-            f"{word.file}, line {word.line}: the value of --config is a part of a variable. Write --config=FILE."
-        )
+        return _appended(word, texts, config)
     return Form(PLAIN, "", config, word.file, word.line, "", tokens[0], tokens[-1] - tokens[0] + 1)
 
 
 def _in_variable(command: CommandLine, words: list[Word], at: int, count: int, config: str) -> Form:
     word = words[at]
-    where = f"{word.file}, line {word.line}"
-    if not command.environment[word.variable].in_unit:
-        return refused(
-            f"{where}: --config={config} is set by {word.variable} of an environment file, which no drop-in can "
-            "override. Remove it there and set --config in the unit."
-        )
-    if any(each.token != word.token for each in words[at : at + count]):
-        return refused(f"{where}: --config and its value are in different variables. Write --config=FILE.")
+    in_one = all(each.token == word.token for each in words[at : at + count])
+    if not in_one or not command.environment[word.variable].in_unit:
+        # No drop-in can override an environment file.
+        return _appended(word, [each.text for each in words], config)
     first = at - next(index for index, each in enumerate(words) if each.token == word.token)
     return Form(KUBEADM, "", config, word.file, word.line, word.variable, first, count)
+
+
+def _appended(word: Word, texts: list[str], config: str) -> Form:
+    if "--" in texts:
+        return refused(
+            f"{word.file}, line {word.line}: --config={config} is not in ExecStart= itself, and no flag can follow "
+            "`--` there. Remove `--` and what follows it."
+        )
+    return Form(APPENDED, "", config, word.file, word.line)
 
 
 def dropin(form: Form, command: CommandLine, path: str | Layer, extra: tuple[str, ...] = ()) -> str:
@@ -194,9 +199,22 @@ def dropin(form: Form, command: CommandLine, path: str | Layer, extra: tuple[str
         value = command.environment[form.variable].value
         replaced = _replace(value, unitfile.split(value, escapes=False), form, path)
         lines = [f"Environment={unitfile.quoted(f'{form.variable}={replaced}')}"]
+    elif form.kind == APPENDED:
+        lines = ["ExecStart=", f"ExecStart={command.setting.value} --config={path}"]
     else:
         lines = ["ExecStart=", f"ExecStart={_replace(command.setting.value, command.tokens, form, path)}"]
     return _HEAD + "\n".join(["[Service]", *lines, *extra]) + "\n"
+
+
+def repeated(text: str) -> bool:
+    """Return whether a drop-in of ours repeats a command or a variable of the unit's own files."""
+    return any(line.startswith(_REPEATED) for line in text.splitlines())
+
+
+def extra_lines(text: str) -> tuple[str, ...]:
+    """Return the lines of a drop-in of ours that do not come from the unit's own files."""
+    _head, _section, body = text.partition("[Service]\n")
+    return tuple(line for line in body.splitlines() if not line.startswith(_REPEATED))
 
 
 def ineffective(path: str | Layer, words: list[str]) -> str:

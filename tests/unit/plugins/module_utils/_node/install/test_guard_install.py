@@ -145,3 +145,13 @@ def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
     with pytest.raises(FileError, match=f"^{tmp_path}: others may write to it"):
         guard_install.changes(str(tmp_path / "config"), {})
+
+
+def test_the_interpreter_has_a_name_that_survives_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    current, other = tmp_path / "python3.11", tmp_path / "python3"
+    current.touch()
+    monkeypatch.setattr(sys, "executable", str(current))
+    monkeypatch.setattr(guard_install, "STABLE_NAMES", ("/usr/bin/python3", str(other)))
+    assert guard_install.python() == str(current)
+    other.symlink_to(current)
+    assert guard_install.python() == str(other)

@@ -168,8 +168,7 @@ def test_one_more_folder_beside_the_units_own_config(node: Systemd) -> None:
     node.write("/etc/kubelet.env", 'KUBELET_ARGS="--config=/etc/kubelet.yaml"\n')
     node.write(SERVICE, "[Service]\nEnvironmentFile=/etc/kubelet.env\nExecStart=/usr/bin/kubelet $KUBELET_ARGS\n")
     kubespray = node.load(SERVICE)
-    assert kubespray.form().kind == "refused"
-    assert kubespray.form(layered=True)[:3] == ("plain", "", "/etc/kubelet.yaml")
+    assert kubespray.form() == kubespray.form(layered=True)
     assert kubespray.dropin(layer).splitlines()[3:] == [
         "ExecStart=",
         "ExecStart=/usr/bin/kubelet $KUBELET_ARGS --config-dir=/store/conf.d",
@@ -230,11 +229,9 @@ def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
         ("[Service]\nExecStart=/opt/kubelet --config=/x\n", "cannot be read: No such file"),
         ("[Service]\nExecStart=@/usr/bin/kubelet kubelet --config=/x\n", "prefix @"),
         (
-            "[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n",
-            "/etc/default/kubelet, line 1: --config=/y is set by",
+            "[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS -- x\n",
+            "no flag can follow `--`",
         ),
-        ('[Service]\nEnvironment="A=--config" B=/x\nExecStart=/usr/bin/kubelet $A $B\n', "different variables"),
-        ('[Service]\nEnvironment="B=/x --v=2"\nExecStart=/usr/bin/kubelet --config $B\n', "a part of a variable"),
     ],
 )
 def test_other_forms_are_refused_with_the_reason(node: Systemd, text: str, reason: str) -> None:
@@ -246,6 +243,30 @@ def test_other_forms_are_refused_with_the_reason(node: Systemd, text: str, reaso
     assert reason in kubelet.form().reason
     with pytest.raises(unit.UnitError):
         kubelet.dropin(ACTIVE)
+
+
+@pytest.mark.parametrize(
+    ("text", "config"),
+    [
+        # Kubespray, kops, EKS and AKS.
+        ("[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n", "/y"),
+        ('[Service]\nEnvironment="A=--config" B=/x\nExecStart=/usr/bin/kubelet $A $B\n', "/x"),
+        ('[Service]\nEnvironment="B=/x --v=2"\nExecStart=/usr/bin/kubelet --config $B\n', "/x"),
+    ],
+)
+def test_a_command_with_its_config_elsewhere_gets_one_more(node: Systemd, text: str, config: str) -> None:
+    node.write("/etc/default/kubelet", "KUBELET_EXTRA_ARGS=--config=/y --v=2\n")
+    node.write(SERVICE, text)
+    kubelet = node.load(SERVICE)
+    assert kubelet.form()[:3] == ("appended", "", config)
+    own = text.splitlines()[-1]
+    assert kubelet.dropin(ACTIVE, ("ExecStartPre=x",)).splitlines()[3:] == [
+        "ExecStart=",
+        f"{own} --config={ACTIVE}",
+        "ExecStartPre=x",
+    ]
+    assert kubelet.install(ACTIVE)
+    assert unit_override.config_of(kubelet.next_command().argv) == ACTIVE
 
 
 @pytest.mark.parametrize(
