@@ -16,6 +16,7 @@ from .managers import objects
 from .rule import Finding, Rule
 
 _MOST = 2**31 - 1
+_OFF = "is disabled"
 
 
 def _log_verbosity(config: EffectiveConfig) -> Iterator[Finding]:
@@ -95,7 +96,7 @@ def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:
     if config.value("tracing") is not None and not config.gate("KubeletTracing"):
         yield (
             "tracing",
-            "tracing should not be configured if KubeletTracing feature flag is disabled.",
+            f"tracing should not be configured if KubeletTracing feature flag {_OFF}.",
             "Remove it, or set featureGates.KubeletTracing: true.",
         )
 
