@@ -86,24 +86,6 @@ options:
       - Seconds between two polls. It is shorter in the first seconds, and longer if listing the nodes takes long.
     type: int
     default: 2
-  pods:
-    description:
-      - With O(state=verified), the pods of each node before the change, from
-        RV(livenodes.kubelet.kubelet_rollout_gate#module:pods). The module compares the pods of verified nodes with
-        them, as M(livenodes.kubelet.node_soak) with C(seconds=0) would in a second call.
-      - Without this option, pods are not compared.
-    type: dict
-  allow_pod_loss:
-    description:
-      - How many O(pods) each node may lose; V(true) for any number. Pods that restarted, and pods that are not Ready
-        again in time, count as lost.
-    type: str
-    default: '0'
-  pods_timeout:
-    description:
-      - Seconds in which O(pods) that were Ready must be Ready again, counted from the verification of the nodes.
-    type: int
-    default: 120
   before:
     description:
       - With O(state=verified), what the nodes ran before they got a drop-in, from RV(before) of the assignment. The
@@ -156,8 +138,7 @@ nodes:
       description: >-
         Without a wait, V(assigned), V(reset), V(unchanged), V(unknown), V(gone) or V(replaced). After a wait,
         V(active), V(local), V(pending), V(fell_back), V(sync_error), V(reassigned), V(not_listening), V(malformed),
-        V(not_ready), V(differs), V(silent), V(not_restarting), V(gone) or V(replaced); with O(pods) also V(pods_lost)
-        and V(pods_unready).
+        V(not_ready), V(differs), V(silent), V(not_restarting), V(gone) or V(replaced).
       type: str
     message:
       description: The state in words, with cause and remedy.
@@ -185,11 +166,6 @@ nodes:
       description: With O(before), the fields that have changed although no drop-in declares them.
       type: list
       elements: dict
-    pods:
-      description: >-
-        With O(pods), the C(lost), C(restarted), C(unready) and C(reported) pods, each with C(namespace), C(name) and
-        C(reason).
-      type: dict
   sample:
     n1:
       changed: true
@@ -231,9 +207,6 @@ MODULE = controller_module.define(
         "wait": {"type": "bool", "default": False},
         "wait_timeout": {"type": "int", "default": 180},
         "wait_sleep": {"type": "int", "default": 2},
-        "pods": {"type": "dict"},
-        "allow_pod_loss": {"type": "str", "default": "0"},
-        "pods_timeout": {"type": "int", "default": 120},
         "before": {"type": "dict"},
         "lease": {"type": "dict"},
     },

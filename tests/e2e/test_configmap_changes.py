@@ -26,7 +26,6 @@ OPTIONS: dict[str, t.Any] = {
     "wait": True,
     "wait_timeout": 90,
     "wait_sleep": 1,
-    "pods": None,
 }
 PUSH = {
     "state": "present",

@@ -27,7 +27,6 @@ OPTIONS = {
     "wait": False,
     "wait_timeout": 90,
     "wait_sleep": 2,
-    "pods": None,
 }
 PUSH = {
     "state": "present",

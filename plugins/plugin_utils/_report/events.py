@@ -152,8 +152,11 @@ def _source(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Itera
 
 
 def _soak(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
+    # A soak of 0 seconds looks at pods and restarts only.
+    soaked = str(_argument(result, "seconds")) != "0"
     for name, row in _rows(result):
-        yield from _verdict(name, row, "soaked")
+        if soaked or not row.get("ok"):
+            yield from _verdict(name, row, "soaked")
 
 
 def _revert(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:

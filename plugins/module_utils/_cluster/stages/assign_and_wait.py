@@ -11,7 +11,7 @@ from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import config_sources
 from ..objects.lease import Keeper
-from . import assign, soak, verify
+from . import assign, verify
 
 
 def config_source(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -23,11 +23,7 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
     if options["state"] == "verified":
         given = options["sources"] is not None or options["source"] is not None
         wanted = config_sources.wanted(options) if given else None
-        return (
-            verify.verify(session, options, wanted, keeper)
-            if options["pods"] is None
-            else soak.at_once(session, options, wanted, keeper)
-        )
+        return verify.verify(session, options, wanted, keeper)
     try:
         result = assign.assign(session, options, check_mode, keeper)
     except NodesFailed as error:

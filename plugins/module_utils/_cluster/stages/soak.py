@@ -277,32 +277,20 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         run = Soak(session, options, watch, started)
     except ApiError as error:
         raise verify.unseen("soaking", "not soaked", names, error) from error
-    return _result("soaking", run, keeper, started)
+    return _result(run, keeper, started)
 
 
-def at_once(
-    session: Session, options: dict[str, t.Any], wanted: dict[str, config_sources.Wanted] | None, keeper: Keeper
-) -> dict[str, t.Any]:
-    """Wait as `verify` does, then check healthz once, and wait until the pods of the verified nodes are Ready again.
-
-    Equals a verification and a soak of 0 seconds, without reading everything again in between. Raises NodesFailed.
-    """
-    started = time.monotonic()
-    watch = verify.wait(session, options, wanted, keeper)
-    return _result("verifying", Soak(session, {**options, "seconds": 0}, watch, time.monotonic()), keeper, started)
-
-
-def _result(what: str, run: Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
-    lost = _stay(what, run, keeper, started)
+def _result(run: Soak, keeper: Keeper, started: float) -> dict[str, t.Any]:
+    lost = _stay(run, keeper, started)
     run.give_up(lost)
     result = run.rows(started)
     failures = {name: row["message"] for name, row in result["nodes"].items() if not row["ok"]}
     if failures:
-        raise NodesFailed(what, failures, result)
+        raise NodesFailed("soaking", failures, result)
     return result
 
 
-def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
+def _stay(run: Soak, keeper: Keeper, started: float) -> ClusterError | None:
     """Check until no node is open or the time is over; return the last error if the API server did not answer then."""
     lost: ClusterError | None = None
     looked = started
@@ -321,7 +309,7 @@ def _stay(what: str, run: Soak, keeper: Keeper, started: float) -> ClusterError 
             if not isinstance(error, ApiError) or not error.transient:
                 run.give_up(error)
                 raise NodesFailed(
-                    what,
+                    "soaking",
                     {name: row["message"] for name, row in run.rows(started)["nodes"].items() if not row["ok"]},
                     run.rows(started),
                 ) from error

@@ -86,10 +86,7 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
             {"nodes": ["n1"], "timeout": "60", "grace_period": "0", "force": "true", "delete_emptydir_data": "yes"},
         ),
         ("node_drain", {"nodes": ["n1"], "state": "restored"}),
-        (
-            "node_config_source",
-            {"state": "verified", "nodes": ["n1"], "pods": {}, "allow_pod_loss": 2, "pods_timeout": "10", "lease": {}},
-        ),
+        ("node_config_source", {"state": "verified", "nodes": ["n1"], "wait_timeout": "10", "lease": {}}),
         ("node_config_source", {"state": "verified", "sources": {}}),
         ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
     ],

@@ -114,6 +114,8 @@ def test_a_verdict_is_a_step_or_a_failure() -> None:
         (FAILED, "n3"),
         ("reverted", "n3"),
     ]
+    without = steps(read("node_soak", given({"nodes": rows}, seconds=0), ""))
+    assert without == [(FAILED, "n2"), (FAILED, "n3"), ("reverted", "n3")], "it only looks at the pods"
     local = {"n1": {"ok": True, "state": "local"}}
     assert steps(read("node_config_source", given({"nodes": local}, state="verified"), "")) == [("reverted", "n1")]
 

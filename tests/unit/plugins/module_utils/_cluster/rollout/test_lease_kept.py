@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, soak
 from tests.support.calls import NODES
 from tests.support.cluster import Clock
 from tests.support.objects import configmap, live, node, place, pod, reference, status, text
@@ -51,22 +51,21 @@ class Leased(PodCluster):
         return super()._answer(method, path, query, body)
 
 
+OPTIONS: dict[str, t.Any] = {
+    "nodes": ["n1"],
+    "source": None,
+    "sources": None,
+    "delivery": "auto",
+    "check_source": True,
+    "wait": True,
+    "wait_timeout": 100,
+    "wait_sleep": 2,
+    "lease": LEASE,
+}
+
+
 def _source(api: Leased, check: bool, **given: t.Any) -> t.Any:
-    options = {
-        "nodes": ["n1"],
-        "source": None,
-        "sources": None,
-        "delivery": "auto",
-        "check_source": True,
-        "wait": True,
-        "wait_timeout": 100,
-        "wait_sleep": 2,
-        "pods": None,
-        "allow_pod_loss": "0",
-        "pods_timeout": 100,
-        "lease": LEASE,
-    }
-    return assign_and_wait.config_source(api, {**options, **given}, check)  # type: ignore[arg-type]  # by its shape
+    return assign_and_wait.config_source(api, {**OPTIONS, **given}, check)  # type: ignore[arg-type]  # by its shape
 
 
 def assigned(api: Leased, check: bool = False) -> t.Any:
@@ -83,11 +82,13 @@ def verified(api: Leased, check: bool = False) -> t.Any:
     return _source(api, check, state="verified")
 
 
-def verified_with_pods(api: Leased, check: bool = False) -> t.Any:
+def soaked(api: Leased, check: bool = False) -> t.Any:
+    """Without seconds: it waits for a pod that is not Ready again."""
     api.nodes["n1"] = node("n1", place(), status(A, A))
     before = snapshot(api)
     api.pods["a"]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
-    return _source(api, check, state="verified", pods=before)
+    options = {**OPTIONS, "seconds": 0, "pods": before, "allow_pod_loss": "0", "pods_timeout": 100}
+    return soak.soak(api, options, check)  # type: ignore[arg-type]  # by its shape
 
 
 def reverted(api: Leased, check: bool = False) -> t.Any:
@@ -97,7 +98,7 @@ def reverted(api: Leased, check: bool = False) -> t.Any:
     return revert.revert(api, options, check)  # type: ignore[arg-type]  # by its shape
 
 
-CALLS = [assigned, reset, verified, verified_with_pods, reverted]
+CALLS = [assigned, reset, verified, soaked, reverted]
 WRITING = [assigned, reset, reverted]
 
 

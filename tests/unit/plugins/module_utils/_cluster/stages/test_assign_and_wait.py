@@ -14,13 +14,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     ClusterError,
     NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import Clock, Cluster
-from tests.support.objects import configmap, live, node, place, pod, reference, status, text
-from tests.support.pod_cluster import PodCluster
-from tests.support.soaking import OWNED, snapshot, stopped
+from tests.support.objects import configmap, live, node, place, reference, status, text
+from tests.support.soaking import stopped
 
 A = reference()
 Api = t.TypeVar("Api", bound=Cluster)
@@ -57,7 +55,6 @@ def run(api: Cluster, check_mode: bool = False, **given: t.Any) -> dict[str, t.A
         "wait": True,
         "wait_timeout": 60,
         "wait_sleep": 2,
-        "pods": None,
         "lease": None,
     }
     return assign_and_wait.config_source(api, {**options, **given}, check_mode)
@@ -187,88 +184,3 @@ def test_credentials_that_end_before_the_wait(api: Cluster) -> None:
     with pytest.raises(ClusterError, match="who are you") as caught:
         run(api, nodes=["n1"], source=place())
     assert caught.value.result["nodes"]["n1"]["source"] == place()
-
-
-def with_pods(clock: Clock, **options: t.Any) -> tuple[PodCluster, dict[str, t.Any]]:
-    """Two nodes that follow after 6 s, with a pod each, and how to verify them with their pods."""
-    api = made(PodCluster, pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
-    for name in ("n1", "n2"):
-        api.nodes[name] = node(name, place(), status())
-    clock.at(6, follow(api, "n1", "n2"))
-    return api, {
-        "state": "verified",
-        "nodes": ["n1", "n2"],
-        "pods": snapshot(api),
-        "allow_pod_loss": "0",
-        "pods_timeout": 20,
-        "lease": None,
-        **options,
-    }
-
-
-def test_verified_with_pods(clock: Clock) -> None:
-    """All that was read to verify them serves for the pods as well."""
-    api, options = with_pods(clock)
-    result = run(api, **options)
-    assert result["summary"] | {"waited_seconds": 0} == {
-        "nodes": 2,
-        "ok": 2,
-        "failed": 0,
-        "states": {"active": 2},
-        "waited_seconds": 0,
-    }
-    assert result["nodes"]["n1"]["pods"] == {"lost": [], "restarted": [], "unready": [], "reported": []}
-    assert api.count("GET", NODES) == 1 + len(clock.slept)
-    assert [api.count("GET", f"{NODES}/n1/proxy/{endpoint}") for endpoint in ("metrics", "configz", "healthz")] == [
-        0,
-        1,
-        1,
-    ]
-    assert api.count("GET", pods.PODS) == 2
-
-
-def test_verified_but_a_pod_is_lost(clock: Clock) -> None:
-    """The other node is verified, and its pods are."""
-    api, options = with_pods(clock)
-    clock.at(6, lambda: api.pods["a"]["status"].update(phase="Failed", reason="Evicted"))
-    with pytest.raises(NodesFailed, match="verifying: 1 node failed") as caught:
-        run(api, **options)
-    rows = caught.value.result["nodes"]
-    assert [(rows[name]["ok"], rows[name]["state"]) for name in ("n1", "n2")] == [
-        (False, "pods_lost"),
-        (True, "active"),
-    ]
-    assert "pods were lost or restarted during the batch: default/a" in caught.value.failures["n1"]
-    assert run(api, **{**options, "allow_pod_loss": "1"})["nodes"]["n1"]["pods"]["lost"]
-
-
-def test_pods_of_a_node_that_does_not_follow_are_not_looked_at(clock: Clock) -> None:
-    api, options = with_pods(clock, wait_timeout=10)
-    clock.at(7, lambda: api.nodes.update(n1=node("n1", place(), status())))
-    clock.at(6, lambda: api.nodes.update(n1=node("n1", place(), status())))
-    with pytest.raises(NodesFailed) as caught:
-        run(api, **options)
-    rows = caught.value.result["nodes"]
-    assert [(rows[name]["ok"], rows[name]["state"]) for name in ("n1", "n2")] == [(False, "pending"), (True, "active")]
-    assert "gave up after 10 s" in caught.value.failures["n1"] and api.count("GET", pods.PODS) == 1
-
-
-def test_pods_that_are_ready_again_in_time(clock: Clock) -> None:
-    """The lease is renewed meanwhile."""
-    lease = {"namespace": "kube-system", "name": "a", "holder": "me", "uid": "1", "duration": 12}
-    api, options = with_pods(clock, lease=lease)
-    renewed = []
-    plain = api.request
-
-    def request(method: str, path: str, *given: t.Any, **named: t.Any) -> t.Any:
-        if "/leases/" in path:
-            renewed.append(clock.now)
-            return {"metadata": {"uid": "1"}, "spec": {"holderIdentity": "me"}}
-        return plain(method, path, *given, **named)
-
-    api.request = request  # type: ignore[method-assign]
-    ready = api.pods["a"]["status"]["conditions"]
-    clock.at(6, lambda: api.pods["a"]["status"].update(conditions=[{"type": "Ready", "status": "False"}]))
-    clock.at(15, lambda: api.pods["a"]["status"].update(conditions=ready))
-    assert run(api, **options)["summary"]["ok"] == 2
-    assert 1015 <= clock.now < 1020 and len(renewed) > 3
