@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster, served_ansible
+from tests.support.served_cluster import LEASES, ServedCluster, served_ansible
+from tests.support.switched_cluster import SwitchedCluster, switched_ansible
 
 NAMES = ("n1", "n2", "n3")
 
@@ -96,3 +98,32 @@ def test_a_preparation_that_fails_releases_the_lease(ansible: Ansible, fleet: Ke
     run = ansible.playbook("rollout")
     assert run.code != 0 and "nodes is forbidden" in run.output, run.output
     assert (fleet.assigned, fleet.cordoned(), fleet.claims.items) == (set(), {"n1"}, {})
+
+
+class Lost(SwitchedCluster):
+    """The host of n2 cannot be reached from the moment in which a rollout holds a Lease. `cordons` are all cordons."""
+
+    def __init__(self) -> None:
+        super().__init__(*NAMES, native=["n1"])
+        self.cordons: list[str] = []
+
+    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+        """Answer one request."""
+        if (method, url.partition("?")[0]) == ("POST", LEASES):
+            self.lost_after = {"n2": len(self.steps["n2"])}
+        if method == "PATCH" and "/nodes/" in url and (body.get("spec") or {}).get("unschedulable"):
+            self.cordons.append(url.partition("?")[0].rpartition("/")[2])
+        return super().serve(method, url, body)
+
+
+def test_a_node_whose_host_cannot_be_reached_is_not_drained(tmp_path: Path) -> None:
+    """Its pods would move, and nothing could be changed. The other nodes of the batch go through."""
+    with Lost() as fleet:
+        ansible = switched_ansible(tmp_path, fleet, kubelet_config_drain="always")
+        before = fleet.marked("n2")
+        run = ansible.playbook("rollout", "-e", json.dumps({"kubelet_config_serial": 3}))
+        assert run.code != 0 and "Node n2: was not switched: " in run.output, run.output
+        assert "No route to host" in run.output, run.output
+        assert (sorted(set(fleet.cordons)), fleet.cordoned(), fleet.claims.items) == (["n1", "n3"], set(), {})
+        assert {name: live["maxPods"] for name, live in fleet.live.items()} == {"n1": 80, "n2": 90, "n3": 80}
+        assert fleet.marked("n2") == before, "it would be told to run what nobody copied"

@@ -29,10 +29,22 @@ def own(name: str) -> dict[str, t.Any]:
     }
 
 
+class Pushed(ServedCluster):
+    """Remembers the number of Leases at each push."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names)
+        self.leases: list[int] = []
+
+    def _push(self, body: dict[str, t.Any], dry: bool) -> dict[str, t.Any]:
+        self.leases.append(len(self.claims.items))
+        return super()._push(body, dry)
+
+
 @pytest.fixture
-def fleet() -> t.Iterator[ServedCluster]:
+def fleet() -> t.Iterator[Pushed]:
     """Three nodes with native delivery, and a ConfigMap that was made from n1."""
-    with ServedCluster("n1", "n2", "n3") as made:
+    with Pushed("n1", "n2", "n3") as made:
         for name in made.live:
             made.live[name] = {**made.live[name], **own(name), "podPidsLimit": 500}
         target = {**made.local, **own("n1"), "maxPods": 70}
@@ -41,7 +53,7 @@ def fleet() -> t.Iterator[ServedCluster]:
 
 
 @pytest.fixture
-def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
+def ansible(tmp_path: Path, fleet: Pushed) -> Ansible:
     """ansible-playbook with the fleet as its cluster, and an inventory that declares another value."""
     return served_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80})
 
@@ -50,7 +62,7 @@ def to(name: str) -> tuple[str, ...]:
     return "-e", f"kubelet_config_variant={name}"
 
 
-def test_values_of_a_machine_stay_those_of_each_node(fleet: ServedCluster, ansible: Ansible) -> None:
+def test_values_of_a_machine_stay_those_of_each_node(fleet: Pushed, ansible: Ansible) -> None:
     """All other fields are those of the ConfigMap, not those of the inventory; fields that it lacks are removed."""
     wanted = {name: {**fleet.local, **own(name), "maxPods": 70} for name in fleet.live}
     run = ansible.playbook("rollback", *to(TARGET))
@@ -58,6 +70,7 @@ def test_values_of_a_machine_stay_those_of_each_node(fleet: ServedCluster, ansib
     assert fleet.live == wanted
     assert fleet.assigned == {"n1", "n2", "n3"}
     assert "providerID" in run.output and "the node keeps its own" in run.output
+    assert fleet.leases == [1, 1, 1], "a prune could remove what is pushed without a Lease"
 
     fleet.assigned.clear()
     again = ansible.playbook("rollback", *to(TARGET))
@@ -66,7 +79,7 @@ def test_values_of_a_machine_stay_those_of_each_node(fleet: ServedCluster, ansib
     assert [again.recap(name)["changed"] for name in fleet.live] == [0, 0, 0], again.output
 
 
-def test_its_effects_are_weighed_like_those_of_a_rollout(fleet: ServedCluster, ansible: Ansible) -> None:
+def test_its_effects_are_weighed_like_those_of_a_rollout(fleet: Pushed, ansible: Ansible) -> None:
     target = {**fleet.local, "clusterDNS": ["10.96.0.99"]}
     fleet.configmaps[TARGET] = objects.configmap(TARGET, json.dumps(target))
     run = ansible.playbook("rollback", *to(TARGET))
@@ -78,7 +91,7 @@ def test_its_effects_are_weighed_like_those_of_a_rollout(fleet: ServedCluster, a
     assert fleet.assigned == {"n1", "n2", "n3"}
 
 
-def test_a_missing_configmap_is_named_before_any_change(fleet: ServedCluster, ansible: Ansible) -> None:
+def test_a_missing_configmap_is_named_before_any_change(fleet: Pushed, ansible: Ansible) -> None:
     run = ansible.playbook("rollback", *to("config-gone"))
     assert run.code != 0
     assert "kube-system/config-gone" in run.output and "there is no such ConfigMap" in run.output, run.output
