@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -17,15 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import objects
+from tests.support import boundaries, objects
 from tests.support.ansible import Ansible, Run
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.served_cluster import LEASES, ServedCluster, served_ansible
+from tests.support.served_cluster import ServedCluster, served_ansible
 
 LEFT, RIGHT, APART = "n1:n2", "n2:n3", "n3"
 OLD = "livenodes-kubelet-abcdefghij"
 # A run that is refused waits for a renewal of this Lease, at most a third of its duration.
 SECONDS = 24
+LOCK = "Prepare | Lock these nodes against other rollouts"
 
 
 class Held(t.NamedTuple):
@@ -190,17 +192,28 @@ def test_runs_on_groups_that_share_no_node_go_on_at_once(ansible: Ansible, fleet
 # Long: the Leases of this test expire on a busy machine.
 def test_a_rollout_that_begins_during_a_prune(ansible: Ansible, fleet: Watched) -> None:
     """It waits for the end of the prune. What it pushes is not removed."""
-    removal, claim = fleet.hold(f"DELETE {CONFIGMAPS}/{OLD}"), fleet.hold(f"POST {LEASES}", LEFT)
-    with Begun(ansible, "rollout", LEFT) as rollout:
-        # The prune begins when the rollout has come this far: on a busy machine a client gives up before it does.
-        assert claim.reached.wait(200)
+    removal, ready, go_on = fleet.hold(f"DELETE {CONFIGMAPS}/{OLD}"), threading.Event(), threading.Event()
+
+    def before(_number: int, name: str) -> bool:
+        if name == LOCK:
+            ready.set()
+            assert go_on.wait(250)
+        return True
+
+    # With a Lease of SECONDS it would wait about as long as the Lease of the prune lasts, or not at all.
+    given = {"kubelet_config_hosts": LEFT, "kubelet_config": {"maxPods": 80}, "kubelet_config_lease_seconds": 60}
+    # The rollout waits in front of its Lease, and not in a request: on a busy machine its client would give that up.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(boundaries.steps, ansible, "rollout", before, "-e", json.dumps(given))
+        assert ready.wait(200)
         with Begun(ansible, "prune", "") as prune:
             assert removal.reached.wait(200)
-            claim.free.set()
-            until(lambda: len(fleet.claims.items) == 2)
+            go_on.set()
+            # It deletes its claim while it waits, so there are two Leases for a moment only.
+            until(lambda: fleet.claims.requests.count(("POST", "")) == 2)
             assert fleet.assigned == set() and OLD in fleet.configmaps
             removal.free.set()
-            pruned, rolled = prune.end(), rollout.end()
+            pruned, rolled = prune.end(), begun.result()
     assert pruned.code == 0 and OLD not in fleet.configmaps, pruned.output
     assert rolled.code == 0 and fleet.state()[0] == {"n1": 80, "n2": 80, "n3": 90}, rolled.output
     assert (fleet.claims.items, fleet.unlocked) == ({}, [])
