@@ -73,9 +73,9 @@ def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> No
             used |= OF_THE_FILTER
         if "planned_batch" in text and "kubelet_config_plan" in used:
             used.add("kubelet_config_delivery")
-        if "node_table(hostvars)).flags" in text:
+        if re.search(r"(?:_table|node_table\(hostvars\)\))\.flags", text):
             used.add("kubelet_config_flags")
-        if "_batch.deliveries" in text:
+        if re.search(r"_(?:batch|table)\.deliveries", text):
             used.add("kubelet_config_delivery")
         if "group_configs" in text:
             used.add("kubelet_config")
