@@ -75,7 +75,7 @@ def test_each_tasks_file_uses_exactly_the_variables_of_its_spec(role: str) -> No
             used.add("kubelet_config_delivery")
         if re.search(r"(?:_table|node_table\(hostvars\)\))\.flags", text):
             used.add("kubelet_config_flags")
-        if re.search(r"_(?:batch|table)\.deliveries", text):
+        if re.search(r"(?:_batch|_table|node_table\(hostvars\)\))\.deliveries", text):
             used.add("kubelet_config_delivery")
         if "group_configs" in text:
             used.add("kubelet_config")

@@ -78,3 +78,12 @@ def test_the_budget_of_the_group(fleet: Ordered, ansible: Ansible, playbook: str
     run = ansible.playbook(playbook, *limits)
     assert run.code != 0 and "n3: cordoned" in run.output and "Untouched hosts: n2, n3, m1" in run.output, run.output
     assert fleet.order == [] and fleet.claims.items == {}
+
+
+def test_a_reset_is_soaked(fleet: Ordered, ansible: Ansible) -> None:
+    """A kubelet that answers no more with its local configuration stops the reset before the next batch."""
+    fleet.sick = {"n1": "not ok"}
+    run = ansible.playbook("reset", "-e", "kubelet_config_serial=1", "-e", "kubelet_config_soak_seconds=1")
+    assert run.code != 0 and "Node n1: " in run.output and "healthz" in run.output, run.output
+    assert "Untouched hosts: n2, n3, m1" in run.output, run.output
+    assert (fleet.order, fleet.live["n1"]["maxPods"], fleet.claims.items) == (["n1"], 110, {})
