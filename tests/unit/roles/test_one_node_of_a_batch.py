@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support import objects
 from tests.support.ansible import Ansible
 from tests.support.served_cluster import ServedCluster, served_ansible
+from tests.support.switched_cluster import SwitchedCluster, switched_ansible
 
 NAMES = ("n1", "n2", "n3")
 BAD = "n2"
@@ -124,3 +126,40 @@ def test_a_node_that_is_replaced_is_not_assigned_what_was_planned_for_another(an
     run = ansible.playbook("rollout")
     assert run.code != 0 and f"Node {BAD}: the Node was deleted and created again" in run.output, run.output
     assert [fleet.runs(name) for name in NAMES] == [80, 110, 80] and "configSource" not in fleet.nodes[BAD]["spec"]
+
+
+class Migrating(SwitchedCluster):
+    """Three nodes to migrate from native delivery. The API server denies the annotation that one of them needs."""
+
+    def __init__(self) -> None:
+        super().__init__(*NAMES, native=NAMES)
+
+    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+        """Answer one request."""
+        if method == "PATCH" and f"/nodes/{BAD}" in url and annotation.SOURCE in json.dumps(body):
+            code, reason, message = DENIED
+            return code, {"kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code}
+        return super().serve(method, url, body)
+
+    def _kubelet(self, name: str) -> None:
+        if not self.nodes[name]["spec"].get("configSource") and self.steps[name]:
+            # It restarts with its checkpoint.
+            self.nodes[name]["status"]["config"] = {}
+        else:
+            super()._kubelet(name)
+
+
+def test_a_write_that_fails_in_a_migration_fails_its_node_alone(tmp_path: Path) -> None:
+    with Migrating() as fleet:
+        ansible = switched_ansible(tmp_path, fleet, kubelet_config_delivery="checkpoint", kubelet_config_serial=3)
+        run = ansible.playbook("migrate", "-e", "kubelet_config_serial=3")
+        assert run.code != 0 and f"Node {BAD}: " in run.output and DENIED[2] in run.output, run.output
+        assert (run.recap(BAD)["failed"], run.recap("n1")["failed"], run.recap("n3")["failed"]) == (1, 0, 0), run.output
+        sources = {name: bool(node["spec"].get("configSource")) for name, node in fleet.nodes.items()}
+        marks = {
+            name: annotation.SOURCE in node["metadata"].get("annotations", {}) for name, node in fleet.nodes.items()
+        }
+        assert sources == {"n1": False, BAD: True, "n3": False}, run.output
+        assert marks == {"n1": True, BAD: False, "n3": True}
+        assert [fleet.live[name]["maxPods"] for name in NAMES] == [90, 90, 90] and fleet.steps[BAD] == []
+        assert fleet.claims.items == {}
