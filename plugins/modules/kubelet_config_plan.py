@@ -70,6 +70,14 @@ options:
       - The desired configuration of such a node is its own config file merged with the overrides, instead of its live
         configuration. It contains no defaults. For a result without the content of the file, the plan has a warning.
     type: dict
+  migrate:
+    description:
+      - With V(equal) and V(changed), the plan has only the nodes whose delivery is V(checkpoint) now and V(dropin) in
+        O(deliveries). It needs O(own) of them.
+      - With V(equal), it refuses every change of what a kubelet runs.
+    type: str
+    choices: [stay, equal, changed]
+    default: stay
   target:
     description:
       - One complete configuration, as a mapping or as YAML text. It takes the place of the live configuration of every
@@ -154,6 +162,7 @@ MODULE = Definition(
         "flags": {"type": "dict"},
         "deliveries": {"type": "dict"},
         "own": {"type": "dict"},
+        "migrate": {"type": "str", "choices": ["stay", "equal", "changed"], "default": "stay"},
         "target": {"type": "raw"},
         "allow_effect": {"type": "str", "choices": ["safe", "disrupt", "drain", "reboot"], "default": "disrupt"},
         "allow_invalid": {"type": "bool", "default": False},

@@ -62,7 +62,10 @@ UNSET_IF_EMPTY = frozenset(
 )
 """The roles read null and the empty text as if the variable was not set. AWX passes an unanswered question as such."""
 
-OF_THE_PLAYBOOKS: dict[str, dict[str, t.Any]] = {"kubelet_config_auth": {"type": "dict"}}
+OF_THE_PLAYBOOKS: dict[str, dict[str, t.Any]] = {
+    "kubelet_config_auth": {"type": "dict"},
+    "kubelet_config_migrate_changes": {"type": "bool"},
+}
 """Specs of the variables that the playbooks read, but no role."""
 
 OF_EVERY_PLAYBOOK = ("kubelet_config_auth", "kubelet_config_hosts", "kubelet_config_serial")

@@ -42,13 +42,14 @@ class Wanted:
     """What one node must have: a source (None: its local config), and its delivery (`auto`: the node decides).
 
     `own` is the record of its own values to write with the source, None to leave the one it has. `uid` is that of the
-    Node for which it was planned, empty if unknown.
+    Node for which it was planned, empty if unknown. `migrates`: a drop-in may take the place of its checkpoint.
     """
 
     source: Source
     delivery: str = nodes.AUTO
     own: own_values.Record | None = None
     uid: str = ""
+    migrates: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
         ) from error
     reference = {"namespace": source["namespace"], "name": source["name"], "kubeletConfigKey": key}
     # The key `uid` is that of a ConfigMap.
-    return Wanted(reference, chosen, record, str(source.get("node_uid") or ""))
+    return Wanted(reference, chosen, record, str(source.get("node_uid") or ""), source.get("migrates") is True)
 
 
 def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, Found]:

@@ -39,7 +39,10 @@ class _Revert:
     def __init__(self, failed: dict[str, t.Any], variant: str | None) -> None:
         self.delivery: str = failed["delivery"]
         self.source: dict[str, str] | None = failed["source"]
-        self.previous: dict[str, str] | None = failed["previous"]
+        before = dict(failed["previous"] or {})
+        # A migration names the delivery that the node has left.
+        self.former: str = before.pop("delivery", self.delivery)
+        self.previous: dict[str, str] | None = before or None
         # If an earlier run changed the node, `variant` may be the one that failed.
         self.variant = variant if failed["changed"] else None
         self.uid: str = failed.get("uid") or ""
@@ -224,7 +227,9 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
                 f"another user or program has assigned {nodes.describe(now)} since; that assignment is not changed",
             )
     for outcome in parallel.each(
-        list(goals), lambda name: nodes.write_source(session, found[name], goals[name], dry_run), session.concurrency
+        list(goals),
+        lambda name: nodes.write_source(session, found[name], goals[name], dry_run, (reverts[name].former,)),
+        session.concurrency,
     ):
         one = reverts[outcome.item]
         one.written = outcome.error is None

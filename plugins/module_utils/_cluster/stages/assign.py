@@ -36,6 +36,8 @@ class _Step:
     goal: Source
     sides: t.Sequence[str]
     notes: t.Mapping[str, str | None]
+    leaves: str = ""
+    """The delivery that the node leaves in a migration."""
 
     def reached(self, node: nodes.Node) -> bool:
         """Return whether a node has the goal. An annotation is no goal, only its removal."""
@@ -119,7 +121,10 @@ def _row(step: _Step) -> dict[str, t.Any]:
     """Return the row of a node before anything is written."""
     node = step.node
     row = node_row.Row(True, "unchanged", f"has {nodes.describe(step.goal)}", False, node.delivery, node.source)
-    return row.shown(previous=_previous(node, step), uid=node.uid)
+    previous = _previous(node, step)
+    # A revert restores the delivery, too.
+    left = {"delivery": step.leaves} if previous and step.leaves else {}
+    return row.shown(previous={**previous, **left} if previous else None, uid=node.uid)
 
 
 def _all_unfit(
@@ -201,6 +206,9 @@ def _step(
     # one.
     goal = configmaps.reference(configmap, source["kubeletConfigKey"]) if configmap else source
     own = {annotation.OWN: own_values.text(wanted.own)} if wanted.own else {}
+    if wanted.migrates and found.delivery == nodes.CHECKPOINT and node.delivery == nodes.DROPIN:
+        # A rollback must not deliver the whole configuration of the checkpoint as a drop-in.
+        return _Step(node, goal, [node.delivery], {annotation.PREVIOUS: None, **own}, found.delivery)
     return _Step(node, goal, [node.delivery], {**_remembered(found, goal), **own})
 
 
@@ -253,7 +261,8 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
                 f"its kubelet {node.kubelet_version} does not read drop-ins (kubelets from 1.{deliveries.DROPIN_MINOR} "
                 "on do); set kubelet_config_delivery to auto or checkpoint for it"
             )
-        if found.delivery in nodes.ON_NODE and found.source and not found.reimaged and not found.named(node.delivery):
+        other = found.delivery in nodes.ON_NODE and not found.named(node.delivery) and not step.leaves
+        if other and found.source and not found.reimaged:
             return _other_delivery(found)
         return None
     if found.delivery in nodes.ON_NODE and found.source_fault(found.delivery):

@@ -12,8 +12,8 @@ from __future__ import annotations
 import functools
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from ..delivery.choice import AUTO, CHECKPOINT, NONE, OWN_FILE_MINOR, chosen
-from ..fields import compare, fields, overlay, shadow
+from ..delivery.choice import AUTO, CHECKPOINT, LINK, NONE, OWN_FILE_MINOR, chosen
+from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..values import paths
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import NO_RECORD
@@ -29,6 +29,9 @@ class Files(NamedTuple):
 
     own: dict[str, Any]
     read: dict[str, Any]
+    earlier: Sequence[Mapping[str, Any]] = ()
+    """The drop-ins of others that the kubelet lays before ours, in its order."""
+    later: Sequence[Mapping[str, Any]] = ()
 
 
 class OwnFileError(ValueError):
@@ -67,7 +70,12 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
         if disk.get("content") is None:
             raise OwnFileError(f"{disk.get('path')}, which the kubelet reads, cannot be read")
         read = disk["content"]
-    return Files(_revealed(own, live), _revealed(read, live))
+    others = [row for row in facts["own"] if row["path"] != path]
+    if any(row["content"] is None for row in others):
+        raise OwnFileError("one of its drop-ins cannot be read")
+    before = [row["content"] for row in others if row["path"].rpartition("/")[2] < LINK]
+    after = [row["content"] for row in others if row["path"].rpartition("/")[2] >= LINK]
+    return Files(_revealed(own, live), _revealed(read, live), before, after)
 
 
 def source(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> Source:
@@ -88,6 +96,29 @@ def source(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, 
         if overlay.is_set(path, names) and not compare.same(values.get(path), after.get(path))
     ]
     return Source(config, expected, changes, replaced, NO_RECORD)
+
+
+def to_dropin(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> Source:
+    """Return the drop-in that takes the place of a checkpoint, and its effect on a kubelet that runs ``live``.
+
+    The kubelet then reads its own file again, so what the checkpoint has and neither that file nor a drop-in sets goes.
+    Raises OverlayError.
+    """
+    declared = overlay.compose(layers)
+    others = [*files.earlier, *files.later]
+    now = merged_dropins.effective(files.read, others or None, minor)
+    then = merged_dropins.effective(files.own, [*files.earlier, declared, *files.later], minor)
+    without = compare.normalise(merged_dropins.effective(files.own, others, minor), minor, True)
+    moved = {change.path: change.after for change in compare.changes(now, then, minor)}
+    expected = merged_dropins.merge(former.revert(live, moved), [declared])
+    names = {paths.show(path) for path, _value in overlay.written(declared, True)}
+    after = compare.normalise(expected, minor, True)
+    replaced = [
+        compare.Change(path, without.get(path), after.get(path), True)
+        for path in sorted({*names, *(path for path in {*without, *after} if overlay.is_set(path, names))})
+    ]
+    config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
+    return Source(config, expected, compare.changes(live, expected, minor), replaced, NO_RECORD)
 
 
 def later(files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> list[compare.Change]:

@@ -23,6 +23,9 @@ from ..values.version import minor_of
 from . import dropin_plan, own_file, plan_node, plan_text
 from .layers import Layers
 
+STAY, EQUAL, CHANGED = "stay", "equal", "changed"
+"""Whether a plan migrates checkpoints to drop-ins: not at all, if nothing changes thereby, or with changes."""
+
 
 def make_plan(
     current: Mapping[str, Any],
@@ -37,6 +40,7 @@ def make_plan(
     target: Any = None,
     deliveries: Mapping[str, str] | None = None,
     own: Mapping[str, Any] | None = None,
+    migrate: str = STAY,
 ) -> dict[str, Any]:
     """Return the plan after which every node runs its own configuration merged with the layers.
 
@@ -53,6 +57,9 @@ def make_plan(
 
     ``own`` holds the results of kubelet_preflight_info for the nodes that own_file.needed() names. Their desired
     configuration is their own config file merged with the layers, in place of the live configuration.
+
+    With ``migrate`` (STAY, EQUAL or CHANGED), only nodes with a checkpoint are planned: their sources become drop-ins,
+    by default only if the kubelet then runs what it runs now.
 
     A value that a former source replaced and no layer declares reverts to the node's own, which ``own`` holds (see
     own_values.py). Without both ``config`` and ``node_configs``, and with a ``target``, nothing reverts.
@@ -92,7 +99,14 @@ def make_plan(
             continue
         delivery = chosen((deliveries or {}).get(name) or AUTO, row, minor)
         files, unread = None, ""
-        if delivery == CHECKPOINT and reverts and name in looked_at and minor >= deliveries_of.OWN_FILE_MINOR:
+        moves = migrate != STAY and delivery == DROPIN and row.get("delivery") == CHECKPOINT and bool(row.get("source"))
+        if moves:
+            try:
+                files = own_file.of_facts(looked_at.get(name), current["variants"][live])
+            except own_file.OwnFileError as error:
+                nodes[name] = _unusable(row, _no_own_file(str(error), REFUSAL))
+                continue
+        elif delivery == CHECKPOINT and reverts and name in looked_at and minor >= deliveries_of.OWN_FILE_MINOR:
             try:
                 files = own_file.of_facts(looked_at[name], current["variants"][live])
             except own_file.OwnFileError as error:
@@ -104,7 +118,11 @@ def make_plan(
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
-        nodes[name] = _planned(row, desired, reference, name in known_flags, delivery, minor, lays)
+        nodes[name] = _planned(
+            row, desired, reference, name in known_flags, delivery, minor, lays and (moves or migrate == STAY), moves
+        )
+        if moves:
+            _migrates(nodes[name], migrate)
         if unread and nodes[name]["action"] == "assign":
             nodes[name]["problems"] = [*nodes[name]["problems"], _no_own_file(unread).row()]
     nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(for_node) - set(nodes))})
@@ -112,6 +130,24 @@ def make_plan(
     plan["summary"] = plan_text.summary(plan)
     plan["text"] = plan_text.lines(plan)
     return plan
+
+
+def _migrates(row: dict[str, Any], migrate: str) -> None:
+    """Mark the row of a node that gets a drop-in instead of its checkpoint, and refuse what would change."""
+    row["migrates"] = True
+    if migrate == EQUAL:
+        row["problems"] = [*row["problems"], *(_difference(change).row() for change in row["changes"])]
+
+
+def _difference(change: Mapping[str, Any]) -> Problem:
+    before, after = (plan_text.shown_value(change[side]) for side in ("before", "after"))
+    return Problem(
+        REFUSAL,
+        change["path"],
+        f"the checkpoint has {before}, and without it the kubelet would run {after}",
+        "Declare the value to keep it, or accept the change with kubelet_config_migrate_changes: true.",
+        "migration",
+    )
 
 
 def _complete(target: Any) -> dict[str, Any]:
@@ -132,8 +168,12 @@ def _planned(
     delivery: str,
     minor: int,
     lays: bool,
+    moves: bool,
 ) -> dict[str, Any]:
-    """Return the row of a node whose desired configuration is known."""
+    """Return the row of a node whose desired configuration is known.
+
+    ``lays``: whether it may get a drop-in. ``moves``: whether that takes the place of its checkpoint.
+    """
     if delivery == DROPIN:
         # Also a value that equals the live one must be declared: it holds when the node's own file changes.
         changed = not dropin_plan.is_empty(desired.config) if row.get("source") is None else True
@@ -141,7 +181,7 @@ def _planned(
     else:
         action = _action(row, reference, bool(desired.changes))
     changes, problems = desired.rows(action == "assign"), desired.problem_rows(action == "assign")
-    unfit = [problem.row() for problem in _unfit(row, delivery, minor)] if action == "assign" else []
+    unfit = [problem.row() for problem in _unfit(row, delivery, minor, moves)] if action == "assign" else []
     return {
         "variant": desired.variant,
         "live_variant": row.get("variant"),
@@ -166,7 +206,7 @@ def chosen(requested: str, row: Mapping[str, Any], minor: int) -> str:
     return deliveries_of.chosen(requested, row.get("delivery") or NONE, minor, row.get("source") is not None)
 
 
-def _unfit(row: Mapping[str, Any], delivery: str, minor: int) -> Iterator[Problem]:
+def _unfit(row: Mapping[str, Any], delivery: str, minor: int, moves: bool) -> Iterator[Problem]:
     """Yield why a node cannot get a drop-in."""
     if deliveries_of.too_old(delivery, minor):
         yield Problem(
@@ -177,7 +217,9 @@ def _unfit(row: Mapping[str, Any], delivery: str, minor: int) -> Iterator[Proble
             "Set kubelet_config_delivery to auto or checkpoint for the node.",
             "delivery",
         )
-    elif delivery == DROPIN and row.get("source") is not None and row.get("delivery") not in (DROPIN, None):
+    elif (
+        delivery == DROPIN and not moves and row.get("source") is not None and row.get("delivery") not in (DROPIN, None)
+    ):
         yield Problem(
             REFUSAL,
             "",
@@ -245,11 +287,12 @@ def _no_config(name: str) -> Problem:
     )
 
 
-def _no_own_file(cause: str) -> Problem:
+def _no_own_file(cause: str, severity: str = WARNING) -> Problem:
+    then = ", so its source holds its live configuration" if severity == WARNING else ""
     return Problem(
-        WARNING,
+        severity,
         "",
-        f"the node's own config file is not known ({cause}), so its source holds its live configuration",
+        f"the node's own config file is not known ({cause}){then}",
         "Plan again when the host answers and root may read the file.",
         "no-own-file",
     )

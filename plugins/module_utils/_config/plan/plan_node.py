@@ -146,7 +146,9 @@ class Planner:
         )
         try:
             desired = (
-                dropin_plan.lay(before, layers, no_longer, record, minor)
+                own_file.to_dropin(before, files, layers, minor)
+                if dropin and files
+                else dropin_plan.lay(before, layers, no_longer, record, minor)
                 if dropin
                 else own_file.source(before, files, layers, minor)
                 if files

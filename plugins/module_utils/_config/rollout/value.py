@@ -127,7 +127,7 @@ def source(row: Value, delivery: str) -> dict[str, Any]:
         # What a plan has decided: its source holds what this delivery needs.
         "delivery": row.get("delivery") or delivery,
         **({"own": row["own"]} if row.get("own") else {}),
-        **{key: row[key] for key in ("node_uid",) if key in row},
+        **{key: row[key] for key in ("node_uid", "migrates") if key in row},
     }
 
 

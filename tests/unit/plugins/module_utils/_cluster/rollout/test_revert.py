@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
@@ -156,6 +157,19 @@ def test_a_kubelet_that_could_not_fetch_it_is_assigned_its_previous_source(clock
     clock.at(4, lambda: cluster.nodes["n1"]["status"].update(config={}))
     assert go(cluster, n1=row())["nodes"]["n1"]["ok"]
     assert clock.now == 1004
+
+
+def test_a_migration_that_failed_leaves_the_delivery_as_it_was(clock: Clock) -> None:
+    """The guard on the node has reverted to the checkpoint already."""
+    good = reference("good")
+    found = node(
+        "n1", version="v1.36.2", marked=reference("bad"), delivery="dropin", reported=status(good, good, error=WORDS)
+    )
+    cluster = Cluster(found, live={"n1": live(maxPods=110)})
+    result = go(cluster, n1=row({**good, "delivery": "checkpoint"}, "dropin", reference("bad")))["nodes"]["n1"]
+    assert (result["state"], result["source"]) == ("reverted", good)
+    noted = json.loads(cluster.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE])
+    assert noted == {"configMap": good}
 
 
 def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:

@@ -159,6 +159,33 @@ def test_which_nodes_do_not_get_a_drop_in(found: dict[str, t.Any], delivery: str
         assign.assign(session, options(sources={"n1": {**place(), "delivery": delivery}}), False)
 
 
+def test_a_migration_makes_a_checkpoint_a_drop_in() -> None:
+    """The row names the delivery that the node leaves, for a revert. A rollback to the checkpoint is not possible."""
+    ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
+    found = node("n1", marked=reference("old"), reported=ran, previous=reference("older"), **NEW)
+    calls = (
+        listed(found),
+        get(),
+        Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": live(maxPods=9)}),
+        mark(
+            "n1",
+            reference(),
+            node("n1", marked=reference(), delivery="dropin", **NEW),
+            False,
+            {annotation.PREVIOUS: None},
+            "dropin",
+        ),
+    )
+    with Calls(*calls) as session:
+        source = {**place(), "delivery": "dropin", "migrates": True}
+        row = assign.assign(session, options(sources={"n1": source}), False)["nodes"]["n1"]
+    assert (row["ok"], row["delivery"], row["previous"]) == (
+        True,
+        "dropin",
+        {**reference("old"), "delivery": "checkpoint"},
+    )
+
+
 def test_a_source_is_removed_from_both_deliveries() -> None:
     """One side only where one is named."""
     both = node("n1", place(), LISTENS, marked=reference())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
 
@@ -168,3 +168,91 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
 def test_what_the_own_file_has_got_since(own: Any, layers: list[Any], found: list[Any]) -> None:
     changes = own_file.later(own_file.Files(own, {**OWN, "kubeAPIQPS": 9}), layers, 28)
     assert [(change.path, change.before, change.after) for change in changes] == found
+
+
+def _migrated(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **options: Any) -> dict[str, Any]:
+    record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
+    variant = identity.variant(live)
+    row = {"variant": variant, "kubelet_version": "v1.36.2", **_assigned(record), **options.pop("row", {})}
+    table = {"variants": {variant: live}, "nodes": {"n1": row}}
+    return plan.make_plan(
+        table, None, {"n1": list(layers)}, deliveries={"n1": "dropin"}, own={"n1": facts}, migrate="equal", **options
+    )
+
+
+def _of_36(config: dict[str, Any], *dropins: dict[str, Any]) -> dict[str, Any]:
+    return {**merged_dropins.effective(config, dropins or None, 36), **HEADER}
+
+
+def _facts_36(own: Any, read: dict[str, Any], **dropins: dict[str, Any]) -> dict[str, Any]:
+    rows = [{"path": f"/d/{name}.conf", "content": content} for name, content in dropins.items()]
+    return {**_facts(own, read), "own": [{"path": PATH, "content": own}, *rows]}
+
+
+def test_a_checkpoint_becomes_a_drop_in_if_nothing_changes() -> None:
+    read = {**OWN, "kubeAPIQPS": 9}
+    made = _migrated(_of_36(read), _facts_36(OWN, read), {"kubeAPIQPS": 9})
+    row = made["nodes"]["n1"]
+    assert not made["refused"]
+    assert (row["action"], row["delivery"], row["migrates"], row["changes"]) == ("assign", "dropin", True, [])
+    assert made["variants"][row["variant"]] == {**HEADER, "kubeAPIQPS": 9}
+    assert row["own"]["own"] == {"kubeAPIQPS": [50]}
+
+
+@pytest.mark.parametrize(
+    ("own", "dropins", "layer", "path", "words"),
+    [
+        # Not declared any more, changed in the own file, and a default that the checkpoint froze.
+        (OWN, {}, {}, "kubeAPIQPS", "has 9, and without it the kubelet would run 50"),
+        ({**OWN, "maxPods": 90}, {}, {"kubeAPIQPS": 9}, "maxPods", "has 100, and without it the kubelet would run 90"),
+        (OWN, {}, {"kubeAPIQPS": 10}, "kubeAPIQPS", "has 9, and without it the kubelet would run 10"),
+    ],
+)
+def test_what_a_migration_would_change_is_named_and_asked_for(
+    own: dict[str, Any], dropins: dict[str, Any], layer: dict[str, Any], path: str, words: str
+) -> None:
+    read = {**OWN, "kubeAPIQPS": 9}
+    made = _migrated(_of_36(read), _facts_36(own, read, **dropins), layer)
+    assert [(row["path"], row["rule"]) for row in made["nodes"]["n1"]["problems"]] == [(path, "migration")]
+    assert made["refused"] and words in made["nodes"]["n1"]["problems"][0]["message"]
+    variant = identity.variant(_of_36(read))
+    asked = plan.make_plan(
+        {
+            "variants": {variant: _of_36(read)},
+            "nodes": {
+                "n1": {
+                    "variant": variant,
+                    "kubelet_version": "v1.36.2",
+                    **_assigned({"complete": True, "source": "c", "absent": [], "own": {}}),
+                }
+            },
+        },
+        None,
+        {"n1": [layer]},
+        deliveries={"n1": "dropin"},
+        own={"n1": _facts_36(own, read, **dropins)},
+        migrate="changed",
+    )
+    assert not asked["refused"] and asked["nodes"]["n1"]["action"] == "assign"
+
+
+def test_other_drop_ins_stay_where_they_are() -> None:
+    read = {**OWN, "kubeAPIQPS": 9}
+    dropins = {"10-a": {"maxPods": 40}, "95-b": {"kubeAPIBurst": 11}}
+    live = _of_36(read, *dropins.values())
+    made = _migrated(live, _facts_36(OWN, read, **dropins), {"kubeAPIQPS": 9})
+    assert (made["refused"], made["nodes"]["n1"]["changes"]) == (False, [])
+
+
+@pytest.mark.parametrize(
+    "row", [{"delivery": "dropin"}, {"delivery": "none", "source": None, "status": None}], ids=["dropin", "none"]
+)
+def test_a_migration_changes_no_other_node(row: dict[str, Any]) -> None:
+    made = _migrated(_of_36(OWN), _facts_36(OWN, OWN), {"kubeAPIQPS": 9}, row=row)
+    assert made["nodes"]["n1"]["action"] == "none"
+    assert "migrates" not in made["nodes"]["n1"]
+
+
+def test_a_node_whose_own_file_is_not_known_is_not_migrated() -> None:
+    made = _migrated(_of_36(OWN), {"unreachable": True, "msg": "Refused."}, {})
+    assert made["refused"] and made["nodes"]["n1"]["problems"][0]["rule"] == "no-own-file"
