@@ -16,6 +16,8 @@ SHELLS = {"shell", "bash", "sh", "console"}
 COMMENT = re.compile(r"\s{2,}# .*$")
 
 NOT_TRIED = {
+    "ansible-playbook -i inventory livenodes.kubelet.migrate -e kubelet_config_hosts=workers "
+    "-e kubelet_config_delivery=dropin": "needs a kubelet from 1.30 on: tests/e2e_modern/test_migrate_dropin.py",
     "make demo": "runs a lab of its own; tests/e2e/test_demo.py",
     "make test": "runs every gate, this one among them",
     "pip install ansible-core -r meta/ee-requirements.txt": "how every environment of the gates is made, in noxfile.py",
