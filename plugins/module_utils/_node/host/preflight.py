@@ -90,6 +90,7 @@ def look(
         elif not unreadable:
             effective = merged_dropins.merge(declared, [each or {} for each in contents.values()])
             against = _against_node(declared, config, upcoming.argv, kubelet, terms, contents, root)
+            against = against._replace(ignored=_ignored(checked, shape.config, root))
     found = host_checks.facts(effective, words, root, run)
     problems = [] if unreadable else host_checks.disagreements(effective, words, found)
     edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, _unread(unit))
@@ -205,6 +206,20 @@ def _reads_link(seen: Seen, form: str, folder: str | None, config: str, terms: T
     """Whether the kubelet reads our link already, and the store has the local configuration of delivery `dropin`."""
     named = os.path.normpath(folder or "") == os.path.normpath(seen.folder.path) or form == unit_override.CHILD
     return bool(seen.linked and named and not _in_store(config, terms) and dropin_folder.installed(terms.config_dir))
+
+
+def _ignored(check: Mapping[str, Any] | None, path: str, root: str) -> list[str]:
+    """Return the unknown fields of a staged config that the node's own file has too, such as for a later version."""
+    own, _unreadable = _read(path, root)
+    return [name for name in (check or {}).get("unknown_fields", ()) if _sets(own, name)]
+
+
+def _sets(config: Any, name: str) -> bool:
+    for key in name.split("."):
+        if not isinstance(config, Mapping) or key not in config:
+            return False
+        config = config[key]
+    return True
 
 
 def _own_text(path: str, root: str) -> tuple[str | None, str]:

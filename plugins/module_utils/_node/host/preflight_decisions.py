@@ -46,6 +46,8 @@ class Findings(NamedTuple):
 
     reasons: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    ignored: Sequence[str] = ()
+    """Fields that this kubelet does not know, and ignores in the node's own file already."""
 
 
 NOTHING = Findings()
@@ -86,8 +88,8 @@ def decide(
     """
     conflicts = [problem for problem in problems if problem.rule == MANAGER_STATE]
     warnings = [f"{problem.path}: {problem.message}" for problem in problems if problem.rule != MANAGER_STATE]
-    warnings += found.warnings
-    refused = _own_file(kubelet, check, own_unreadable) if purpose == RESET else _binary(check)
+    warnings += [*found.warnings, *(f"{name}: this kubelet ignores it, as in the own file" for name in found.ignored)]
+    refused = _own_file(kubelet, check, own_unreadable) if purpose == RESET else _binary(check, found.ignored)
     reasons = [*_unit(purpose, kubelet), *refused, *found.reasons]
     for texts, allowed in (
         (_edits(kubelet, edits), terms.allow_pending_edits or purpose == RESET),
@@ -182,11 +184,16 @@ def _unit(purpose: str, kubelet: Mapping[str, Any]) -> list[str]:
     return [kubelet["reason"]] if purpose != RESET and kubelet["form"] == unit_override.REFUSED else []
 
 
-def _binary(check: Mapping[str, Any] | None) -> list[str]:
-    """Return why the node's kubelet refuses the configuration, or which of its fields it would ignore."""
+def _binary(check: Mapping[str, Any] | None, known: Sequence[str] = ()) -> list[str]:
+    """Return why the node's kubelet refuses the configuration, or which of its fields it would ignore.
+
+    `known` are fields of the node's own file. They may be for another version.
+    """
     if not check or check["verdict"] == binary.NOT_CHECKED:
         return []
-    ignored = check["unknown_fields"] if check["verdict"] == binary.VALID else []
+    ignored = (
+        [name for name in check["unknown_fields"] if name not in known] if check["verdict"] == binary.VALID else []
+    )
     # A valid verdict has a message only if the kubelet ignores fields and does not name them.
     return list(check["messages"]) + (
         [f"this kubelet does not know {', '.join(ignored)} and would ignore it. Remove the field or correct its name"]

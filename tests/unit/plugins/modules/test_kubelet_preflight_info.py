@@ -251,3 +251,26 @@ def test_the_module_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(preflight, "look", look)
     result = run_module(monkeypatch, capsys)
     assert (result["failed"], result["msg"]) == (True, "no systemd here")
+
+
+def test_an_unknown_field_of_the_own_file_does_not_prevent_a_switch(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as a field that the next version needs: the kubelet ignores it already, and it is not ours to remove."""
+    answer = binary.Verdict("valid", [], ["failCgroupV1", "memorySwap.swap"])
+    monkeypatch.setattr(binary, "check", lambda *_given: answer)
+    wanted = json.dumps({"failCgroupV1": False, "memorySwap": {"swap": 1}, "resolvConf": ""})
+
+    def reasons() -> str:
+        return " ".join(node.look(wanted, allow_offline_guard=True)["reasons"])
+
+    assert "does not know failCgroupV1, memorySwap.swap and" in reasons()
+    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nfailCgroupV1: false\n")
+    assert "does not know memorySwap.swap and" in reasons()
+    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nfailCgroupV1: false\nmemorySwap:\n  swap: 2\n")
+    assert "does not know" not in reasons()
+    found = node.look(wanted, allow_offline_guard=True)["warnings"]
+    assert [text for text in found if "ignores it" in text] == [
+        "failCgroupV1: this kubelet ignores it, as in the own file",
+        "memorySwap.swap: this kubelet ignores it, as in the own file",
+    ]

@@ -58,6 +58,12 @@ def test_a_healthy_node_is_switched_and_reset() -> None:
         (SWITCH, {"check": INVALID}, INVALID["messages"]),
         (SWITCH, {"check": UNCHECKED}, ["the kubelet binary did not check the configuration: systemd provides no"]),
         (SWITCH, {"check": IGNORED}, ["this kubelet does not know maxPodz, memorySwap and would ignore"]),
+        (
+            SWITCH,
+            {"check": IGNORED, "found": Findings(ignored=["memorySwap"])},
+            ["this kubelet does not know maxPodz and would ignore"],
+        ),
+        (SWITCH, {"check": IGNORED, "found": Findings(ignored=["memorySwap", "maxPodz"])}, []),
         (SWITCH, {"check": UNNAMED}, ["the kubelet ignores unknown fields"]),
         (SWITCH, {"edits": ["+ --event-qps=7"]}, ["edits of kubelet.service wait for a restart: + --event-qps=7."]),
         (LOOK, {"edits": ["+ --event-qps=7"]}, ["edits of kubelet.service wait for a restart: + --event-qps=7."]),
