@@ -57,3 +57,34 @@ def test_a_rollback_to_a_source_of_another_minor_is_checked_again(bench: Bench, 
         assert run.code != 0 and "swapBehavior" in run.output, run.output
         assert (bench.node.invocation_id(), bench.active()) == (before, active)
         assert bench.healthy()
+
+
+@pytest.mark.parametrize("bench", ["n1"], indirect=True)
+def test_a_checkpoint_stays_in_place_and_drift_reports_what_kubeadm_wrote(
+    bench: Bench, lab: Lab, ansible: Ansible
+) -> None:
+    """The own file gets a field for the new version before the upgrade, as the check asks for on cgroup v1."""
+    edit(bench, failCgroupV1=False)
+    roll_out(bench, ansible, kubeAPIQPS=61)
+    active = bench.active()
+    assert "checkpoints" in active, active
+    lab.upgrade("n1", "v1.36")
+    bench.wait(bench.healthy, 60, "healthz of 1.36")
+    live = bench.configz()
+    assert bench.active() == active and (live["kubeAPIQPS"], live["failCgroupV1"]) == (61, False)
+    version = lab.node("n1").release.version
+    bench.wait(lambda: lab.get("/api/v1/nodes/n1")["status"]["nodeInfo"]["kubeletVersion"] == version, 60, "the Node")
+
+    # As the next version of kubeadm does.
+    edit(bench, eventBurst=77)
+    drift = ansible.playbook("drift", *N1)
+    print(drift.output[-3000:])
+    assert drift.code != 0 and "own file changed" in drift.output and "eventBurst" in drift.output, drift.output
+    assert bench.configz()["eventBurst"] != 77
+
+    run = ansible.playbook("rollout", *N1)
+    assert run.code == 0, run.output
+    live = bench.configz()
+    assert (live["eventBurst"], live["kubeAPIQPS"]) == (77, 61)
+    again = ansible.playbook("drift", *N1)
+    assert again.code == 0 and "0 drifted" in again.output, again.output

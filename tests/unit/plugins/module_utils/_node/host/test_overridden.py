@@ -104,10 +104,8 @@ def test_drop_ins_that_leave_doubt_are_warnings() -> None:
 
 
 def test_a_flag_wins_over_a_drop_in() -> None:
-    assert overridden.by_dropins({"maxPods": 61}, {}, {"/a.conf": {"maxPods": 70}}, {"maxPods": "--max-pods=61"}) == (
-        [],
-        [],
-    )
+    found = overridden.by_dropins({"maxPods": 61}, {}, {"/a.conf": {"maxPods": 70}}, {"maxPods": "--max-pods=61"})
+    assert (found.reasons, found.warnings) == ([], [])
 
 
 def test_the_fields_that_something_else_decides() -> None:
