@@ -60,8 +60,8 @@ options:
       - V(dropin) does the same for a source that holds only what is declared. The kubelet lays it over the node's own
         configuration. Kubelets from 1.30 on can do so.
       - V(auto) is the delivery that this annotation names for nodes that have it, V(native) for other nodes whose
-        kubelet reports Node.status.config, and V(checkpoint) for the rest. With O(state=absent) it removes the source
-        from both places.
+        kubelet reports Node.status.config, V(dropin) for the rest from 1.32 on, and V(checkpoint) for the others. With
+        O(state=absent) it removes the source from both places.
     type: str
     choices: [auto, native, checkpoint, dropin]
     default: auto

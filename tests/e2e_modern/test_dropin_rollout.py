@@ -17,7 +17,8 @@ from tests.support.node_bench import Bench
 N3 = ("-e", "kubelet_config_hosts=n3")
 FILES = "find /etc/systemd /usr/lib/systemd/system/kubelet.service.d /etc/default /var/lib/kubelet -maxdepth 2 -name"
 LAYOUT = f"{FILES} '*kube*' -printf '%p %y %m %s %l\\n' | sort; cat /var/lib/kubelet/config.yaml; systemctl cat kubelet"
-OPTIONS = {"kubelet_config_delivery": "dropin", "kubelet_config_trial_seconds": 1}
+# The delivery is the default of this version.
+OPTIONS = {"kubelet_config_trial_seconds": 1}
 
 
 def _source(lab: Lab) -> dict[str, t.Any]:

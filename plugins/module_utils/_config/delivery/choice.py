@@ -18,7 +18,7 @@ DROPIN_MINOR = 30
 """The first minor whose kubelet reads a drop-in folder without an environment variable (KEP-3983)."""
 RESOLV_CONF_MINOR = 32
 """The first minor whose kubelet takes `resolvConf` from a drop-in."""
-DEFAULT_DROPIN_MINOR = 1000
+DEFAULT_DROPIN_MINOR = 32
 """The first minor for which `auto` chooses drop-ins."""
 
 

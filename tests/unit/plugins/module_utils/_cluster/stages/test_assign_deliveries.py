@@ -26,7 +26,7 @@ def test_each_node_by_what_it_is() -> None:
     read once.
     """
     calls = (
-        listed(node("n1", config=LISTENS), node("n2", version="v1.33.1"), node("n3", config=LISTENS, reported={})),
+        listed(node("n1", config=LISTENS), node("n2", version="v1.31.1"), node("n3", config=LISTENS, reported={})),
         get(),
         patch("n1", place()),
         mark("n2", reference(), notes=FROM_LOCAL),
@@ -105,7 +105,7 @@ NEW = {"version": "v1.36.2"}
 
 
 def test_a_drop_in_is_named_in_the_annotation() -> None:
-    """Its content is returned for the node as that of a checkpoint."""
+    """Its content is returned for the node as that of a checkpoint. A new node of 1.32 or later gets one by default."""
     calls = (
         listed(node("n1", **NEW)),
         get(),
@@ -113,7 +113,7 @@ def test_a_drop_in_is_named_in_the_annotation() -> None:
         mark("n1", reference(), node("n1", marked=reference(), delivery="dropin", **NEW), False, FROM_LOCAL, "dropin"),
     )
     with Calls(*calls) as session:
-        result = assign.assign(session, options(sources={"n1": {**place(), "delivery": "dropin"}}), False)
+        result = assign.assign(session, options(sources={"n1": place()}), False)
     row = result["nodes"]["n1"]
     assert (row["delivery"], row["state"], row["source"]) == ("dropin", "assigned", reference())
     assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}

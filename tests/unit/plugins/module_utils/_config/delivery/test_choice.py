@@ -30,10 +30,7 @@ def test_which_delivery_a_node_gets(requested: str, current: str, minor: int, ha
 
 @pytest.mark.parametrize("current", ["none", "checkpoint", "dropin"])
 @pytest.mark.parametrize(("minor", "chosen"), [(31, "checkpoint"), (32, "dropin"), (36, "dropin")])
-def test_auto_chooses_drop_ins_from_its_minor_on(
-    current: str, minor: int, chosen: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delivery, "DEFAULT_DROPIN_MINOR", 32)
+def test_auto_chooses_drop_ins_from_its_minor_on(current: str, minor: int, chosen: str) -> None:
     assert delivery.chosen("auto", current, minor, False) == chosen
 
 

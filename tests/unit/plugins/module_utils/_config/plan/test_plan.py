@@ -16,6 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from .. import kubelet_model as model
 
 LIVE = complete_config.restore(model.configz({}))
+CHECKPOINTS = {"n0": "checkpoint"}
 
 
 def _table(*configs: dict[str, Any], **row: Any) -> dict[str, Any]:
@@ -168,9 +169,9 @@ def test_a_removal_that_is_applied_asks_for_no_permission_again() -> None:
     layer: dict[str, Any] = {"cgroupDriver": None}
     # From 1.35 on, the default of this field is not known.
     table = _table({**LIVE, "cgroupDriver": "systemd"}, kubelet_version="v1.36.1")
-    table = _applied(table, plan.make_plan(table, layer, allow_effect="reboot"))
+    table = _applied(table, plan.make_plan(table, layer, allow_effect="reboot", deliveries=CHECKPOINTS))
     for number in (50, 60):
-        made = plan.make_plan(table, {**layer, "maxPods": number})
+        made = plan.make_plan(table, {**layer, "maxPods": number}, deliveries=CHECKPOINTS)
         row = made["nodes"]["n0"]
         assert not made["refused"], made["text"]
         assert [change["path"] for change in row["changes"]] == ["maxPods"]
@@ -178,7 +179,9 @@ def test_a_removal_that_is_applied_asks_for_no_permission_again() -> None:
         table = _applied(table, made)
     # Where the kubelet runs another source, its value may be another one.
     table["nodes"]["n0"].update(source=_reference(), status=_status("other"))
-    assert ("refusal", "effect", "cgroupDriver") in _rules(plan.make_plan(table, {**layer, "maxPods": 70}))
+    assert ("refusal", "effect", "cgroupDriver") in _rules(
+        plan.make_plan(table, {**layer, "maxPods": 70}, deliveries=CHECKPOINTS)
+    )
 
 
 def test_eviction_keys_that_the_kubelet_merges_are_no_change() -> None:
@@ -187,11 +190,11 @@ def test_eviction_keys_that_the_kubelet_merges_are_no_change() -> None:
     defaults = {"nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%"}
     live = {**LIVE, "mergeDefaultEvictionSettings": True}
     live["evictionHard"] = {"memory.available": "1Gi", "imagefs.inodesFree": "5%", **defaults}
-    made = plan.make_plan(_table(live, kubelet_version="v1.33.1"), layer)
+    made = plan.make_plan(_table(live, kubelet_version="v1.33.1"), layer, deliveries=CHECKPOINTS)
     assert (made["nodes"]["n0"]["action"], made["nodes"]["n0"]["changes"]) == ("none", []), made["text"]
     # Other values are changes, and so is the loss of a key that has no default.
     live["evictionHard"] = {**live["evictionHard"], "nodefs.available": "20%", "pid.available": "5%"}
-    made = plan.make_plan(_table(live, kubelet_version="v1.33.1"), layer)
+    made = plan.make_plan(_table(live, kubelet_version="v1.33.1"), layer, deliveries=CHECKPOINTS)
     assert [(change["path"], change["after"]) for change in made["nodes"]["n0"]["changes"]] == [
         ('evictionHard["nodefs.available"]', "10%"),
         ('evictionHard["pid.available"]', None),
