@@ -118,6 +118,21 @@ class LocalStore:
             raise files.FileError.of(self.folder, "replace", error) from error
         files.sync_folder(os.path.dirname(self.folder), self.fs)
 
+    def lay_over(self, link: str) -> None:
+        """Make an override of nothing the local config, in the place of a link; the saved files stay.
+
+        File by file: the folder is whole at every moment, for a guard that must revert. A cut before the last step
+        leaves the former config, which `offer` repairs. Raises LocalError, FileError.
+        """
+        self._known()
+        path = os.path.join(self.folder, "manifest")
+        manifest = json.loads((files.read(path, self.fs) or b"").decode())
+        row = {"path": link, "mode": 0o600, "uid": 0, "gid": 0, "sha256": _sha(OVERRIDE)}
+        files.write(os.path.join(self.folder, "files", str(len(manifest["files"]))), OVERRIDE, fs=self.fs)
+        manifest.update(config=link, files=[*manifest["files"], row])
+        files.write(path, (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode(), fs=self.fs)
+        files.write(os.path.join(self.config, manifest["key"]), OVERRIDE, fs=self.fs)
+
     def exists(self) -> bool:
         """Return whether anything is saved. Raises FileError."""
         return files.check_folder(os.path.dirname(self.folder), self.fs) and files.check_folder(self.folder, self.fs)

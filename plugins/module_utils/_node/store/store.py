@@ -199,10 +199,9 @@ class Store(StoreReader):
         """Make an override of nothing the local config, for a kubelet that reads `active` as a drop-in by this link;
         return whether it was another one. The other saved files stay. Raises StoreError.
         """
-        known = self._local.offer()
-        if known.config == link:
+        if self._local.offer().config == link:
             return False
-        self._local.renew({**known.files, link: take(link)}, link, known.key)
+        self._local.lay_over(link)
         return True
 
     def revert(self, reason: str, restart_due: Moment | None = None) -> Resolution:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import OVERRIDE
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
     File,
     Moment,
@@ -297,3 +298,34 @@ def test_the_disk_does_forget(call: str, monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(AssertionError):
         for state in disk.after_power_cut():
             check(state, must_have_active=True)
+
+
+LINK = f"{DIR}/conf.d/90-livenodes-kubelet.conf"
+
+
+@pytest.mark.parametrize("active", ["a checkpoint", "the local configuration"])
+def test_cut_while_a_checkpoint_becomes_a_drop_in(active: str) -> None:
+    """The copy of the own file gives way to an override of nothing, and a revert is possible at every moment."""
+    before = fresh()
+    for name in ("remember", "stage a", "arm a", "switch a", *(["roll back"] if active != "a checkpoint" else [])):
+        OPERATIONS[name](Store(DIR, before))
+    smooth = before.copy()
+    assert Store(DIR, smooth).lay_over(LINK)
+    assert smooth.look(f"{DIR}/store/local/config/kubelet") == OVERRIDE
+    for cut in range(len(smooth.calls) + 1):
+        disk = before.copy()
+        disk.cut_after = cut
+        with contextlib.suppress(PowerCut):
+            Store(DIR, disk).lay_over(LINK)
+        disk.cut_after = None
+        for state in (disk.copy(), *disk.after_power_cut(cut)):
+            store = Store(DIR, state)
+            if active == "a checkpoint":
+                assert state.look(f"{DIR}/active/kubelet") == text("a").encode()
+            if not store.usable():
+                store.renew_local(LINK, "kubelet")
+            assert state.look(f"{DIR}/active/kubelet") in {*WHOLE, OVERRIDE}
+            # The run is repeated.
+            store.lay_over(LINK)
+            assert state.look(f"{DIR}/store/local/config/kubelet") == OVERRIDE
+            assert store.revert("again").target and store.usable()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import http.server
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -162,3 +163,20 @@ def test_where_processes_are_hidden_the_answer_counts(port: int, monkeypatch: py
 
     monkeypatch.setattr(os, "listdir", hidden)
     assert health.healthz(port, pid=1) == ""
+
+
+def test_the_kubelet_among_the_processes_that_a_service_started() -> None:
+    """The agents of k3s and RKE2 start it; else the process of the unit is the kubelet."""
+    script = "bash -c 'exec -a /usr/bin/kubelet sleep 60' & echo $!; wait"
+    with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, text=True) as agent:
+        assert agent.stdout
+        child = int(agent.stdout.readline())
+        try:
+            deadline = time.monotonic() + 10
+            while health.kubelet_of(agent.pid) != child and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert health.kubelet_of(agent.pid) == child == health.kubelet_of(child)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            agent.kill()
+    assert health.kubelet_of(os.getpid()) == os.getpid() and health.kubelet_of(0) == 0
