@@ -180,7 +180,9 @@ kubelet:
       description: The folder in C(--config-dir).
       type: str
     config_dir_files:
-      description: The drop-ins in that folder, in the order in which the kubelet merges them into its configuration.
+      description: >-
+        The drop-ins in that folder that are not of this collection, in the order in which the kubelet merges them into
+        its configuration.
       type: list
       elements: str
     dynamic_config_dir:

@@ -13,7 +13,7 @@ from ..guard import observe
 from ..store import checkpoints, meta
 from ..system import command, config_summary, files, health
 from ..system.store_error import StoreError
-from ..unit import unit_override
+from ..unit import dropin_folder, unit_override
 
 
 def look(
@@ -34,13 +34,15 @@ def look(
     path = os.path.realpath(_at(root, ways[-1])) if ways[-1] else ""
     shown = "/" + os.path.relpath(path, os.path.realpath(root)) if path else None
     found, unreadable = _read(path) if path else (None, "the command line names no config file")
+    # A switch by drop-in renames what our link leads to, and no other drop-in.
+    ours = [os.readlink(_at(root, file)) for file in dropins if dropin_folder.is_link(file) and _links(file, root)]
     seen = observe.kubelet(name, run)
     return {
         "path": shown,
         "content": found,
         "unreadable": unreadable,
         "checkpoint": _checkpoint(path),
-        "changed": _changed([*ways, shown or ""], root),
+        "changed": _changed([*ways, shown or "", *ours], root),
         "started": seen.since() if seen else None,
         "dropins": {dropin: _read(_at(root, dropin))[0] for dropin in dropins},
     }
@@ -48,6 +50,10 @@ def look(
 
 def _at(root: str, path: str) -> str:
     return os.path.join(root, path.lstrip("/"))
+
+
+def _links(path: str, root: str) -> bool:
+    return os.path.islink(_at(root, path))
 
 
 def _dynamic(folder: str, root: str) -> str:

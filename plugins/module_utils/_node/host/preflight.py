@@ -73,11 +73,11 @@ def look(
         "config_unreadable": unreadable,
         "local_config": shape.config or None,
         "config_given_by": {"file": shape.file, "line": shape.line} if shape.file else None,
-        "config_dir_files": dropins,
+        "config_dir_files": [file for file in dropins if not dropin_folder.is_link(file)],
         **_command_facts(unit, now, upcoming, minor_of(version)),
     }
     contents = {file: dropin_look.read(file, root)[0] for file in dropins}
-    against = NOTHING
+    against = Findings(dropin_checks.of_node(seen, minor_of(version))) if seen and purpose == LOOK else NOTHING
     current = merged_dropins.merge(config, [each or {} for each in contents.values()])
     effective: Mapping[str, Any] = seen.effective({}) if seen and purpose == RESET else current
     if text is not None:

@@ -157,6 +157,30 @@ def test_a_folder_of_drop_ins_behind_a_link_is_read_with_a_slash_only(node: Node
     assert dropin_folder.listed("/link/", str(node.root))[0] == "/link/10-a.conf"
 
 
+def test_our_link_is_none_of_the_others(node: Node) -> None:
+    """On the disk it is listed: drift compares its content."""
+    link = node.root / "etc/kubelet.d/90-livenodes-kubelet.conf"
+    node.write("/store/active/kubelet", "maxPods: 7\n")
+    link.symlink_to(node.root / "store/active/kubelet")
+    found = preflight.look("kubelet.service", None, str(node.root), node.run, with_disk=True)
+    assert "/etc/kubelet.d/90-livenodes-kubelet.conf" not in found["kubelet"]["config_dir_files"]
+    assert found["disk"]["dropins"]["/etc/kubelet.d/90-livenodes-kubelet.conf"] == {"maxPods": 7}
+
+
+def test_a_drop_in_is_judged_with_what_the_node_has(node: Node) -> None:
+    node.write("/etc/kubelet.d/95-late.conf", "eventBurst: 3\n")
+    found = node.look('{"maxPods": 61, "eventBurst": 4}', delivery="dropin", allow_unchecked=True)
+    assert [reason.partition(":")[0] for reason in found["reasons"]] == [
+        "a kubelet of 1.20 reads no drop-in folder, 1.30 is the first",
+        "eventBurst",
+    ]
+    assert found["dropin"]["folder"] == "/etc/kubelet.d" and found["dropin"]["named_by"] == "unit"
+    assert [layer["path"] for layer in found["own"]][:2] == ["/etc/kubelet.yaml", "/etc/kubelet.d/10-a.conf"]
+    assert found["reads_store"] is False
+    # Without a configuration, what prevents every one is returned.
+    assert "reads no drop-in folder" in node.look(delivery="dropin")["reasons"][0]
+
+
 def test_edits_that_wait_for_a_restart_are_refused(node: Node) -> None:
     node.write("/lib/kubelet.service", f"[Service]\nExecStart={' '.join(ARGV)} --event-qps=7\n")
     node.shown["ExecStart"] = (

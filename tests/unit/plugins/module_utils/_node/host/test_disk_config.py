@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 import typing as t
 from pathlib import Path
 
@@ -141,3 +142,21 @@ def test_the_start_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         [], [], "kubelet.service", str(tmp_path), lambda argv: subprocess.CompletedProcess(list(argv), 0, shown, "")
     )
     assert found["started"] == 980.0
+
+
+def test_a_switch_by_drop_in_is_a_change_after_the_start(tmp_path: Path) -> None:
+    """The link in the folder stays; what it leads to was renamed. Other drop-ins are those of their owners."""
+    write(tmp_path, "/etc/kubelet.yaml")
+    write(tmp_path, "/etc/kubelet.d/10.conf")
+    staged(tmp_path)
+    link = tmp_path / "etc/kubelet.d/90-livenodes-kubelet.conf"
+    link.symlink_to("/var/lib/kubelet-config/active/kubelet")
+    time.sleep(0.02)
+    active = tmp_path / "var/lib/kubelet-config/active"
+    target = os.readlink(active)
+    active.unlink()
+    active.symlink_to(target)
+    time.sleep(0.02)
+    write(tmp_path, "/etc/kubelet.d/10.conf")
+    names = ["/etc/kubelet.d/10.conf", "/etc/kubelet.d/90-livenodes-kubelet.conf"]
+    assert look(tmp_path, "--config=/etc/kubelet.yaml", dropins=names)["changed"] == active.lstat().st_ctime
