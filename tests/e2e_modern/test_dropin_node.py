@@ -15,11 +15,12 @@ from tests.support.node_bench import STORE, Bench
 
 # The kubelet's validation passes it, and no interface has this address.
 DEADLY = {"address": "192.0.2.1"}
+# Without the files that a kubelet itself writes.
 LAYOUT = (
-    "find /etc/systemd /usr/lib/systemd/system/kubelet.service.d /etc/default /etc/kubernetes /var/lib/kubelet "
-    f"{STORE} -maxdepth 2 -not -path '*/pods*' -not -path '*plugins*' -not -name '*.sock' -not -path '*/pki/*' "
-    "\\( -type f -o -type l -o -path '*kube*' \\) -printf '%p %y %m %l\\n' 2>/dev/null | sort; "
-    "cat /var/lib/kubelet/config.yaml; systemctl cat kubelet"
+    f"find /etc/systemd /usr/lib/systemd/system/kubelet.service.d /etc/default /etc/kubernetes {STORE} -maxdepth 2 "
+    "-not -path '*/pki/*' \\( -type f -o -type l -o -path '*kube*' \\) -printf '%p %y %m %l\\n' 2>/dev/null | sort; "
+    "stat -c '%n %a %s' /var/lib/kubelet/*.yaml /var/lib/kubelet/*.env; cat /var/lib/kubelet/config.yaml; "
+    "systemctl cat kubelet"
 )
 LINK = f"{STORE}/conf.d/90-livenodes-kubelet.conf"
 
