@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
@@ -32,6 +32,25 @@ def test_a_revert_needs_no_free_block(tmp_path: Path) -> None:
     disk.full = True
     node.start(2)
     assert node.store.running() == LOCAL
+
+
+def test_the_revert_of_a_drop_in_needs_no_free_block(tmp_path: Path) -> None:
+    """The link in the kubelet's folder stays, and leads to an override of nothing then."""
+    disk = NoRoom()
+    node = Node(tmp_path, disk)
+    folder = tmp_path / "conf.d"
+    folder.mkdir()
+    link = folder / local.LINK
+    link.symlink_to(f"{node.store.active}/kubelet")
+    node.store.lay_over(str(link))
+    node.folder, node.own = str(folder), link
+    node.assign()
+    node.start()
+    assert link.read_bytes() != local.OVERRIDE
+    disk.full = True
+    node.start(2)
+    assert node.store.running() == LOCAL and link.read_bytes() == local.OVERRIDE
+    assert [path.name for path in folder.iterdir()] == [local.LINK]
 
 
 @pytest.mark.parametrize("starting", [True, False])
