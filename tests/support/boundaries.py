@@ -24,6 +24,9 @@ PLUGINS = Path(__file__).with_name("callback")
 # Not steps of a node: included roles, and argument checks on the controller.
 NO_STEPS = ("include_role", "Validating arguments against arg spec")
 
+PRESSES = 5
+"""How often a user presses Ctrl-C, at most."""
+
 LAST = 1000
 """A number that no step has: the play reaches the task after the role."""
 
@@ -106,13 +109,14 @@ def strike(process: subprocess.Popen[str], number: signal.Signals, patience: flo
 
     A controller that gets SIGINT kills its workers immediately. One that has just returned its result may still hold
     the lock of the queue of results. In its cleanup the controller puts an end mark into this queue, and waits for that
-    lock for ever (ansible-core 2.19). A user presses Ctrl-C once more then.
+    lock for ever (ansible-core 2.19). A user presses Ctrl-C once more then, and again where Ansible still cleans up.
     """
-    os.killpg(process.pid, number)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=patience)
-    if process.poll() is None:
-        os.killpg(process.pid, number)
+    for _press in range(PRESSES):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=patience)
+            return
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
