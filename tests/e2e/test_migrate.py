@@ -116,7 +116,8 @@ def test_refusals(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     nowhere = ansible.playbook("migrate", *N1)
     assert (
         nowhere.code
-        and "Set kubelet_config_delivery to checkpoint or native, the delivery to migrate to. Nothing was changed."
+        and "Set kubelet_config_delivery to checkpoint, dropin or native, the delivery to migrate to. Nothing was "
+        "changed."
         in nowhere.output
     )
     lab.kubectl(

@@ -206,7 +206,7 @@ ExecStart=-/usr/bin/kubelet $A $B $C $D $E $F $G ${{I}} $NONE ${{NONE}} --x=${{H
         ("ExecStart={place}/kubelet --config=/x", "is a script"),
         ("ExecStart=/bin/sh -c 'exec kubelet --config=/x'", "not the kubelet"),
         ("Type=forking\nExecStart=/usr/bin/kubelet --config=/x", "Type=forking"),
-        ("EnvironmentFile={place}/env\nExecStart=/usr/bin/kubelet $ARGS", "env, line 1: --config=/y is set by ARGS"),
+        ("EnvironmentFile={place}/env\nExecStart=/usr/bin/kubelet $ARGS -- x", "no flag can follow `--`"),
         ("Type=oneshot\nExecStart=/usr/bin/kubelet --config=/x\nExecStart=/bin/true", "2 ExecStart="),
         ("User=daemon\nExecStart=/usr/bin/kubelet --config=/x", "user daemon"),
         ("ExecStart=/usr/bin/kubelet --config=/etc/%n.yaml", "without specifiers"),
