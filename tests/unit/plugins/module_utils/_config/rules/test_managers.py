@@ -81,7 +81,6 @@ def test_the_versions_that_refuse(config: dict[str, Any], rule: str, refused: It
 
 ACCEPTED: tuple[dict[str, Any], ...] = (
     memory({"memory": "1Gi", "hugepages-2Mi": "2Mi"}),
-    {"reservedMemory": [{"limits": {"memory": "lots"}}, {"limits": 5}, 5]},
     {"memoryManagerPolicy": "None"},
     {"memoryManagerPolicy": 5},
     static({"memory.available": "100Mi"}, {"memory": "100Mi"}),
@@ -110,3 +109,7 @@ def test_the_remedy_names_the_options_of_the_version() -> None:
         managers.STABLE,
     ]
     assert managers.CPU_OPTIONS["full-pcpus-only"].stage(22) == managers.STABLE
+
+
+def test_values_of_another_type_are_left_to_the_check_of_types() -> None:
+    assert accepted({"reservedMemory": [{"limits": {"memory": "lots"}}, {"limits": 5}, 5]}, NEWEST)
