@@ -20,6 +20,7 @@ description:
     it runs the configuration.
   - Needs root, and only Python's standard library on the node.
 extends_documentation_fragment:
+  - livenodes.kubelet.layer
   - livenodes.kubelet.attributes
 attributes:
   check_mode:
@@ -82,22 +83,6 @@ options:
       - The kubelet's systemd unit, for O(preflight) and O(state=removed).
     type: str
     default: kubelet.service
-  delivery:
-    description:
-      - How the kubelet reads O(data). V(checkpoint), as its config file in place of its own. V(dropin), as a
-        drop-in that it lays over its own config file (kubelets of 1.30 and later).
-    type: str
-    choices: [checkpoint, dropin]
-    default: checkpoint
-    version_added: 1.1.0
-  dropin_dir:
-    description:
-      - With V(dropin) of O(delivery), the kubelet's drop-in folder, which must exist. Needed where the unit runs
-        another program that starts the kubelet, such as RKE2.
-      - By default the folder that the unit names in its last C(--config-dir), else one below O(config_dir), which the
-        unit then names too.
-    type: path
-    version_added: 1.1.0
   seconds:
     description:
       - For O(state=removed), seconds until the kubelet's healthz must answer after the restart.

@@ -46,7 +46,8 @@ options:
     type: dict
   deliveries:
     description:
-      - The delivery by node name, V(native), V(checkpoint) or V(auto). The default V(auto) uses what the node reports.
+      - The delivery by node name, V(native), V(checkpoint), V(dropin) or V(auto). The default V(auto) uses what the
+        node reports.
     type: dict
   kubeadm_configs:
     description:
@@ -83,7 +84,7 @@ nodes:
   type: dict
   contains:
     delivery:
-      description: V(native), V(checkpoint) or V(none).
+      description: V(native), V(checkpoint), V(dropin) or V(none).
       type: str
     kubelet_version:
       description: The kubelet's version.

@@ -44,23 +44,6 @@ options:
     description: Folder of the store on the node.
     type: path
     default: /var/lib/kubelet-config
-  delivery:
-    description:
-      - How the kubelet reads O(config). V(checkpoint), as its config file in place of its own. V(dropin), as a
-        drop-in that it lays over its own config file (kubelets of 1.30 and later). O(config) then
-        contains only what is declared.
-    type: str
-    choices: [checkpoint, dropin]
-    default: checkpoint
-    version_added: 1.1.0
-  dropin_dir:
-    description:
-      - With V(dropin) of O(delivery), the kubelet's drop-in folder, which must exist. Needed where the unit runs
-        another program that starts the kubelet, such as RKE2.
-      - By default the folder that the unit names in its last C(--config-dir), else one below O(config_dir), which the
-        unit then names too.
-    type: path
-    version_added: 1.1.0
   key:
     description:
       - Name of the file in the store that the kubelet reads.
@@ -98,6 +81,7 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
+  - livenodes.kubelet.layer
   - livenodes.kubelet.attributes
   - livenodes.kubelet.attributes.read_only
 """
