@@ -145,6 +145,8 @@ def test_a_foreign_folder_is_not_changed(other: dict[str, str], tmp_path: Path) 
     assert (folder / "precious").read_text() == "keep"
 
 
+# The collection has no part in it, and each test of pods removes its own.
+@pytest.mark.long
 def test_pods_leave_no_trace(other: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Containers and their shims end with a reboot, with a power cut and with the lab, even if their pods remain."""
     for name, value in other.items():

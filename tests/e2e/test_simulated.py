@@ -18,8 +18,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from tests.lab.lab import Lab
 from tests.lab.processes import find
-from tests.support.kubelet_model import DOWNLOAD, LOAD, VALIDATE
-from tests.support.simulated import ROOT, Simulated
+from tests.sim.kubelets.words import DOWNLOAD, LOAD, VALIDATE
+from tests.sim.on_lab.simulated import ROOT, Simulated
 from tests.support.views import eventually
 
 NAMES = {"real": "n1", "simulated": "alike-00000"}
@@ -248,7 +248,7 @@ def test_killed_with_the_test(lab: Lab) -> None:
     which removes them.
     """
     code = (
-        "import os, signal\nfrom tests.lab.lab import Lab\nfrom tests.support.simulated import Simulated\n"
+        "import os, signal\nfrom tests.lab.lab import Lab\nfrom tests.sim.on_lab.simulated import Simulated\n"
         "with Simulated(Lab.attach(), 2, prefix='orphan-'):\n    os.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run(

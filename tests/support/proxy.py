@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A proxy on the loopback interface before a real API server that counts requests and injects faults."""
+"""A proxy on the loopback interface before an API server that counts requests and injects faults."""
 
 from __future__ import annotations
 
@@ -36,9 +36,11 @@ class Proxy:
     def __init__(self, kubeconfig: str) -> None:
         configuration = kubernetes.client.Configuration()
         kubernetes.config.load_kube_config(kubeconfig, client_configuration=configuration)
-        self._target = configuration.host.split("://")[1]
-        self._context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
-        self._context.load_cert_chain(configuration.cert_file, configuration.key_file)
+        scheme, self._target = configuration.host.split("://")
+        self._context: ssl.SSLContext | None = None
+        if scheme == "https":
+            self._context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+            self._context.load_cert_chain(configuration.cert_file, configuration.key_file)
         self._lock = threading.Lock()
         self.requests: list[tuple[str, str]] = []
         self.fault: t.Callable[[str, str, int], Fault | None] = lambda method, path, count: None
@@ -49,7 +51,7 @@ class Proxy:
 
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
-            upstream: http.client.HTTPSConnection | None = None
+            upstream: http.client.HTTPConnection | None = None
 
             def log_message(self, *_args: t.Any) -> None:
                 """Log nothing."""
@@ -105,7 +107,7 @@ class Proxy:
         headers = {name: client.headers[name] for name in ("Content-Type", "Accept") if client.headers.get(name)}
         for attempt in (1, 2):
             if client.upstream is None:
-                client.upstream = http.client.HTTPSConnection(self._target, context=self._context, timeout=30)
+                client.upstream = self._connection()
             try:
                 client.upstream.request(client.command, client.path, body, headers)
                 answer = client.upstream.getresponse()
@@ -124,6 +126,11 @@ class Proxy:
                 if attempt == 2:
                     return 503, b'{"kind": "Status", "message": "the API server is away"}', {}
         raise AssertionError("unreachable")
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._context is None:
+            return http.client.HTTPConnection(self._target, timeout=30)
+        return http.client.HTTPSConnection(self._target, context=self._context, timeout=30)
 
     @staticmethod
     def _answer(client: t.Any, status: int, text: bytes, headers: dict[str, str]) -> None:

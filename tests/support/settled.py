@@ -11,14 +11,28 @@ import json
 
 import yaml
 
+from tests.lab import kubeadm
 from tests.lab.console import LabError
 from tests.support.node_bench import STORE, Bench
 
+FIELD = "registryPullQPS"
+"""A field with the same default in all versions, which no flag of the lab's nodes overrides."""
 OLD, NEW = 5, 77
-"""Values of `kubeAPIQPS`, which no flag of the lab's nodes overrides: the default, and the one on trial."""
+"""Values of this field: its default, and the one on trial."""
 GUARD = "livenodes-kubelet-guard.service"
 LOCAL = "/var/lib/kubelet/config.yaml"
 DROPIN = "/etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf"
+ENDS = (
+    "}",
+    *sorted(
+        {
+            kubeadm.config_yaml(kubeadm.traits(name), minor, kubeadm.has_cgroup_v1()).splitlines()[-1]
+            for name in ("n1", "n2")
+            for minor in (kubeadm.DEFAULT_MINOR, 28, 36)
+        }
+    ),
+)
+"""How a complete configuration ends: one of ours, or a node's own file."""
 WITNESS = f"""
 import json, os, signal, time
 asked = []
@@ -29,7 +43,7 @@ while not asked:
     path = "{STORE}/active/kubelet" if os.path.exists("{DROPIN}") else "{LOCAL}"
     try:
         with open(path) as stream:
-            whole = stream.read().rstrip().endswith(("}}", "volumeStatsAggPeriod: 0s", "enforceNodeAllocatable: []"))
+            whole = stream.read().rstrip().endswith({ENDS!r})
     except OSError:
         whole = False
     looks += 1
@@ -63,9 +77,9 @@ def watched(bench: Bench) -> None:
 
 
 def qps(bench: Bench) -> int | None:
-    """Return the live `kubeAPIQPS`; None while the kubelet does not answer."""
+    """Return the live value of the field; None while the kubelet does not answer."""
     try:
-        return int(bench.configz()["kubeAPIQPS"])
+        return int(bench.configz()[FIELD])
     except LabError:
         return None
 
@@ -88,7 +102,7 @@ def runs(bench: Bench, value: int, seconds: float) -> float:
     return bench.wait(
         lambda: bench.healthy() and qps(bench) == value,
         seconds,
-        f"healthy kubelet with kubeAPIQPS {value}",
+        f"healthy kubelet with {FIELD} {value}",
         every=1,
     )
 
@@ -109,7 +123,7 @@ def agree(bench: Bench) -> None:
     node = bench.node
     if node.run(f"test -e {DROPIN} && echo yes", check=False).strip():
         text = node.run(f"cat {STORE}/active/kubelet")
-        assert (f'"kubeAPIQPS": {NEW}' in text) == (qps(bench) == NEW), (
+        assert (f'"{FIELD}": {NEW}' in text) == (qps(bench) == NEW), (
             f"{node.name}: the kubelet runs something else than {bench.active()}"
         )
         own = json.loads(node.run(f"python3 -I {STORE}/guard status"))

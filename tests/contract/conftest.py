@@ -1,0 +1,65 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cluster that the contract runs on: the simulation, or with `--cluster lab` the lab of three dynamic nodes."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from tests.contract.clusters import SCALE, Contracted, OnLab, OnSim
+from tests.sim.cluster import Cluster
+from tests.support.ansible import Ansible
+from tests.support.dynamic_lab import fleet, lab  # noqa: F401  # pylint: disable=unused-import  # fixtures
+from tests.support.proxy import Proxy
+
+
+@pytest.fixture
+def around(request: pytest.FixtureRequest) -> t.Iterator[Contracted]:
+    """Yield the cluster for a test that assigns nothing to n1, n2 and n3: the lab does not reset them."""
+    if request.config.getoption("cluster") == "lab":
+        real = request.getfixturevalue("lab")
+        yield OnLab(real, Session({"kubeconfig": str(real.kubeconfig)}))
+        return
+    with Cluster(scale=SCALE) as simulated:
+        yield OnSim(simulated)
+
+
+@pytest.fixture
+def cluster(request: pytest.FixtureRequest, around: Contracted) -> Contracted:
+    """Return three nodes on their local configuration."""
+    if around.kind == "lab":
+        request.getfixturevalue("fleet")
+    return around
+
+
+@pytest.fixture
+def session(around: Contracted) -> Session:
+    """Return a session as cluster administrator."""
+    return around.session
+
+
+@pytest.fixture
+def ansible(around: Contracted, tmp_path: Path) -> Ansible:
+    """Return Ansible for the cluster, with n1 and n3 in workers_a and n2 in workers_b."""
+    return around.ansible(tmp_path)
+
+
+@pytest.fixture
+def proxy(around: Contracted, tmp_path: Path) -> t.Iterator[Proxy]:
+    """Yield a proxy before the API server that counts requests and injects faults."""
+    with Proxy(str(around.kubeconfig(tmp_path))) as running:
+        yield running
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let the short tier run what takes minutes once: on the lab, or on the simulation where that shows as much."""
+    mark = f"long_on_{config.getoption('cluster')}"
+    for item in items:
+        if item.get_closest_marker(mark):
+            item.add_marker(pytest.mark.long)

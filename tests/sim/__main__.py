@@ -1,0 +1,149 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`python -m tests.sim`, which is what `make sim` does: a simulated cluster until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import signal
+import sys
+import tempfile
+import threading
+import typing as t
+from pathlib import Path
+
+import yaml
+
+from tests.sim.api.faults import Fault
+from tests.sim.cluster import DEFAULT, Cluster, minor_of
+
+STATES = {
+    "deaf": "ignores new sources and sends no heartbeat, but answers",
+    "down": "does not run",
+    "not-ready": "reports NotReady",
+}
+TYPES = {field.name: field.type for field in dataclasses.fields(Fault)}
+
+
+def main() -> int:
+    """Start, print how to use it, wait. Exit 0 after Ctrl-C, 2 for an option that cannot be used."""
+    parser = argparse.ArgumentParser(prog="python -m tests.sim", description="A simulated cluster. Ends with Ctrl-C.")
+    parser.add_argument("--nodes", type=int, default=3, help="how many nodes, n1 first (default 3)")
+    parser.add_argument(
+        "--kubernetes",
+        nargs="+",
+        default=(),
+        metavar="VERSION",
+        help=f"v1.36.2 for all, n2=v1.28.7 for one node (default {DEFAULT})",
+    )
+    parser.add_argument("--scale", type=float, default=1.0, help="how many times faster kubelets are than real ones")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar='"status=503 method=PATCH node=n2 times=3"',
+        help=f"a fault of the API server, any of {', '.join(name for name in TYPES if name not in _NOT_WORDS)}",
+    )
+    parser.add_argument(
+        "--kubelet",
+        action="append",
+        default=[],
+        metavar="NODE=STATE",
+        help="; ".join(f"{name}: {what}" for name, what in STATES.items()),
+    )
+    chosen = parser.parse_args()
+    try:
+        versions = _versions(chosen.kubernetes)
+        faults = [_fault(words) for words in chosen.fault]
+        states = dict(item.split("=", 1) for item in chosen.kubelet)
+        if unknown := sorted(set(states.values()) - set(STATES)):
+            raise ValueError(f"a kubelet cannot be {', '.join(unknown)}: use one of {', '.join(STATES)}")
+    except (ValueError, TypeError) as error:
+        parser.error(str(error))
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_about: ended.set())
+    with (
+        tempfile.TemporaryDirectory(prefix="livenodes-sim-") as home,
+        Cluster(versions.pop(""), chosen.scale) as cluster,
+    ):
+        names = [f"n{number + 1}" for number in range(chosen.nodes)]
+        for name in names:
+            cluster.simulate(name, versions.get(name, ""))
+        for name, state in states.items():
+            _put(cluster, name, state)
+        for fault in faults:
+            cluster.faults.add(**fault)
+        _show(cluster, Path(home), names)
+        ended.wait()
+        print(f"\n{len(cluster.counter.requests)} requests, {cluster.counter.sent / 1e6:.1f} MB answered")
+    return 0
+
+
+_NOT_WORDS = ("kubelets", "stale", "drop", "then", "seen")
+
+
+def _versions(words: t.Iterable[str]) -> dict[str, str]:
+    """Return versions by node, that of the API server and all others by an empty name. Raises ValueError."""
+    found = {"": DEFAULT}
+    for word in (part for item in words for part in item.split()):
+        name, _equals, version = word.rpartition("=")
+        minor_of(version)
+        found[name] = version
+    return found
+
+
+def _fault(words: str) -> dict[str, t.Any]:
+    """Return the options of a fault. Raises ValueError."""
+    made: dict[str, t.Any] = {}
+    for word in words.split():
+        name, _equals, value = word.partition("=")
+        if name not in TYPES or name in _NOT_WORDS:
+            raise ValueError(f"a fault has no {name}: use {', '.join(key for key in TYPES if key not in _NOT_WORDS)}")
+        kind = str(TYPES[name])
+        made[name] = value if kind == "str" else float(value) if kind == "float" else int(value)
+    return made
+
+
+def _put(cluster: Cluster, name: str, state: str) -> None:
+    kubelet = cluster.kubelet(name)
+    if state == "deaf":
+        kubelet.deaf = True
+    elif state == "down":
+        kubelet.stop()
+    else:
+        kubelet.set_ready(False)
+
+
+def _show(cluster: Cluster, home: Path, names: list[str]) -> None:
+    kubeconfig = cluster.kubeconfig(home / "kubeconfig")
+    inventory = home / "inventory.yml"
+    given = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    groups = {
+        group: {"hosts": {name: {} for name in names[start::2]}}
+        for start, group in enumerate(("workers_a", "workers_b"))
+    }
+    inventory.write_text(yaml.safe_dump({"all": {"vars": given, "children": groups}}), encoding="utf-8")
+    programs = Path(sys.executable).parent
+    print(
+        f"""\
+{len(names)} simulated kubelets behind a simulated API server {cluster.version}
+at {cluster.url}, which asks for no credentials
+
+  kubeconfig  {kubeconfig}
+  inventory   {inventory}
+
+  export PATH={programs}:$PATH ANSIBLE_COLLECTIONS_PATH={os.environ.get("ANSIBLE_COLLECTIONS_PATH", "")}
+  export K8S_AUTH_KUBECONFIG={kubeconfig} ANSIBLE_INVENTORY={inventory}
+  ansible-playbook livenodes.kubelet.plan -e kubelet_config_hosts=all -e '{{"kubelet_config": {{"maxPods": 80}}}}'
+
+Ctrl-C ends it.""",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,196 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The HTTP server of the API: plain HTTP for an administrator, TLS for users with a certificate or a token."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import http.server
+import ssl
+import threading
+import time
+import typing as t
+
+from tests.sim.api.faults import Counter, Fault, Faults
+from tests.sim.api.handlers import Answer, Api, Request
+from tests.sim.api.refusal import Refusal
+from tests.sim.api.roles import ADMIN, MASTERS, Asked, is_admin
+
+
+class Server:
+    """Serves an `Api` on the loopback interface. `url` needs no credentials; `tls_url` needs a client certificate."""
+
+    def __init__(self, api: Api, tls: ssl.SSLContext | None = None) -> None:
+        self.api = api
+        self.faults, self.counter = Faults(), Counter()
+        self.down = threading.Event()
+        """While it is set, connections are closed without an answer, like those of an API server that is stopped."""
+        self._servers = [self._listen(None), *([self._listen(tls)] if tls else [])]
+        self.url = f"http://127.0.0.1:{self._servers[0].server_port}"
+        self.tls_url = f"https://127.0.0.1:{self._servers[-1].server_port}" if tls else ""
+
+    def start(self) -> None:
+        """Begin to answer."""
+        for server in self._servers:
+            threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def close(self) -> None:
+        """End."""
+        self.down.set()
+        for server in self._servers:
+            server.shutdown()
+            server.server_close()
+
+    def _listen(self, tls: ssl.SSLContext | None) -> http.server.ThreadingHTTPServer:
+        owner = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            """One connection, kept alive like those of the API server."""
+
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+            wbufsize = -1
+            user = ADMIN
+            groups: tuple[str, ...] = (MASTERS,)
+
+            def setup(self) -> None:
+                """Do the handshake in this connection's own thread."""
+                if tls:
+                    self.request.settimeout(30)
+                    self.request = tls.wrap_socket(self.request, server_side=True)
+                    self.request.settimeout(None)
+                    self.user, self.groups = identity(self.request.getpeercert())
+                super().setup()
+
+            def date_time_string(self, timestamp: float | None = None) -> str:
+                """Return the API server's clock."""
+                return super().date_time_string(owner.api.store.clock() if timestamp is None else timestamp)
+
+            def log_message(self, *_args: t.Any) -> None:
+                """Log nothing."""
+
+            def _handle(self) -> None:
+                owner.serve(self)
+
+            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _handle
+
+        class Listener(http.server.ThreadingHTTPServer):
+            """A server for many clients that come at once, and go as they like."""
+
+            daemon_threads = True
+            request_queue_size = 128
+
+            def handle_error(self, request: t.Any, client_address: t.Any) -> None:
+                """Log nothing: a client that breaks a connection, or has no certificate, is no defect here."""
+
+        return Listener(("127.0.0.1", 0), Handler)
+
+    def inside(self, request: Request) -> Answer | None:
+        """Answer a request that comes from this process; None: no answer."""
+        self.counter.note(request.method, request.url, request.user, 0)
+        fault = self.faults.of(request.method, request.url, request.user)
+        if self.down.is_set() or fault.reset:
+            return None
+        try:
+            if fault.status:
+                raise Refusal(fault.status, fault.message, retry_after=fault.retry_after)
+            answer = self.api.answer(request)
+        except Refusal as error:
+            answer = _refused(error)
+        return None if fault.lose_answer else answer
+
+    def serve(self, client: t.Any) -> None:
+        """Serve one request."""
+        body = client.rfile.read(int(client.headers.get("Content-Length") or 0))
+        self.counter.note(client.command, client.path, client.user, len(body))
+        fault = self.faults.of(client.command, client.path, client.user)
+        if fault.then:
+            fault.then()
+        if fault.slow:
+            time.sleep(fault.slow)
+        if self.down.is_set() or fault.reset:
+            client.close_connection = True
+            return
+        user, groups = client.user, client.groups
+        certified = user and isinstance(client.request, ssl.SSLSocket)
+        if not certified and "Authorization" in client.headers:
+            user, groups = self.api.tokens.user(client.headers["Authorization"])
+        request = Request(
+            client.command, client.path, client.headers.get("Content-Type") or "", body, user, groups, fault.stale,
+            fault.drop,
+        )  # fmt: skip
+        try:
+            request = _impersonated(request, client.headers.get("Impersonate-User"))
+            if fault.status:
+                raise Refusal(fault.status, fault.message, retry_after=fault.retry_after)
+            answer = self.api.answer(request)
+        except ConnectionError:
+            client.close_connection = True
+            return
+        except Refusal as error:
+            answer = _refused(error)
+        if fault.lose_answer or self.down.is_set():
+            client.close_connection = True
+            return
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            sent = _stream(client, answer, fault) if answer.stream else _send(client, answer, fault)
+            self.counter.answered(client.user, sent)
+
+
+def _impersonated(request: Request, user: str | None) -> Request:
+    """Return the request as that of the user whom the client names. Raises Refusal (403): only administrators may."""
+    if not user:
+        return request
+    if not is_admin(request.user, request.groups):
+        raise Asked("impersonate", "", "users", name=user).refusal(request.user)
+    return dataclasses.replace(request, user=user, groups=())
+
+
+def _refused(error: Refusal) -> Answer:
+    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    return Answer(error.status, error.body(), headers)
+
+
+def _send(client: t.Any, answer: Answer, fault: Fault) -> int:
+    text = answer.content()
+    client.send_response(answer.status)
+    for name, value in {"Content-Type": "application/json", **answer.headers}.items():
+        client.send_header(name, value)
+    client.send_header("Content-Length", str(len(text)))
+    client.end_headers()
+    if fault.truncate is not None:
+        client.close_connection = True
+    client.wfile.write(text[: fault.truncate])
+    client.wfile.flush()
+    return len(text)
+
+
+def _stream(client: t.Any, answer: Answer, fault: Fault) -> int:
+    client.send_response(answer.status)
+    client.send_header("Content-Type", "application/json")
+    client.send_header("Transfer-Encoding", "chunked")
+    client.end_headers()
+    client.wfile.flush()
+    sent = 0
+    for line in answer.stream or ():
+        if line:
+            client.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+            client.wfile.flush()
+            sent += len(line)
+        if fault.truncate is not None and sent >= fault.truncate:
+            client.close_connection = True
+            return sent
+    client.wfile.write(b"0\r\n\r\n")
+    client.wfile.flush()
+    return sent
+
+
+def identity(certificate: t.Any) -> tuple[str, tuple[str, ...]]:
+    """Return user and groups of a client certificate (CN and O), empty without one and for one that has expired."""
+    if certificate and ssl.cert_time_to_seconds(certificate["notAfter"]) < time.time():
+        return "", ()
+    parts = [pair for names in (certificate or {}).get("subject", ()) for pair in names]
+    users = [value for name, value in parts if name == "commonName"]
+    return users[0] if users else "", tuple(value for name, value in parts if name == "organizationName")

@@ -1,0 +1,16 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an API server does differently for old kubelets."""
+
+from __future__ import annotations
+
+import typing as t
+
+FIRST_FORM = range(8, 11)
+
+
+def has_first_form(item: t.Mapping[str, t.Any]) -> bool:
+    """Return whether a Node's kubelet is a 1.8 to 1.10."""
+    version = ((item.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion") or "v1.0"
+    return int(version.split(".")[1]) in FIRST_FORM

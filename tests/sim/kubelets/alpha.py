@@ -1,0 +1,236 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A kubelet 1.8 to 1.10 that follows spec.configSource.configMapRef (pkg/kubelet/kubeletconfig of these versions).
+
+Its words and its fields are those of its own time: nothing here is taken from the code under test.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from tests.sim.api.store import stamp
+from tests.sim.kubelets.kubelet import Away, Host, Kubelet
+
+Config = dict[str, t.Any]
+ALPHA, BETA = "kubeletconfig/v1alpha1", "kubelet.config.k8s.io/v1beta1"
+GRADUATION = 600.0
+# What its flags set, and no default.
+SET = ("clusterDomain", "featureGates", "staticPodPath", "podManifestPath", "allowPrivileged")
+
+
+class AlphaKubelet(Kubelet):
+    """Reads its source `delay` seconds after a change, and tries again as often.
+
+    `init`: whether it has an --init-config-dir (1.8 and 1.9), `follows`: whether it has --dynamic-config-dir and the
+    feature gate. `graduation` seconds after a start its source is last-known-good.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        name: str,
+        *,
+        minor: int = 9,
+        init: bool = False,
+        follows: bool = True,
+        delay: float = 1.0,
+        graduation: float = GRADUATION,
+    ) -> None:
+        super().__init__(host, name, delay)
+        self.minor, self.init, self.follows, self.graduation = minor, init, follows, graduation
+        self.local = local(minor)
+        self.source: t.Any = None
+        self.current: Config | None = None
+        self.good: Config | None = None
+        self.bad = self.sync = ""
+        self.texts: dict[str, str | None] = {}
+        """What it has on its disk, by uid."""
+        self.runs = self.local
+        self.refuses = False
+        """Whether it refuses every configuration from the API."""
+        self.seen: list[str] = []
+        """The messages and reasons of its condition, oldest first."""
+
+    def configz(self) -> Config:
+        """Return what it runs, without kind and apiVersion."""
+        return {key: value for key, value in self.runs.items() if key not in ("kind", "apiVersion")}
+
+    def conditions(self) -> list[Config]:
+        """Return the condition that reports what it runs; none without the feature."""
+        if not self.follows:
+            return []
+        status = "False" if self.bad or self.sync else "True"
+        good = self.sync and f"failed to sync, reason: {self.sync}"
+        message, reason = self._message(), good or self.bad or self._fine()
+        self.seen.append(f"{message}: {reason}")
+        moment = stamp(self.host.clock())
+        return [
+            {
+                "type": "KubeletConfigOk" if self.minor == 10 else "ConfigOK",
+                "status": status,
+                "message": message,
+                "reason": reason,
+                "lastHeartbeatTime": moment,
+                "lastTransitionTime": moment,
+            }
+        ]
+
+    def _message(self) -> str:
+        which, source = ("last-known-good", self.good) if self.bad else ("current", self.current)
+        if self.minor == 10:
+            return f"using {which}: {_path(source) if source else 'local'}"
+        place = f'UID: "{source["uid"]}"' if source else "init" if self.init else "default"
+        return f"using {which} ({place})"
+
+    def _fine(self) -> str:
+        if self.current:
+            return "passing all checks"
+        if self.minor == 10:
+            return "when the config source is nil, the Kubelet uses its local config"
+        given = "an init config was provided" if self.init else "no init config was provided"
+        return f"current is set to the local default, and {given}"
+
+    def see(self, node: t.Mapping[str, t.Any]) -> None:
+        """See its Node; a new source is read later."""
+        source = node["spec"].get("configSource")
+        if source != self.source:
+            self.source = source
+            self.poke()
+
+    def poke(self) -> None:
+        """Look at its source later."""
+        self.host.after(self.delay, self._sync, self.source)
+
+    def fail(self, why: str) -> None:
+        """Report that it cannot sync, as after a fault of its own disk."""
+        self.sync = why
+        self.report()
+
+    def _sync(self, source: t.Any) -> None:
+        with self.lock:
+            if not self.running or self.deaf or not self.follows or source != self.source:
+                return
+            before = self.sync
+            try:
+                self._follow(source)
+            except Away:
+                self.poke()
+                return
+            if self.sync:
+                self.poke()
+            if self.sync != before:
+                self.report()
+
+    def _follow(self, source: t.Any) -> None:
+        if source is None:
+            self.sync = ""
+            if self.current is not None:
+                self.current = self.good = None
+                self._start()
+            return
+        place = source.get("configMapRef")
+        if place is None:
+            self.sync = "invalid NodeConfigSource, exactly one subfield must be non-nil, but all were nil"
+        elif not all(place.get(part) for part in ("uid", "name", "namespace")):
+            self.sync = "invalid ObjectReference, all of UID, Name, and Namespace must be specified"
+        elif place["uid"] not in self.texts and not self._download(place):
+            return
+        else:
+            self.sync = ""
+            if place != self.current:
+                self.current = place
+                self._start()
+
+    def _download(self, place: Config) -> bool:
+        status, found = self.host.request("GET", _path(place))
+        if status != 200:
+            name, namespace = (json.dumps(place[part]) for part in ("name", "namespace"))
+            self.sync = f"failed to download ConfigMap with name {name} from namespace {namespace}"
+            return False
+        uid = found["metadata"]["uid"]
+        if uid != place["uid"]:
+            self.sync = (
+                f"invalid ConfigSource.ConfigMapRef.UID: {place['uid']} does not match {_path(place)}.UID: {uid}"
+                if self.minor == 10
+                else f'invalid ObjectReference, UID "{place["uid"]}" does not match UID of downloaded ConfigMap "{uid}"'
+            )
+            return False
+        self.texts[uid] = (found.get("data") or {}).get("kubelet")
+        return True
+
+    def _start(self) -> None:
+        self.bad = ""
+        step = self._fault(self.current)
+        if self.current and step:
+            named = f": {_path(self.current)}" if self.minor == 10 else f' (UID: "{self.current["uid"]}")'
+            self.bad = f"failed to {step} current{named}"
+        runs = self.good if self.bad else self.current
+        unset = {key: value for key, value in self.local.items() if key not in SET}
+        self.runs = {**unset, **json.loads(self.texts[runs["uid"]] or "{}")} if runs else self.local
+        self.restarted()
+        self.host.after(self.graduation, self._graduate, self.restarts)
+
+    def _fault(self, source: Config | None) -> str:
+        if source is None:
+            return ""
+        text = self.texts[source["uid"]]
+        if self.refuses:
+            return "validate"
+        if text is None:
+            return "load"
+        try:
+            config = json.loads(text)
+        except ValueError:
+            return "parse"
+        wanted = BETA if self.minor == 10 else ALPHA
+        typed = isinstance(config.get("maxPods", 0), int) and isinstance(
+            config.get("evictionHard") or self.local["evictionHard"], type(self.local["evictionHard"])
+        )
+        if (config.get("apiVersion"), config.get("kind")) != (wanted, "KubeletConfiguration") or not typed:
+            return "load" if self.minor == 10 else "parse"
+        return "validate" if any(config.get(name, 0) < 0 for name in ("maxPods", "kubeAPIQPS")) else ""
+
+    def _graduate(self, restarts: int) -> None:
+        with self.lock:
+            if self.running and self.restarts == restarts and not self.bad:
+                self.good = self.current
+
+
+def _path(place: t.Mapping[str, str]) -> str:
+    return f"/api/v1/namespaces/{place['namespace']}/configmaps/{place['name']}"
+
+
+def local(minor: int) -> Config:
+    """Return some of what such a kubelet runs of itself, as its /configz shows it."""
+    common: Config = {
+        "address": "0.0.0.0",
+        "eventRecordQPS": 5,
+        "healthzPort": 10248,
+        "maxPods": 110,
+        "clusterDomain": "cluster.local",
+        "enforceNodeAllocatable": ["pods"],
+        "evictionHard": {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"},
+        "featureGates": {"DynamicKubeletConfig": True},
+        "syncFrequency": "1m0s",
+    }
+    if minor == 10:
+        return {**common, "staticPodPath": "/etc/kubernetes/manifests"}
+    texts: Config = {
+        "evictionHard": "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%",
+        "featureGates": "DynamicKubeletConfig=true",
+    }
+    return {
+        **common,
+        **(texts if minor == 8 else {}),
+        "podManifestPath": "/etc/kubernetes/manifests",
+        "manifestURL": "",
+        "manifestURLHeader": None,
+        "allowPrivileged": True,
+        "cAdvisorPort": 4194,
+        "hostNetworkSources": ["*"],
+        "seccompProfileRoot": "/var/lib/kubelet/seccomp",
+        "evictionSoft": "" if minor == 8 else None,
+    }

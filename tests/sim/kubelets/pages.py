@@ -1,0 +1,50 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a kubelet serves beside its configuration."""
+
+from __future__ import annotations
+
+import typing as t
+
+
+def metrics(started: float) -> bytes:
+    """Return /metrics: when the process was started, in seconds since 1970."""
+    return (
+        "# HELP process_start_time_seconds [ALPHA] Start time of the process since unix epoch in seconds.\n"
+        f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {started:.2f}\n"
+    ).encode()
+
+
+def summary(name: str, moment: str) -> dict[str, t.Any]:
+    """Return the summary of an idle node without pods: half of its memory and two thirds of its disk are free."""
+    gib = 2**30
+    disk = {
+        "time": moment,
+        "availableBytes": 160 * gib,
+        "capacityBytes": 240 * gib,
+        "usedBytes": 80 * gib,
+        "inodesFree": 14000000,
+        "inodes": 16000000,
+        "inodesUsed": 2000000,
+    }
+    return {
+        "node": {
+            "nodeName": name,
+            "startTime": "2026-01-01T00:00:00Z",
+            "cpu": {"time": moment, "usageNanoCores": 400000000, "usageCoreNanoSeconds": 25000000000},
+            "memory": {
+                "time": moment,
+                "availableBytes": 31 * gib,
+                "usageBytes": 33 * gib,
+                "workingSetBytes": 31 * gib,
+                "rssBytes": 20 * gib,
+                "pageFaults": 1000,
+                "majorPageFaults": 1,
+            },
+            "fs": disk,
+            "runtime": {"imageFs": disk},
+            "rlimit": {"time": moment, "maxpid": 4194304, "curproc": 500},
+        },
+        "pods": [],
+    }

@@ -1,0 +1,288 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A stand-in for systemd on a simulated node: units from the node's folder, services as processes of this user, the
+commands systemctl, journalctl and systemd-run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socketserver
+import subprocess
+import threading
+import time
+import typing as t
+from pathlib import Path
+
+from tests.sim.nodes import unit_files
+from tests.sim.nodes.journal import Journal
+from tests.sim.nodes.sandbox import sandboxed
+from tests.sim.nodes.service import Service
+from tests.sim.nodes.unit_files import UnitFiles
+
+Answer = tuple[int, str, str]
+LIFE = "LIVENODES_SIM_LIFE"
+MARK = b"\x7fELF, simulated"
+"""How the binary of a simulated kubelet begins, as in shim.py, which runs without this package."""
+
+
+class Systemd:
+    """The stand-in of one node. `pace`: by what the pauses before automatic restarts are multiplied.
+
+    Its services end with this process, however it ends.
+    """
+
+    def __init__(self, root: Path, pace: float = 1.0) -> None:
+        self.root, self.pace = root, pace
+        self.journal = Journal()
+        self.services: dict[str, Service] = {}
+        self._lock = threading.Lock()
+        self._alive, self._held = os.pipe()
+        owner = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            """One command."""
+
+            def handle(self) -> None:
+                """Answer it."""
+                words = json.loads(self.rfile.readline())
+                self.wfile.write(json.dumps(owner.answer(words)).encode())
+
+        class Server(socketserver.ThreadingTCPServer):
+            """The system bus."""
+
+            daemon_threads = True
+            request_queue_size = 64
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+
+    # Power
+
+    def boot(self) -> None:
+        """Load the units, listen for commands, and start what multi-user.target wants."""
+        place = self.root / "run/systemd"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "port").write_text(str(self._server.server_address[1]), encoding="ascii")
+        self.reload()
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        wants = self.root / "etc/systemd/system/multi-user.target.wants"
+        for name in sorted(path.name for path in wants.iterdir()) if wants.is_dir() else ():
+            self._service(name).start()
+
+    def close(self, kill: bool = False) -> None:
+        """Stop all services, or (`kill`) end them as a power cut does."""
+        for service in list(self.services.values()):
+            service.closed = True
+            pid = service.state.pid
+            if kill and pid:
+                os.killpg(pid, 9)
+        for service in list(self.services.values()):
+            service.close()
+        self._server.shutdown()
+        self._server.server_close()
+        for handle in (self._alive, self._held):
+            os.close(handle)
+
+    def reload(self) -> None:
+        """Read the units' files again."""
+        folders = [self.root / folder[1:] for folder in unit_files.FOLDERS]
+        names = {path.name for folder in folders if folder.is_dir() for path in folder.glob("*.service")}
+        with self._lock:
+            for name in names:
+                loaded = unit_files.load(self.root, name)
+                if loaded and name in self.services:
+                    self.services[name].loaded = loaded
+                elif loaded:
+                    self.services[name] = Service(self, loaded)
+            for name in set(self.services) - names:
+                if self.services[name].state.active in ("inactive", "failed"):
+                    del self.services[name]
+
+    # What services need
+
+    def spawn(self, words: t.Sequence[str], environment: t.Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Start a program of the node in a process group of its own. Raises OSError."""
+        return subprocess.Popen(
+            self.words(words),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**self.environment(), **environment},
+            pass_fds=[self._alive],
+            start_new_session=True,
+            cwd=self.root,
+        )
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of services."""
+        kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
+        return {**kept, "PATH": f"{self.root}/usr/bin:{os.environ.get('PATH', os.defpath)}", LIFE: str(self._alive)}
+
+    def words(self, words: t.Sequence[str]) -> list[str]:
+        """Return a command line of the node as one of this machine."""
+        program, *rest = words
+        place = self.root / program.lstrip("/")
+        if program == "/usr/bin/python3":
+            script = next((at for at, word in enumerate(rest) if not word.startswith("-")), None)
+            if script is not None:
+                rest[script] = str(self.root / rest[script].lstrip("/"))
+            return [str(place), *rest]
+        if program == "/bin/sh" and rest[:1] == ["-c"]:
+            # The words of a shell are a script: its programs and files of the node are those below its folder.
+            return [
+                program,
+                "-c",
+                rest[1].replace("/usr/bin/python3 -I /", f"{place_of(self.root)} -I {self.root}/"),
+                *rest[2:],
+            ]
+        if place.is_file():
+            with place.open("rb") as stream:
+                simulated = stream.read(len(MARK)) == MARK
+            return [*([f"{self.root}/usr/libexec/run"] if simulated else []), str(place), *rest]
+        return list(words)
+
+    def register(self, pid: int, words: t.Sequence[str]) -> None:
+        """Show a process in the node's /proc."""
+        place = self.root / "proc" / str(pid)
+        (place / "fd").mkdir(parents=True, exist_ok=True)
+        (place / "task").mkdir(exist_ok=True)
+        (place / "cmdline").write_bytes(b"".join(os.fsencode(word) + b"\0" for word in words))
+        born = int(time.monotonic() * 100)
+        fields = ["S", "1", *["0"] * 17, str(born), *["0"] * 30]
+        (place / "stat").write_text(f"{pid} ({Path(words[0]).name[:15]}) {' '.join(fields)}\n", encoding="ascii")
+
+    def forget(self, pid: int) -> None:
+        """Remove a process from the node's /proc, and its sockets."""
+        shutil.rmtree(self.root / "proc" / str(pid), ignore_errors=True)
+        table = self.root / "proc/net/tcp"
+        rows = table.read_text(encoding="ascii").splitlines(keepends=True)
+        # The kubelet's inode is its pid. Without a row of this process the table is not touched: a kubelet may just
+        # add its own.
+        if any(row.split()[9] == str(pid) for row in rows[1:]):
+            table.write_text("".join(row for row in rows if row.split()[9] != str(pid)), encoding="ascii")
+
+    # Commands
+
+    def answer(self, words: t.Sequence[str]) -> Answer:
+        """Return exit status, output and errors of a command."""
+        name, *rest = words
+        if name == "journalctl":
+            return 0, self.journal.printed(rest), ""
+        if name == "systemd-run":
+            return sandboxed(self, rest)
+        return self._systemctl(rest)
+
+    def _systemctl(self, words: t.Sequence[str]) -> Answer:
+        options = [word for word in words if word.startswith("-")]
+        plain = [word for word in words if not word.startswith("-")]
+        if "-P" in options and len(plain) > 1:
+            options = [*options, f"--property={plain.pop(1)}", "--value"]
+        verb, *names = plain or ["list-units"]
+        if verb == "daemon-reload":
+            self.reload()
+            return 0, "", ""
+        if verb == "list-unit-files":
+            return 0, "".join(f"{unit} enabled enabled\n" for unit in sorted(self.services)), ""
+        name = names[0] if names and "." in names[0] else f"{names[0]}.service" if names else ""
+        if verb == "show":
+            return 0, self._shown(name, options), ""
+        service = self.services.get(name)
+        if verb in ("is-active", "is-failed"):
+            state = service.state.active if service else "inactive"
+            wanted = "active" if verb == "is-active" else "failed"
+            return 0 if state == wanted else 3, "" if "--quiet" in options else f"{state}\n", ""
+        if service is None:
+            if verb == "try-restart":
+                return 0, "", ""
+            return 5, "", f"Failed to {verb} {name}: Unit {name} not found.\n"
+        if verb == "cat":
+            paths = (service.loaded.fragment, *service.loaded.dropins)
+            return 0, "\n".join(f"# {path}\n{(self.root / path[1:]).read_text()}" for path in paths), ""
+        return self._job(verb, service, "--no-block" in options)
+
+    def _job(self, verb: str, service: Service, at_once: bool) -> Answer:
+        jobs: dict[str, t.Callable[[], str | None]] = {
+            "start": service.start,
+            "stop": service.stop,
+            "restart": service.restart,
+            "try-restart": lambda: service.restart(only_active=True),
+            "reset-failed": service.reset_failed,
+        }
+        if verb not in jobs:
+            return 1, "", f"Unknown command verb {verb}.\n"
+        if at_once:
+            threading.Thread(target=jobs[verb], daemon=True).start()
+            return 0, "", ""
+        reason = jobs[verb]()
+        return (1, "", f"{reason}\n") if reason else (0, "", "")
+
+    def _service(self, name: str) -> Service:
+        return self.services[name]
+
+    def _shown(self, name: str, options: t.Sequence[str]) -> str:
+        wanted = next((word.partition("=")[2].split(",") for word in options if word.startswith("--property=")), None)
+        found = self.properties(name)
+        rows = [
+            (key, line) for key in wanted or found for line in (found.get(key, "").split("\n") if key in found else ())
+        ]
+        return "".join(
+            line if "--value" in options else f"{key}={line}" for key, line in ((k, f"{v}\n") for k, v in rows)
+        )
+
+    def properties(self, name: str) -> dict[str, str]:
+        """Return what `systemctl show` prints of a unit."""
+        service = self.services.get(name)
+        if service is None:
+            return {"Id": name, "LoadState": "not-found", "ActiveState": "inactive", "SubState": "dead", "MainPID": "0"}
+        loaded, state = service.loaded, service.state
+        words = unit_files.words(loaded.last("ExecStart"))
+        return {
+            "Id": name,
+            "LoadState": "loaded",
+            "Type": loaded.last("Type", "simple"),
+            "User": loaded.last("User"),
+            "RootDirectory": loaded.last("RootDirectory"),
+            "RootImage": loaded.last("RootImage"),
+            "ExecStart": f"{{ path={words[0]} ; argv[]={' '.join(words)} ; ignore_errors=no ; start_time=[n/a] ; "
+            f"stop_time=[n/a] ; pid={state.pid} ; code=(null) ; status=0/0 }}",
+            "Environment": " ".join(_quoted(f"{key}={value}") for key, value in loaded.environment().items()),
+            "EnvironmentFiles": "\n".join(
+                f"{path} (ignore_errors={'yes' if optional else 'no'})" for path, optional in loaded.environment_files()
+            ),
+            "PassEnvironment": "",
+            "UnsetEnvironment": "",
+            "FragmentPath": loaded.fragment,
+            "DropInPaths": " ".join(loaded.dropins),
+            "NeedDaemonReload": "yes" if self._changed(loaded) else "no",
+            "MainPID": str(state.pid),
+            "InvocationID": state.invocation,
+            "ActiveState": state.active,
+            "SubState": state.sub,
+            "NRestarts": str(state.restarts),
+            "Result": state.result,
+            "ExecMainStartTimestampMonotonic": str(state.started),
+            "ExecMainCode": str(state.code),
+            "ExecMainStatus": str(state.status),
+        }
+
+    def _changed(self, loaded: UnitFiles) -> bool:
+        """Whether the unit's files changed after they were read."""
+        fragment, dropins = unit_files.find(self.root, loaded.name)
+        paths = (fragment, *dropins)
+        return paths != (loaded.fragment, *loaded.dropins) or unit_files.stamps(self.root, paths) != loaded.stamps
+
+
+TCP_HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+
+
+def place_of(root: Path) -> str:
+    """Return the node's Python."""
+    return f"{root}/usr/bin/python3"
+
+
+def _quoted(word: str) -> str:
+    plain = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{plain}"' if any(letter in word for letter in " \t\"'\\") else word

@@ -1,0 +1,236 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A played cluster whose nodes read checkpoints. The modules on the nodes are modelled; any call may lose its host."""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+from pathlib import Path
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.api.handlers import Request
+from tests.sim.played import PlayedCluster, played_ansible
+from tests.support import objects
+from tests.support.ansible import ROOT, Ansible
+
+ON_NODES = ("kubelet_checkpoint", "kubelet_guard", "kubelet_preflight_info")
+MODEL, REACH = "/model/", "/reach/"
+
+# Each module on a node asks the model what happens.
+STUB = """#!/usr/bin/python
+# WANT_JSON
+import json, os, sys, urllib.request
+given = json.load(open(sys.argv[1]))
+given["check_mode"] = given.get("_ansible_check_mode", False)
+url = os.environ["TEST_FLEET"] + "{path}" + os.environ["TEST_HOST"]
+request = urllib.request.Request(url, json.dumps(["{name}", given]).encode(), method="POST")
+print(urllib.request.urlopen(request).read().decode())
+"""
+
+LOSSY = '''"""A local connection that the model of the cluster may interrupt."""
+DOCUMENTATION = """
+name: lossy
+short_description: lossy
+description: lossy
+options: {}
+"""
+import os, urllib.error, urllib.request
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.connection import local
+
+
+class Connection(local.Connection):
+    transport = "lossy"
+
+    def _reach(self):
+        # Read by the stubs. Each task of a host has its own process.
+        os.environ["TEST_HOST"] = self._play_context.remote_addr
+        try:
+            urllib.request.urlopen(os.environ["TEST_FLEET"] + "REACH" + self._play_context.remote_addr)
+        except urllib.error.HTTPError:
+            raise AnsibleConnectionFailure("Failed to connect to the host via ssh: No route to host") from None
+
+    def exec_command(self, *args, **kwargs):
+        self._reach()
+        return super().exec_command(*args, **kwargs)
+
+    def put_file(self, *args, **kwargs):
+        self._reach()
+        return super().put_file(*args, **kwargs)
+'''.replace("REACH", REACH)
+
+
+class SwitchedCluster(PlayedCluster):
+    """`with SwitchedCluster("n1", ...) as fleet`: all nodes but the `native` ones have a confirmed checkpoint of
+    `BEFORE`.
+
+    `reasons`: by node, why a staging refuses it.
+
+    `lost_after`: by node, after how many calls on it its host cannot be reached any more. `steps`: by node, the calls
+    on it. `looked_at`: the node, unit and drop-in folder of each inspection. The guard of a lost node reverts a
+    configuration that is not confirmed `PATIENCE` seconds after the restart. The kubelets of `refusing` nodes do not
+    stay up.
+    """
+
+    PATIENCE = 2.0
+
+    def __init__(self, *names: str, native: t.Collection[str] = ()) -> None:
+        super().__init__(*names)
+        self.native = frozenset(native)
+        self.lost_after: dict[str, int] = {}
+        self.steps: dict[str, list[str]] = {name: [] for name in names}
+        self.looked_at: list[tuple[t.Any, ...]] = []
+        self.staged: dict[str, dict[str, str]] = {}
+        self.reasons: dict[str, list[str]] = {}
+        self.stored: set[tuple[str, str]] = set()
+        self.trials: dict[str, float] = {}
+        self.before = objects.reference(self.BEFORE)
+        for name in set(names) - self.native:
+            reported = {**objects.status(self.before, self.before, self.before), "started": self._moment()}
+            self.nodes[name] = objects.node(name, version="v1.30.2", marked=self.before, reported=reported)
+
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
+        """Answer one request, of the API or of the model."""
+        host = url.rpartition("/")[2]
+        if url.startswith(REACH):
+            return 503 if self._lost(host) else 200, {}
+        with self.lock:
+            if url.startswith(MODEL):
+                return 200, self._step(host, *body)
+            for name, began in list(self.trials.items()):
+                if self._lost(name) and time.monotonic() - began > self.PATIENCE:
+                    self._revert(name, "not confirmed in time")
+        return super().serve(method, url, body, request)
+
+    def _lost(self, name: str) -> bool:
+        return len(self.steps[name]) >= self.lost_after.get(name, 1000)
+
+    def honest(self, name: str) -> bool:
+        """Return whether a Node names what its kubelet runs: as its source, or with the error of kubelet or guard."""
+        reported = self.nodes[name]["status"].get("config")
+        if name not in self.native:
+            reported = json.loads(self.nodes[name]["metadata"]["annotations"][annotation.STATUS])
+        active = (reported.get("active") or {}).get("configMap") or {}
+        return self.marked(name) == active.get("name") or bool(reported.get("error"))
+
+    def marked(self, name: str) -> str | None:
+        """Return the name of the ConfigMap that the source of a node names, None without a source or a Node."""
+        if name not in self.nodes:
+            return None
+        if name in self.native:
+            source = self.nodes[name]["spec"].get("configSource") or {}
+            return t.cast("str | None", source.get("configMap", {}).get("name"))
+        notes = self.nodes[name]["metadata"].get("annotations") or {}
+        return json.loads(notes[annotation.SOURCE])["configMap"]["name"] if annotation.SOURCE in notes else None
+
+    def cordoned(self) -> set[str]:
+        """Return the cordoned nodes."""
+        return {name for name, node in self.nodes.items() if node["spec"].get("unschedulable")}
+
+    def pass_time(self) -> None:
+        """Let so much time pass that Leases expire and guards revert what is not confirmed."""
+        with self.lock:
+            self.ahead += 3600
+            for name in list(self.trials):
+                self._revert(name, "not confirmed in time")
+
+    def follow(self, name: str) -> None:
+        """A kubelet without native delivery does not follow the API; one that is leaving it runs its checkpoint."""
+        if name in self.native:
+            before = self.live[name]
+            super().follow(name)
+            if annotation.SOURCE in (self.nodes[name]["metadata"].get("annotations") or {}):
+                self.live[name] = before
+        self.assigned.add(name)
+
+    def _step(self, name: str, module: str, given: dict[str, t.Any]) -> dict[str, t.Any]:
+        state = given.get("state") or ""
+        self.steps[name].append(f"{module} {state}".strip())
+        if module == "kubelet_preflight_info":
+            self.looked_at.append((name, given.get("unit"), given.get("dropin_dir")))
+            return {
+                "changed": False,
+                "reasons": [],
+                "warnings": [],
+                "reads_store": True,
+                "state_files": [],
+                "node_proof": True,
+                "kubelet": {"config": "/k", "version": "v1.30.2"},
+            }
+        if module == "kubelet_guard":
+            restarts = state == "restarted"
+            if restarts and name in self.staged:
+                self.trials[name] = time.monotonic()
+                self._run(name, self.staged.pop(name), annotation.ON_TRIAL)
+                if name in self.refusing:
+                    return {"failed": True, "msg": "the kubelet did not stay up"}
+            return {"changed": restarts, "invocation_id": "one", "healthy": True, "seconds": 0.1}
+        if state == "staged":
+            one = name, given["source"]["uid"]
+            fresh = one not in self.stored
+            self.stored.add(one)
+            return {"changed": fresh, "restart_needed": False, "reasons": self.reasons.get(name, []), "preflight": {}}
+        if state == "assigned":
+            self.staged[name] = given["source"]
+        elif state == "confirmed":
+            self.trials.pop(name, None)
+            self._run(name, given["source"], annotation.CONFIRMED)
+        elif state == "rolled_back":
+            trial = name in self.trials or self.staged.pop(name, None) is not None
+            if trial:
+                self._revert(name, given["reason"])
+            return {"changed": trial, "error": given["reason"] if trial else ""}
+        switches = state == "assigned"
+        done = {"changed": switches, "restart_needed": switches, "error": "", "trial": None}
+        return {**done, "reasons": [], "preflight": {"kubelet": {"version": "v1.30.2"}}} if switches else done
+
+    def _run(self, name: str, source: dict[str, str], reason: str) -> None:
+        reported = {**objects.status(source, source, self.before), "reason": reason, "started": self._moment()}
+        self._report(name, source, reported)
+
+    def _revert(self, name: str, why: str) -> None:
+        self.trials.pop(name, None)
+        reported = objects.status(objects.reference(self.marked(name) or self.BEFORE), self.before, self.before, why)
+        self._report(name, self.before, {**reported, "started": self._moment()})
+
+    def _report(self, name: str, source: dict[str, str], reported: dict[str, t.Any]) -> None:
+        if name in self.nodes:
+            self.nodes[name]["metadata"]["annotations"][annotation.STATUS] = annotation.text(reported)
+        self.live[name] = json.loads(self.configmaps[source["name"]]["data"]["kubelet"])
+        self.births[name] = self.clock()
+
+    @staticmethod
+    def _moment() -> str:
+        return "2026-01-01T00:00:00Z"
+
+
+def switched_ansible(home: Path, fleet: SwitchedCluster, **variables: t.Any) -> Ansible:
+    """Return ansible-playbook with the fleet as its cluster and its nodes. `variables` are those of all hosts."""
+    given = {"kubelet_config": {"maxPods": 80}, "kubelet_config_wait_timeout": 6, **variables}
+    made = played_ansible(home, fleet, ansible_connection="lossy", **given)
+    _collection(home / "collections/ansible_collections/livenodes/kubelet")
+    plugins = home / "connection"
+    plugins.mkdir()
+    (plugins / "lossy.py").write_text(LOSSY)
+    made.environment.update(TEST_FLEET=fleet.url, ANSIBLE_CONNECTION_PLUGINS=str(plugins))
+    return made
+
+
+def _collection(place: Path) -> None:
+    """Make the collection of the checkout, with stubs in place of the modules that run on nodes."""
+    place.unlink()
+    (place / "plugins/modules").mkdir(parents=True)
+    for entry in ("roles", "playbooks", "meta", "galaxy.yml"):
+        (place / entry).symlink_to(ROOT / entry)
+    for folder in (ROOT / "plugins").iterdir():
+        if folder.name != "modules":
+            (place / "plugins" / folder.name).symlink_to(folder)
+    for module in (ROOT / "plugins/modules").glob("*.py"):
+        target = place / "plugins/modules" / module.name
+        if module.stem in ON_NODES:
+            target.write_text(STUB.format(name=module.stem, path=MODEL))
+        else:
+            target.symlink_to(module)

@@ -1,0 +1,143 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guard on simulated nodes: it alone returns a node to its last-known-good configuration."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from tests.sim.cluster import Cluster
+from tests.sim.nodes.calls import Calls
+from tests.sim.nodes.node import SimNode
+
+GUARD = "livenodes-kubelet-guard.service"
+STATUS = "kubelet-config.livenodes.io/status"
+DELIVERIES = [("n1", "checkpoint"), ("n2", "dropin")]
+PROGRESS = "/var/lib/kubelet-config/store/progress"
+# From the switch on, and again from a boot on; the switch alone takes seconds on a busy machine.
+CONFIRM_SECONDS = 12
+DEADLY = {"evictionHard": {"memory.available": "lots"}}
+REFUSED = {"maxPods": -3}
+
+
+def status(cluster: Cluster, name: str) -> dict[str, t.Any]:
+    """Return the status annotation of a Node, empty without one."""
+    text = cluster.node(name)["metadata"].get("annotations", {}).get(STATUS, "{}")
+    return t.cast("dict[str, t.Any]", json.loads(text))
+
+
+@pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+def test_confirmed_configuration_becomes_last_known_good(
+    cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
+) -> None:
+    node = nodes[name]
+    layout, before = node.layout(), node.configz()
+    calls = Calls(node, delivery)
+    try:
+        done = calls.switch({"maxPods": 71}, trial_seconds=1)
+        assert done["changed"] and not done["reasons"], done
+        node.wait(lambda: node.configz() == {**before, "maxPods": 71}, 20, "the new configuration")
+        calls.apply("confirmed", source=done["source"])
+        node.wait(lambda: status(cluster, name).get("lastKnownGood"), 30, "a last-known-good")
+        assert status(cluster, name)["reason"] == "passed its trial"
+        node.wait(lambda: node.show("ActiveState", GUARD) == "inactive", 20, "the end of the guard")
+    finally:
+        calls.reset()
+    assert node.layout() == layout and node.configz() == before
+
+
+@pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (DEADLY, "quantities must match the regular expression"),
+        pytest.param(REFUSED, "maxPods (--max-pods) -3 must not be a negative number", marks=pytest.mark.long),
+    ],
+)
+@pytest.mark.parametrize("after", ["nothing", pytest.param("a good one", marks=pytest.mark.long)])
+@pytest.mark.fault(case=3)
+@pytest.mark.fault(case=7)
+@pytest.mark.fault(case=16)
+def test_guard_reverts_what_ends_the_kubelet(
+    cluster: Cluster,
+    nodes: dict[str, SimNode],
+    name: str,
+    delivery: str,
+    fields: dict[str, t.Any],
+    words: str,
+    after: str,
+) -> None:
+    """No controller is there after the switch, and the API server only at the end."""
+    node = nodes[name]
+    layout, before = node.layout(), node.configz()
+    calls = Calls(node, delivery)
+    try:
+        good = before
+        if after == "a good one":
+            done = calls.switch({"maxPods": 71}, trial_seconds=0)
+            node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the new configuration")
+            calls.apply("confirmed", source=done["source"])
+            node.wait(lambda: status(cluster, name).get("lastKnownGood"), 30, "a last-known-good")
+            good = {**before, "maxPods": 71}
+        cluster.stop()
+        # The check with the node's own binary would refuse the second one.
+        calls.switch(fields, preflight={"state_files": "keep", "allow_offline_guard": True}, unchecked=True)
+        node.wait(lambda: int(node.show("NRestarts")) > 0, 20, "an end of the kubelet")
+        cluster.start()
+        node.wait(lambda: node.configz() == good, 30, "the former configuration")
+        node.wait(lambda: status(cluster, name).get("error"), 30, "a report of the guard")
+        assert words in status(cluster, name)["error"]
+        assert "the kubelet refused the configuration" in status(cluster, name)["error"]
+    finally:
+        cluster.start()
+        calls.reset()
+    assert node.layout() == layout and node.configz() == before
+
+
+@pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+@pytest.mark.fault(case=19)
+def test_guard_reverts_what_is_not_confirmed_also_after_a_power_cut(
+    cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
+) -> None:
+    node = nodes[name]
+    before = node.configz()
+    calls = Calls(node, delivery)
+    try:
+        calls.switch({"maxPods": 71}, confirm_seconds=CONFIRM_SECONDS)
+        node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the new configuration")
+        # Otherwise the reboot itself speaks against the configuration.
+        node.wait(lambda: '"was_healthy": true' in node.read(PROGRESS, ""), 20, "a look of the guard")
+        node.reboot(power_cut=True)
+        node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the same configuration after the power cut")
+        node.wait(lambda: node.configz() == before, CONFIRM_SECONDS + 20, "the former configuration")
+        node.wait(lambda: status(cluster, name).get("error"), 30, "a report of the guard")
+        assert "not confirmed within" in status(cluster, name)["error"]
+        assert "after the reboot" in status(cluster, name)["error"]
+    finally:
+        calls.reset()
+
+
+@pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+def test_an_end_of_the_kubelet_without_a_reason_is_no_evidence(
+    nodes: dict[str, SimNode], name: str, delivery: str
+) -> None:
+    """A kubelet that is killed once, and one whose container runtime is away, keep their configuration."""
+    node = nodes[name]
+    calls = Calls(node, delivery)
+    try:
+        calls.switch({"maxPods": 71})
+        node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the new configuration")
+        node.stop_runtime()
+        invocation = node.show("InvocationID")
+        node.kill_kubelet()
+        node.wait(lambda: int(node.show("NRestarts")) > 2, 20, "several ends without a runtime")
+        node.start_runtime()
+        node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the same configuration again")
+        assert node.show("InvocationID") != invocation
+    finally:
+        node.start_runtime()
+        calls.reset()

@@ -1,0 +1,47 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rollout that reads on the host of a node with a drop-in folder, with exactly the permissions of its manifests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.sim.cluster import Cluster
+from tests.sim.kubelets.port import Port
+from tests.sim.nodes.node import SimNode
+from tests.support.ansible import Ansible
+from tests.support.permissions import USER, Permission, manifest, without
+
+PROXY = Permission("get", "nodes/proxy")
+SOAK = ("-e", "kubelet_config_soak_seconds=1")
+
+
+def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
+    """The token is in no output, and in no file of the node or of the controller."""
+    with Cluster("v1.36.2") as cluster, SimNode(cluster, tmp_path / "nodes", "n1", "v1.36.2") as node:
+        node.wait(node.healthy, 20, "healthz")
+        for name in ("rollout", "reset"):
+            cluster.grant(without(manifest(name), PROXY))
+        cluster.grant(manifest("option-read-node"))
+        host = {**node.variables(), "kubelet_config": {"maxPods": 80}, "kubelet_config_auth": {"read": "node"}}
+        path = tmp_path / "hosts.yml"
+        path.write_text(json.dumps({"all": {"hosts": {"n1": host}}}))
+        ansible = Ansible(tmp_path, cluster.kubeconfig(tmp_path / "kubeconfig", USER, "operators"), path)
+        with Port(cluster, "n1", 36) as port:
+            cluster.counter.forget()
+            rollout = ansible.playbook("rollout", *SOAK, "-vvvv")
+            assert rollout.code == 0, rollout.output
+            assert node.configz()["maxPods"] == 80
+            reset = ansible.playbook("reset", *SOAK, "-vvvv")
+            assert reset.code == 0, reset.output
+        assert node.configz()["maxPods"] != 80
+        assert {user for user, _path in port.asked} == {"system:serviceaccount:kube-system:kubelet-configz"}
+        assert {"/configz", "/metrics", "/healthz"} <= {path for _user, path in port.asked}
+        assert cluster.counter.count("GET", "/proxy/") == 0
+        files = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
+        texts += [rollout.output, reset.output, node.journal()]
+        assert cluster.api.tokens.sent
+        assert not [token for token in cluster.api.tokens.sent if any(token in text for text in texts)]

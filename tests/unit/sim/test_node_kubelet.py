@@ -1,0 +1,111 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kubelet of simulated nodes reads, refuses and runs what real kubelets were seen to read, refuse and run."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
+from tests.sim.nodes import kubelet_config
+from tests.support import dropin_contract
+from tests.support.dropin_contract import LIVE, REFUSED
+from tests.support.dropin_node import HEADER, dropin
+
+OWN, FOLDER = "/var/lib/kubelet/config.yaml", "/etc/kubernetes/kubelet.conf.d"
+# A feature gate decides about its member, and the tables of the collection have no default for it.
+NO_KNOWN_DEFAULT = ("crashLoopBackOff",)
+FLAGS = [f"--config={OWN}", f"--config-dir={FOLDER}"]
+
+
+def write(root: Path, path: str, text: str) -> None:
+    """Write a file of the node."""
+    place = root / path[1:]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text)
+
+
+def errors_of(words: list[str], minor: int, root: Path) -> str:
+    """Return with which message a kubelet ends that reads its files, empty if it reads on."""
+    try:
+        kubelet_config.read(words, minor, root)
+    except kubelet_config.Ended as end:
+        return str(end)
+    return ""
+
+
+@pytest.mark.parametrize("version", sorted(dropin_contract.recorded()))
+@pytest.mark.parametrize("name", sorted(LIVE))
+def test_drop_ins_are_live_as_on_a_real_kubelet(tmp_path: Path, version: str, name: str) -> None:
+    answers, row = dropin_contract.recorded()[version], LIVE[name]
+    write(tmp_path, OWN, json.dumps({**answers.own, **row.base}))
+    (tmp_path / FOLDER[1:]).mkdir(parents=True)
+    for file, fields in row.dropins.items():
+        write(tmp_path, f"{FOLDER}/{file}", dropin(fields))
+    shown = kubelet_config.shown(kubelet_config.read(FLAGS, answers.minor, tmp_path).config)
+    live = answers.live(name)
+    left_out = (*HEADER, *dropin_contract.MADE, *NO_KNOWN_DEFAULT)
+    different = {field: (value, live.get(field)) for field, value in shown.items() if value != live.get(field)}
+    assert {field: values for field, values in different.items() if field not in left_out} == {}
+    assert {field: shown.get(field, "absent") for field in row.live} == row.live
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_drop_ins_that_end_a_kubelet(tmp_path: Path, name: str) -> None:
+    text, words = REFUSED[name]
+    write(tmp_path, OWN, json.dumps(HEADER))
+    write(tmp_path, f"{FOLDER}/1.conf", text)
+    found = errors_of(FLAGS, 36, tmp_path)
+    assert (words in found) if name != "valid" else found == ""
+
+
+def answers() -> t.Iterator[tuple[str, dict[str, t.Any], str]]:
+    """Yield version, configuration and verdict of each answer of a real kubelet."""
+    for path in sorted(dropin_contract.FACTS.glob("rules-*.json")):
+        for config, verdict in json.loads(path.read_text()):
+            yield path.stem.partition("-")[2], config, verdict
+
+
+def test_configurations_are_refused_as_by_real_kubelets(tmp_path: Path) -> None:
+    wrong = []
+    for version, config, verdict in answers():
+        write(tmp_path, OWN, json.dumps(config))
+        found = errors_of(FLAGS[:1], int(version.split(".")[1]), tmp_path)
+        if bool(found) != (verdict == "invalid"):
+            wrong.append((version, config, verdict, found))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("minor", "text", "words", "kind"),
+    [
+        (28, "maxPods: -3", "maxPods (--max-pods) -3 must not be a negative number", last_words.VALIDATION),
+        (28, "featureGates: {NoSuch: true}", "unrecognized feature gate: NoSuch", last_words.GATE),
+        (36, "featureGates: {NoSuch: true}", "while setting defaults, error: unrecognized", last_words.GATE),
+        (36, "maxPods: many", "cannot unmarshal string into Go struct field", last_words.FILE),
+    ],
+)
+def test_a_kubelet_that_refuses_says_so_in_words_that_the_guard_knows(
+    tmp_path: Path, minor: int, text: str, words: str, kind: str
+) -> None:
+    write(tmp_path, OWN, f"kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n{text}\n")
+    found = errors_of(FLAGS[:1], minor, tmp_path)
+    assert words in found and last_words.kind(found) == kind
+
+
+def test_a_flag_that_a_version_no_longer_has_ends_its_kubelet(tmp_path: Path) -> None:
+    write(tmp_path, OWN, json.dumps(HEADER))
+    words = [*FLAGS[:1], "--pod-infra-container-image=pause"]
+    assert errors_of(words, 34, tmp_path) == ""
+    assert errors_of(words, 35, tmp_path) == "failed to parse kubelet flag: unknown flag: --pod-infra-container-image"
+
+
+def test_flags_win_over_files_and_the_last_config_counts(tmp_path: Path) -> None:
+    write(tmp_path, OWN, json.dumps({**HEADER, "maxPods": 7}))
+    found = kubelet_config.read(["--config=/nowhere", *FLAGS[:1], "--max-pods=8"], 28, tmp_path)
+    assert found.config["maxPods"] == 8
