@@ -1,0 +1,42 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Dynamic Kubelet Configuration as kubelets 1.8 to 1.10 have it: spec.configSource.configMapRef, with uid."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+MINORS = range(8, 11)
+"""The minors with configMapRef (kubernetes PR 46254 added it, PR 63221 replaced it by configMap in 1.11)."""
+KEY = "kubelet"
+"""The only key that these kubelets read."""
+FLAGS = "--feature-gates=DynamicKubeletConfig=true and --dynamic-config-dir=DIR"
+"""What these kubelets need; the gate is off by default."""
+_PARTS = ("namespace", "name", "uid")
+
+
+def is_alpha(minor: int) -> bool:
+    """Return whether a kubelet of this minor has the first form of the feature; not for an unknown minor (0)."""
+    return minor in MINORS
+
+
+def holder(config_source: Any) -> Any:
+    """Return a spec.configSource of these kubelets in the later shape, `{"configMap": {...}}`.
+
+    What is malformed stays as it is, so that the reader of the later shape names it.
+    """
+    found = config_source.get("configMapRef") if isinstance(config_source, Mapping) else None
+    if not isinstance(found, Mapping):
+        return config_source if found is None else {"configMap": found}
+    return {"configMap": {**{part: found[part] for part in _PARTS if part in found}, "kubeletConfigKey": KEY}}
+
+
+def config_source(source: Mapping[str, str]) -> dict[str, Any]:
+    """Return the spec.configSource for a source; these kubelets demand all three of its parts."""
+    return {"configMapRef": {part: source[part] for part in _PARTS if part in source}}
+
+
+def without_revision(source: Mapping[str, str]) -> dict[str, str]:
+    """Return a reference as these kubelets know it: they follow the uid, not the revision."""
+    return {part: text for part, text in source.items() if part != "resourceVersion"}

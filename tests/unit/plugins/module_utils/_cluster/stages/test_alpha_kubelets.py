@@ -1,0 +1,297 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stages with kubelets 1.8 to 1.10, on a simulated cluster."""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_status, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
+from tests.sim.api.kinds import KINDS
+from tests.sim.cluster import Cluster
+
+VERSIONS = {8: "v1.8.15", 9: "v1.9.11", 10: "v1.10.13"}
+KIND = {"kind": "KubeletConfiguration"}
+ALPHA, BETA = "kubeletconfig/v1alpha1", "kubelet.config.k8s.io/v1beta1"
+MERGE = "application/merge-patch+json"
+
+
+@pytest.fixture
+def cluster() -> t.Iterator[Cluster]:
+    """An API server of 1.9 without nodes, on which kubelets are 50 times faster."""
+    with Cluster("v1.9.11", scale=50, tls=False) as made:
+        yield made
+
+
+@pytest.fixture
+def session(cluster: Cluster) -> Session:
+    """A session of its administrator."""
+    return Session({"host": cluster.url})
+
+
+def configmap(cluster: Cluster, minor: int, name: str = "config-a", **fields: t.Any) -> str:
+    """Create a ConfigMap for kubelets of a minor; return its uid."""
+    whole = {**KIND, "apiVersion": BETA if minor == 10 else ALPHA, **fields}
+    entry = cluster.store.create(
+        KINDS["configmaps"], "kube-system", {"metadata": {"name": name}, "data": {"kubelet": json.dumps(whole)}}
+    )
+    return str(entry.item["metadata"]["uid"])
+
+
+def place(name: str = "config-a") -> dict[str, str]:
+    return {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}
+
+
+def options(name: str | None = "config-a", **given: t.Any) -> dict[str, t.Any]:
+    """Options of node_config_source for n1."""
+    return {
+        "state": "present" if name else "absent",
+        "nodes": ["n1"],
+        "source": {"namespace": "kube-system", "name": name, "kubelet_config_key": "kubelet"} if name else None,
+        "sources": None,
+        "delivery": "auto",
+        "check_source": True,
+        "wait": True,
+        "wait_timeout": 3,
+        "wait_sleep": 0.1,
+        **given,
+    }
+
+
+def run(session: Session, name: str | None = "config-a", check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
+    result = assign_and_wait.config_source(session, options(name, **given), check_mode)
+    return t.cast("dict[str, t.Any]", result["nodes"]["n1"])
+
+
+def failing(session: Session, **given: t.Any) -> dict[str, t.Any]:
+    with pytest.raises(NodesFailed) as caught:
+        run(session, **given)
+    return t.cast("dict[str, t.Any]", caught.value.result["nodes"]["n1"])
+
+
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_assign_wait_and_reset(cluster: Cluster, session: Session, minor: int) -> None:
+    """Forecast and real, each twice: the same rows as for every later kubelet."""
+    cluster.simulate("n1", VERSIONS[minor])
+    uid = configmap(cluster, minor, maxPods=70)
+    before = cluster.node("n1")
+    assert run(session, check_mode=True)["changed"] and cluster.node("n1") == before
+    assert not {"POST", "PATCH"} & {method for method, _path in cluster.counter.requests}
+    row = run(session)
+    assert (row["ok"], row["state"], row["changed"]) == (True, "active", True), row
+    whole = {**place(), "uid": uid}
+    assert (row["source"], row["assigned"], row["active"]) == (whole, {**whole}, {**whole})
+    assert (row["place"], row["settled"]) == ("checkpoint", True)
+    assert cluster.kubelet("n1").configz()["maxPods"] == 70
+    assert not run(session, check_mode=True)["changed"] and not run(session)["changed"]
+    row = run(session, None)
+    assert (row["ok"], row["state"], row["changed"], row["place"]) == (True, "local", True, "local"), row
+    assert cluster.kubelet("n1").configz()["maxPods"] == 110 and not run(session, None)["changed"]
+
+
+@pytest.mark.parametrize("minor", VERSIONS)
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [({"maxPods": -1}, "it contains an invalid value"), ({"maxPods": "many"}, "it could not")],
+)
+def test_a_refused_configuration(
+    cluster: Cluster, session: Session, minor: int, fields: dict[str, t.Any], words: str
+) -> None:
+    """The row has the kubelet's own words, their meaning or likely cause, and where it reverted to."""
+    cluster.simulate("n1", VERSIONS[minor], **({"init": True} if minor == 9 else {}))
+    configmap(cluster, minor, **fields)
+    row = failing(session)
+    assert (row["state"], row["active"], row["settled"]) == ("fell_back", None, False)
+    assert row["error"].startswith(("failed to parse current", "failed to load current", "failed to validate current"))
+    local = "the configuration in its --init-config-dir" if minor == 9 else "its local config"
+    assert f"reverted to {local}: `{row['error']}`" in row["message"]
+    assert words in row["message"] or "ikely cause: maxPods" in row["message"], row["message"]
+
+
+def test_back_on_the_last_known_good(cluster: Cluster, session: Session) -> None:
+    """Its uid is all that the condition has; our annotation knows the name."""
+    cluster.simulate("n1", VERSIONS[9], graduation=0)
+    good, _bad = configmap(cluster, 9, maxPods=70), configmap(cluster, 9, "config-b", maxPods=-1)
+    run(session)
+    row = failing(session, name="config-b")
+    assert row["active"] == row["lastKnownGood"] == {**place(), "uid": good}
+    assert "its last-known-good, kube-system/config-a key kubelet" in row["message"]
+
+
+SYNCS = [
+    "failed to read Node from informer object cache",
+    "failed to reset to local (default or init) config",
+    'failed to determine whether object with UID "a" was already checkpointed',
+    'failed to save config checkpoint for object with UID "a"',
+    "failed to set current config checkpoint to default",
+    'failed to set current config checkpoint to object with UID "a"',
+]
+
+
+@pytest.mark.parametrize("why", SYNCS)
+def test_what_a_kubelet_cannot_do_on_its_disk(cluster: Cluster, session: Session, why: str) -> None:
+    kubelet = cluster.simulate("n1", VERSIONS[9], delay=1000)
+    configmap(cluster, 9)
+    kubelet.fail(why)
+    row = failing(session, wait_timeout=0.3)
+    assert (row["state"], row["error"]) == ("sync_error", f"failed to sync, reason: {why}")
+    assert "that is, it " in row["message"] and "gave up after" in row["message"]
+
+
+def test_malformed_sources(cluster: Cluster, session: Session) -> None:
+    """What users write by hand: the kubelet's words, and ours."""
+    cluster.simulate("n1", VERSIONS[9])
+    uid = configmap(cluster, 9)
+    ref = {"namespace": "kube-system", "name": "config-a", "uid": "other"}
+    found = []
+    for source in ({}, {"configMapRef": {"name": "config-a", "namespace": "kube-system"}}, {"configMapRef": ref}):
+        cluster.store.patch(KINDS["nodes"], "", "n1", MERGE, {"spec": {"configSource": None}})
+        cluster.store.patch(KINDS["nodes"], "", "n1", MERGE, {"spec": {"configSource": source}})
+        time.sleep(0.2)
+        found.append(nodes.read(session)["n1"])
+        assert node_status.row(found[-1])["explanation"]
+    assert "all were nil" in found[0].error and "all of UID, Name" in found[1].error
+    assert "forbid" not in found[2].error and run(session)["source"]["uid"] == uid
+    assert nodes.read(session)["n1"].error == ""
+
+
+def test_a_recreated_configmap(cluster: Cluster, session: Session) -> None:
+    """The kubelet compares uids, so the same name is assigned again."""
+    cluster.simulate("n1", VERSIONS[9])
+    configmap(cluster, 9, maxPods=70)
+    run(session)
+    cluster.store.delete(KINDS["configmaps"], "kube-system", "config-a", {}, False)
+    uid = configmap(cluster, 9, maxPods=71)
+    row = run(session)
+    assert row["changed"] and row["active"]["uid"] == uid and cluster.kubelet("n1").configz()["maxPods"] == 71
+
+
+def test_without_permission(cluster: Cluster, session: Session) -> None:
+    """A Role that cannot be made is the failure of its nodes; nothing is assigned to them."""
+    cluster.simulate("n1", VERSIONS[9])
+    configmap(cluster, 9)
+    cluster.faults.add(403, method="POST", path="/rolebindings")
+    row = failing(session)
+    assert "grant the verbs get, create and patch on roles" in row["message"]
+    assert "configSource" not in cluster.node("n1")["spec"]
+
+
+def test_a_role_that_was_removed(cluster: Cluster, session: Session) -> None:
+    """The kubelet cannot download; the question to the API server names it; a rerun grants it again."""
+    cluster.simulate("n1", VERSIONS[9])
+    configmap(cluster, 9)
+    cluster.faults.add(times=1, method="PATCH", path="/nodes/n1$", then=lambda: forbid(cluster))
+    row = failing(session, wait_timeout=1)
+    assert row["state"] == "sync_error" and "system:node:n1 is forbidden to read it (no Role)" in row["message"], row
+    assert run(session)["state"] == "active"
+
+
+def forbid(cluster: Cluster) -> None:
+    cluster.store.delete(KINDS["rolebindings"], "kube-system", "config-a-reader", {}, False)
+
+
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_a_deaf_kubelet(cluster: Cluster, session: Session, minor: int) -> None:
+    """Both flags are named, and nothing is written."""
+    cluster.simulate("n1", VERSIONS[minor], follows=False)
+    configmap(cluster, minor)
+    row = failing(session, delivery="native")
+    for flag in ("--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR"):
+        assert flag in row["message"]
+    assert "configSource" not in cluster.node("n1")["spec"]
+
+
+def test_another_key(cluster: Cluster, session: Session) -> None:
+    cluster.simulate("n1", VERSIONS[9])
+    cluster.store.create(
+        KINDS["configmaps"],
+        "kube-system",
+        {"metadata": {"name": "config-a"}, "data": {"mine": json.dumps({**KIND, "apiVersion": ALPHA})}},
+    )
+    source = {"namespace": "kube-system", "name": "config-a", "kubelet_config_key": "mine"}
+    assert "reads only the key kubelet" in failing(session, source=source)["message"]
+
+
+@pytest.mark.parametrize(("minor", "made_for"), [(9, 10), (8, 10), (10, 9), (20, 9)])
+def test_the_api_version_of_another_minor(cluster: Cluster, session: Session, minor: int, made_for: int) -> None:
+    cluster.simulate("n1", VERSIONS.get(minor, "v1.20.2"))
+    configmap(cluster, made_for)
+    message = failing(session)["message"]
+    assert f"apiVersion is '{BETA if made_for == 10 else ALPHA}'" in message
+    assert f"Write `apiVersion: {ALPHA if minor < 10 else BETA}`" in message
+
+
+def test_checkpoints_need_a_config_file(cluster: Cluster, session: Session) -> None:
+    cluster.simulate("n1", VERSIONS[9])
+    configmap(cluster, 9)
+    assert "reads no config file" in failing(session, delivery="checkpoint")["message"]
+
+
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_dump(cluster: Cluster, session: Session, minor: int) -> None:
+    """With the kind and apiVersion of the minor, and nothing else that /configz does not show."""
+    kubelet = cluster.simulate("n1", VERSIONS[minor])
+    table = dump.dump(session, {"nodes": None, "label_selectors": None, "facts": False}, False)["kubelet_configz"]
+    (config,) = table["variants"].values()
+    assert (config["kind"], config["apiVersion"]) == ("KubeletConfiguration", BETA if minor == 10 else ALPHA)
+    assert {key: config[key] for key in kubelet.configz()} == kubelet.configz()
+    assert minor == 10 or set(config) == {*kubelet.configz(), "kind", "apiVersion"}
+
+
+def test_the_old_path_of_the_proxy(cluster: Cluster, session: Session) -> None:
+    """Only where the newer one is not found, and only for kubelets of its time."""
+    cluster.simulate("n1", VERSIONS[9])
+    cluster.simulate("n2", "v1.20.2")
+    cluster.faults.add(404, method="GET", path="/api/v1/nodes/n./proxy/configz")
+    with pytest.raises(NodesFailed) as caught:
+        dump.dump(session, {"nodes": None, "label_selectors": None, "facts": False}, False)
+    assert set(caught.value.failures) == {"n2"}
+    assert cluster.counter.count(containing="/api/v1/proxy/nodes/") == 1
+
+
+def test_prune(cluster: Cluster, session: Session) -> None:
+    """A ConfigMap stays that a kubelet runs by its uid alone; the Roles of the others go."""
+    cluster.simulate("n1", VERSIONS[9])
+    base = {
+        "name": "base",
+        "namespace": "kube-system",
+        "key": "kubelet",
+        "immutable": True,
+        "src": None,
+        "keep_days": 0,
+    }
+    for pods in (70, 71, 72):
+        config = {**KIND, "apiVersion": ALPHA, "maxPods": pods}
+        variants = {identity.variant(config): config}
+        pushed = push.push(session, {**base, "state": "present", "variants": variants}, False)
+        (row,) = pushed["configmaps"].values()
+        run(session, row["name"])
+    pruned = {**base, "state": "pruned"}
+    revoked = push.push(session, {**pruned, "access_only": True}, True)
+    assert (revoked["pruned"], len(revoked["revoked"])) == ([], 4)
+    for check_mode in (True, False):
+        result = push.push(session, pruned, check_mode)
+        assert len(result["pruned"]) == 1 and len(result["kept"]) == 2
+        assert len(result["revoked"]) == 4, "of 70 and 71: the node keeps 71 as its previous one on its disk"
+    assert len(cluster.store.tables["configmaps"]) >= 2 and len(cluster.store.tables["roles"]) == 1
+    assert not push.push(session, pruned, False)["changed"]
+
+
+def test_requests_of_later_kubelets_stay_the_same(cluster: Cluster, session: Session) -> None:
+    """No request for Roles, and none more: one LIST, one GET of the ConfigMap, one PATCH."""
+    cluster.simulate("n1", "v1.20.2")
+    cluster.counter.forget()
+    configmap(cluster, 10)
+    assign_and_wait.config_source(session, options(wait=False), False)
+    assert [method for method, _path in cluster.counter.requests] == ["GET", "GET", "PATCH"]
+    push.push(session, {"name": "base", "namespace": "kube-system", "key": "kubelet", "state": "pruned"}, True)
+    assert cluster.counter.count(containing="rbac") == 0
