@@ -131,6 +131,40 @@ options:
       - Maximum number of concurrent requests.
     type: int
     default: 8
+  read:
+    description:
+      - How to read what a kubelet serves, such as its live configuration.
+      - V(proxy) asks the API server, which asks the kubelet. The user needs C(get) on C(nodes/proxy), which also allows
+        exec into containers.
+      - V(kubelet) asks the kubelet at the C(InternalIP) of its Node, with the same credentials. From 1.33 on the user
+        needs C(get) on C(nodes/configz), C(nodes/metrics), C(nodes/healthz) and C(nodes/stats) instead. It costs one
+        GET of each Node more.
+      - With V(kubelet), the kubelet receives a token that the credentials contain. A client certificate does not have
+        this risk.
+      - V(node) asks the kubelet at the loopback address of its host, over the connection that Ansible has to that host,
+        without C(become). The host receives a token of O(read_service_account) that is valid for ten minutes, and
+        nothing of the user's credentials. It costs one GET of each Node more, and two POSTs for the token.
+      - V(node) needs a host in the inventory for each node, and a connection that has pipelining, such as
+        C(ansible.builtin.ssh). The module must run on the controller, in Ansible's own process. Paths in
+        arguments of SSH must be absolute.
+    type: str
+    choices: [proxy, kubelet, node]
+    default: proxy
+  read_service_account:
+    description:
+      - Namespace and name of the ServiceAccount whose tokens nodes receive, for O(read=node).
+      - From 1.33 on it needs C(get) on C(nodes/configz), C(nodes/metrics), C(nodes/healthz) and C(nodes/stats). The
+        user needs C(create) on its C(serviceaccounts/token).
+      - A token that allows C(nodes/proxy), and with it exec, is not sent to a node. Kubelets before 1.33 need that
+        permission. Set a name with C({node}), which stands for the name of the node. Grant each of these accounts
+        C(nodes/proxy) with the C(resourceNames) of its own node only.
+    type: str
+    default: kube-system/kubelet-configz
+  kubelet_ca_cert:
+    description:
+      - File with the CA certificates that verify the certificates of kubelets, for O(read=kubelet) and O(read=node).
+        The default is the CA of the API server, which signs them if C(serverTLSBootstrap) is on.
+    type: path
 requirements:
   - python >= 3.10 on the controller or in its execution environment
   - kubernetes >= 28.1.0, != 36.0.0, != 36.0.1

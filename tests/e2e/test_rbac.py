@@ -12,6 +12,7 @@ import yaml
 
 from tests.lab.lab import Lab
 from tests.support.ansible import ROOT, Ansible
+from tests.support.permissions import FOLDER, USER
 from tests.support.views import look
 
 MANIFEST = ROOT / "docs" / "rbac.yaml"
@@ -109,6 +110,7 @@ def written(lab: Lab) -> tuple[t.Any, t.Any]:
     ]
 
 
+@pytest.mark.long
 def test_rollout_user(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
     """All playbooks succeed for a user with only these permissions."""
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
@@ -129,6 +131,8 @@ def test_rollout_user(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, grante
     assert run.recap("localhost")["changed"] == 1
 
 
+@pytest.mark.long
+@pytest.mark.fault(case=30)
 def test_each_permission_is_needed(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
     """Without any one of them a playbook fails and names it; every permission of the manifest is needed or marked as
     optional.
@@ -149,6 +153,7 @@ def test_each_permission_is_needed(lab: Lab, fleet: tuple[str, ...], ansible: An
         assert written(lab)[0] == specs
 
 
+@pytest.mark.long
 def test_each_permission_is_needed_around_the_stages(lab: Lab, ansible: Ansible, granted: None) -> None:
     """With all of them everything works; without any one of them a module fails and names it."""
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-rollout"))}
@@ -168,6 +173,7 @@ def test_each_permission_is_needed_around_the_stages(lab: Lab, ansible: Ansible,
     )
 
 
+@pytest.mark.fault(case=30)
 def test_reader(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: None) -> None:
     """Dump and plan work; everything that writes is refused with the missing permission, and nothing is written."""
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig("kubelet-config-reader"))}
@@ -183,3 +189,21 @@ def test_reader(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, granted: Non
         for text in ('User \\"kubelet-config-reader\\" cannot', "docs/rbac.yaml"):
             assert text in run.output, run.output
     assert written(lab) == before
+
+
+def test_the_manifests_of_single_playbooks(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+    """The API server accepts them, and each is enough for its playbook. tests/unit/roles takes each permission away."""
+    user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig(USER))}
+    ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
+    refused = ansible.playbook("rollout", *N1, **user)
+    assert refused.code != 0 and "docs/rbac" in refused.output, refused.output
+    for name in ("dump", "plan", "stage", "rollout", "drift", "reset", "prune"):
+        path = FOLDER / f"{name}.yaml"
+        lab.kubectl("apply", "-f", path)
+        try:
+            run = ansible.playbook(name, *(() if name == "prune" else N1), **user)
+        finally:
+            lab.kubectl("delete", "-f", path)
+        assert run.code == 0, (name, run.output)
+    lab.kubectl("apply", "-f", FOLDER)
+    lab.kubectl("delete", "-f", FOLDER)

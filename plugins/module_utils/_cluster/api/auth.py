@@ -9,6 +9,8 @@ import typing as t
 
 from ansible.module_utils.basic import env_fallback
 
+from . import kubelet_on_host
+
 
 def argument_spec() -> dict[str, dict[str, t.Any]]:
     """Return the connection options of every API module; K8S_AUTH_* variables replace options that are not set."""
@@ -43,6 +45,9 @@ def argument_spec() -> dict[str, dict[str, t.Any]]:
         "in_cluster": {"type": "bool", "default": False},
         "request_timeout": {"type": "int", "default": 30},
         "concurrency": {"type": "int", "default": 8},
+        "read": {"type": "str", "choices": ["proxy", "kubelet", "node"], "default": "proxy"},
+        "read_service_account": {"type": "str", "default": kubelet_on_host.ACCOUNT},
+        "kubelet_ca_cert": {"type": "path"},
     }
 
 

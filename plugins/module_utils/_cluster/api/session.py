@@ -19,7 +19,7 @@ import traceback
 import typing as t
 from types import MappingProxyType
 
-from . import timestamps
+from . import kubelet_endpoint, kubelet_on_host, timestamps
 from .errors import ApiError, ClusterError, MissingLibrary
 from .retry import TRANSIENT, persist
 
@@ -87,6 +87,45 @@ class Session:
         self.sent = 0
         self.nodes_listed = 0
         self.warnings: list[str] = []
+        self.kubelets: kubelet_endpoint.Doors | None = None
+        if options.get("read") == kubelet_endpoint.KUBELET:
+            if self._headers:
+                raise ClusterError("read: a kubelet does not impersonate users; set it to proxy, or omit impersonate_*")
+            self.kubelets = kubelet_endpoint.Ports(self, options.get("kubelet_ca_cert"))
+        elif options.get("read") == kubelet_endpoint.NODE:
+            self.kubelets = kubelet_on_host.Hosts(
+                self,
+                options.get("read_service_account") or kubelet_on_host.ACCOUNT,
+                options.get("kubelet_ca_cert") or self._configuration.ssl_ca_cert,
+                bool(self._configuration.verify_ssl),
+                self._timeout,
+            )
+
+    def at(self, host: str, name: str, ca_cert: str | None) -> Session:
+        """Return a session with another server and the same credentials.
+
+        It requires a certificate for `name`, signed by those in the file `ca_cert` or by default as the API server's.
+        """
+        other = copy.copy(self)
+        other._configuration = configuration = copy.copy(self._configuration)
+        configuration.host, configuration.proxy = host, None
+        configuration.tls_server_name = name
+        configuration.ssl_ca_cert = ca_cert or configuration.ssl_ca_cert
+        other._client = _FixedPaths(kubernetes.client.ApiClient(configuration))
+        other._clock = timestamps.ServerClock()
+        other._answered = other._lost = False
+        other.host, other.kubelets = host, None
+        return other
+
+    def bearing(self, token: str) -> Session:
+        """Return a session with the same server as the user of a token."""
+        other = copy.copy(self)
+        other._configuration = configuration = copy.copy(self._configuration)
+        configuration.cert_file = configuration.key_file = None
+        _use(configuration, f"Bearer {token}")
+        other._headers, other.kubelets = {}, None
+        other._client = _FixedPaths(kubernetes.client.ApiClient(configuration))
+        return other
 
     def request(
         self,
@@ -247,11 +286,15 @@ def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:
         # The library reads both settings and sends neither.
         given = urllib3.util.make_headers(basic_auth=f"{options['username']}:{options['password']}")["authorization"]
     if given:
-        # Releases of the library look up one name or the other.
-        configuration.api_key = {"authorization": given, "BearerToken": given}
-        configuration.refresh_api_key_hook = None
+        _use(configuration, given)
     elif configuration.refresh_api_key_hook:
         configuration.refresh_api_key_hook = _once_for_all(configuration.refresh_api_key_hook)
+
+
+def _use(configuration: t.Any, authorization: str) -> None:
+    # Releases of the library look up one name or the other.
+    configuration.api_key = {"authorization": authorization, "BearerToken": authorization}
+    configuration.refresh_api_key_hook = None
 
 
 def _once_for_all(renew: t.Callable[[t.Any], None]) -> t.Callable[[t.Any], None]:
@@ -342,7 +385,8 @@ def _refusal(host: str, error: t.Any) -> ApiError:
         )
     elif error.status == 403:
         message = (
-            f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants all that are needed)"
+            f"{message} (this user lacks the permission; docs/rbac.yaml of the collection grants all that are needed, "
+            "docs/rbac those of one playbook)"
         )
     after = (error.headers or {}).get("Retry-After")
     seconds = float(after) if after and re.fullmatch(r"\d+", after) else None

@@ -158,7 +158,7 @@ def subject(pem: str) -> str:
     """Return the common name of the first certificate of a PEM text; empty when it has none."""
     der = first_certificate(pem)
     # Issuer, validity and subject come in this order, so the last commonName before the key is that of the subject.
-    marks = [at for at in range(len(der) - 5) if der[at : at + 5] == b"\x06\x03\x55\x04\x03"]
+    marks = [at for at in range(len(der) - 6) if der[at : at + 5] == b"\x06\x03\x55\x04\x03"]
     names = [der[at + 7 : at + 7 + der[at + 6]].decode("utf-8", "replace") for at in marks]
     return names[-1] if len(names) == 1 else next((name for name in names if name.startswith("system:node:")), "")
 

@@ -1,0 +1,117 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each playbook for a user with exactly the manifest in docs/rbac, and without each permission of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.sim.played import PlayedCluster, played_ansible
+from tests.sim.switched import SwitchedCluster, switched_ansible
+from tests.support import objects
+from tests.support.ansible import Ansible, Run
+from tests.support.permissions import PLAYBOOKS, USER, Permission, manifest, permissions, used, without
+
+NODES, OTHERS, TARGET = ("n1", "n2"), 60, "config-target"
+LEASES = "coordination.k8s.io"
+# A run without faults does not need it: a GET shows whether a request without an answer created the Lease.
+AFTER_A_LOST_ANSWER = Permission("get", "leases", LEASES, "kube-system")
+# The inventory of these tests has no soak.
+SOAK = ("-e", "kubelet_config_soak_seconds=1", "-e", "kubelet_config_serial=2")
+OPTIONS = {
+    "rollout": SOAK,
+    "rollback": (*SOAK, "-e", f"kubelet_config_variant={TARGET}"),
+    "reset": SOAK,
+    "migrate": SOAK,
+    "drift": ("-e", "kubelet_config_drift=report"),
+}
+VARIABLES = {"kubelet_config": {"maxPods": 80}}
+# One of every kind in the short tier. Without the permission to delete Leases a prune succeeds and warns.
+LEFT = ("prune", "delete leases kube-system")
+SHORT = {LEFT, ("plan", "list pods"), ("rollout", "patch nodes"), ("prune", "delete configmaps kube-system")}
+# migrate is played with nodes that change their delivery, below.
+NATIVE = [name for name in PLAYBOOKS if name != "migrate"]
+
+
+def populate(fleet: PlayedCluster) -> None:
+    """Add what makes a large cluster, a ConfigMap to roll back to and one that no node uses."""
+    for number in range(OTHERS):
+        fleet.add(f"a{number}")
+    for name, pods in ((TARGET, 70), ("livenodes-kubelet-0123456789", 60)):
+        fleet.configmaps[name] = objects.configmap(name, json.dumps({**fleet.local, "maxPods": pods}))
+
+
+def played(ansible: Ansible, playbook: str, *more: str) -> Run:
+    return ansible.playbook(playbook, *OPTIONS.get(playbook, ()), *more, K8S_AUTH_IMPERSONATE_USER=USER)
+
+
+def natively(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
+    """ansible-playbook with two of the nodes as its hosts, which have a source."""
+    populate(fleet)
+    return played_ansible(tmp_path, fleet, {name: {} for name in NODES}, **VARIABLES)
+
+
+def exactly(fleet: PlayedCluster, run: Run, given: list[Permission], playbook: str) -> None:
+    """The run succeeded, and needed all that was given."""
+    assert run.code == 0, run.output
+    needless = {*given} - used(fleet.api.asked[USER], given) - {AFTER_A_LOST_ANSWER}
+    if playbook == "migrate":
+        # A migration to drop-ins makes new ConfigMaps; one to checkpoints, as here, uses those of the nodes.
+        needless -= {Permission("create", "configmaps", "", "kube-system")}
+    assert needless == set(), (playbook, needless)
+
+
+@pytest.mark.parametrize("playbook", NATIVE)
+def test_exactly_the_manifest(tmp_path: Path, playbook: str) -> None:
+    """It is enough, and it has nothing that the playbook does not need. Delivery native."""
+    found = manifest(playbook)
+    with PlayedCluster(*NODES) as fleet:
+        ansible = natively(tmp_path, fleet)
+        fleet.grant(found)
+        exactly(fleet, played(ansible, playbook), permissions(found), playbook)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("playbook", ["rollout", "migrate"])
+def test_exactly_the_manifest_with_checkpoints(tmp_path: Path, playbook: str) -> None:
+    """The same for delivery checkpoint."""
+    found = manifest(playbook)
+    with SwitchedCluster(*NODES, native=NODES if playbook == "migrate" else ()) as fleet:
+        populate(fleet)
+        ansible = switched_ansible(tmp_path, fleet, kubelet_config_delivery="checkpoint", **VARIABLES)
+        hosts = json.loads((ansible.inventory / "lab.yml").read_text())
+        hosts["all"]["hosts"] = {name: {} for name in NODES}
+        (ansible.inventory / "lab.yml").write_text(json.dumps(hosts))
+        fleet.grant(found)
+        exactly(fleet, played(ansible, playbook), permissions(found), playbook)
+
+
+@pytest.mark.parametrize(
+    ("playbook", "taken"),
+    [
+        pytest.param(
+            playbook,
+            taken,
+            id=f"{playbook} without {taken}",
+            marks=[] if (playbook, str(taken)) in SHORT else [pytest.mark.long],
+        )
+        for playbook in NATIVE
+        for taken in permissions(manifest(playbook))
+        if taken != AFTER_A_LOST_ANSWER
+    ],
+)
+def test_without_one_permission(tmp_path: Path, playbook: str, taken: Permission) -> None:
+    """The error names verb and resource, and where to find the manifest."""
+    with PlayedCluster(*NODES) as fleet:
+        ansible = natively(tmp_path, fleet)
+        fleet.grant(without(manifest(playbook), taken))
+        # A rollout would end because of the drift of its nodes, before it needs its permissions.
+        run = played(ansible, playbook, *(("-e", "kubelet_config_drift=fail") if playbook == "drift" else ()))
+    text = run.output.replace('\\"', '"').replace("\n", " ")
+    assert (run.code == 0) == ((playbook, str(taken)) == LEFT), run.output
+    assert f'cannot {taken.verb} resource "{taken.resource}" in API group "{taken.group}"' in text, run.output
+    assert "docs/rbac" in text, run.output
