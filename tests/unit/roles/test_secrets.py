@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.served_cluster import ServedCluster, served_ansible
+from tests.sim.played import PlayedCluster, played_ansible
 
 NAMES = ("n1", "n2")
 LIVE, DECLARED = "live-secret", "declared-secret"
@@ -22,9 +22,9 @@ def test_secrets_are_not_shown(tmp_path: Path, playbook: str) -> None:
         "kubelet_config": {"maxPods": 80, "staticPodURLHeader": {"Authorization": [DECLARED]}},
         **{f"kubelet_config_{name}_file": str(tmp_path / f"{name}.json") for name in FILES},
     }
-    with ServedCluster(*NAMES, local=NAMES) as fleet:
+    with PlayedCluster(*NAMES, local=NAMES) as fleet:
         fleet.local["staticPodURLHeader"] = {"Authorization": [LIVE]}
-        run = served_ansible(tmp_path, fleet, **variables).playbook(playbook, "--diff")
+        run = played_ansible(tmp_path, fleet, **variables).playbook(playbook, "--diff", "-vvv")
     assert "failed=0" in run.output and "********" in run.output, run.output
     assert [secret for secret in (LIVE, DECLARED) if secret in run.output] == [], run.output
     written = {path.stem: path.read_text() for path in tmp_path.glob("*.json")}

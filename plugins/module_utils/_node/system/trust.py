@@ -21,15 +21,16 @@ TOP = "/"
 _MOST_LINKS = 40
 
 
-def check_chain(path: str, fs: OS | None = None) -> None:
+def check_chain(path: str, fs: OS | None = None, instead: str = "set another config_dir") -> None:
     """Raise FileError unless this folder and every folder above it belong to root and are writable by root alone.
 
     Links are followed; where they lead is checked too. Folders that do not exist yet are trusted: root creates them.
+    `instead`: what helps as well as a repair of the folder.
     """
     fs = fs or OS()
     done, rest, links = "/", os.path.join(os.getcwd(), path).split("/"), 0
     try:
-        _check("/", fs.lstat("/"), path, fs)
+        _check("/", fs.lstat("/"), path, fs, instead)
         while rest:
             part = rest.pop(0)
             if part in ("", "."):
@@ -47,7 +48,7 @@ def check_chain(path: str, fs: OS | None = None) -> None:
                 done = "/" if target.startswith("/") else done
                 rest = target.split("/") + rest
                 continue
-            _check(inner, found, path, fs)
+            _check(inner, found, path, fs, instead)
             done = inner
     except FileNotFoundError:
         return
@@ -55,21 +56,21 @@ def check_chain(path: str, fs: OS | None = None) -> None:
         raise FileError.of(path, "examine", error) from error
 
 
-def _check(folder: str, found: os.stat_result, path: str, fs: OS) -> None:
+def _check(folder: str, found: os.stat_result, path: str, fs: OS, instead: str) -> None:
     if TOP != "/" and (folder == TOP or TOP.startswith(folder.rstrip("/") + "/")):
         return
     if not stat.S_ISDIR(found.st_mode):
-        raise FileError(folder, "is not a folder", "move it away, or set another config_dir")
+        raise FileError(folder, "is not a folder", f"move it away, or {instead}")
     mode = f"(mode {stat.S_IMODE(found.st_mode):04o})"
     if found.st_uid not in (0, fs.user()):
         raise FileError(
             folder,
             f"belongs to user {found.st_uid}, not to root {mode}: that user could replace {path}",
-            "check its content, then chown it to root, or set another config_dir",
+            f"check its content, then chown it to root, or {instead}",
         )
     if found.st_mode & 0o022:
         raise FileError(
             folder,
             f"others may write to it {mode}: they could replace {path}",
-            "check its content, then chmod go-w it, or set another config_dir",
+            f"check its content, then chmod go-w it, or {instead}",
         )

@@ -165,7 +165,7 @@ def test_guard(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: 
     node.shown["ExecStart"] = f"{{ path=/usr/bin/kubelet ; argv[]={words} ; ignore_errors=no }}"
     node.shown["InvocationID"] = "one"
     node.write("/lib/kubelet.service", f"[Service]\nExecStart={line}\n")
-    monkeypatch.setattr(kubelet_guard, "Unit", lambda name, run: unit.Unit(name, str(tmp_path), node.run))
+    monkeypatch.setattr(kubelet_guard, "Unit", lambda name, run, child: unit.Unit(name, str(tmp_path), node.run))
     seen = run(kubelet_guard.main, _ansible_check_mode=True, config_dir=f"{tmp_path}/kubelet")
     assert "Invoked" in seen.log
     assert SECRET not in str(seen)

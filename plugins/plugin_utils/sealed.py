@@ -1,0 +1,161 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Secrets of configurations between the tasks of a run: sealed, that is encrypted, in every result.
+
+Ansible prints results with `-v`, and gives them to every callback, to AWX and to the fact cache. `no_log` would hide
+the plan too. The key exists only in the memory of this run: Ansible loads actions before it forks the workers.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import re
+import typing as t
+
+try:
+    from cryptography import fernet
+except ImportError:
+    # ansible-core needs the package. ansible-test imports and documents plugins without it.
+    fernet = None  # type: ignore[assignment]
+
+from ..module_utils._config.fields import fields
+from ..module_utils._config.fields.shadow import HIDDEN
+from ..module_utils._node.unit import secret_flags
+
+MARK = "livenodes-sealed:"
+_TOKEN = re.compile(re.escape(MARK) + r"([A-Za-z0-9_=-]+)")
+_QUOTED = re.compile(rf'("?){_TOKEN.pattern}\1')
+_KEY: t.Any = fernet.Fernet(fernet.Fernet.generate_key()) if fernet else None
+SHARED = multiprocessing.parent_process() is None
+"""Whether all workers have the key. Under a strategy that loads actions in its workers, each has its own."""
+
+_SECRETS = sorted({*(name for name, field in fields.ALL.items() if field.secret), *fields.FORMER_SECRETS})
+_FLAGS = [name for name, flag in fields.FLAGS.items() if fields.ALL[flag.field].secret]
+# Where results have tables, a configuration, and the texts of ConfigMaps. The rows of nodes have no secrets.
+_TABLES = ("ansible_facts", "kubelet_configz", "plan", "before")
+_ROWS, _VARIANTS = "nodes", "variants"
+
+
+class SealError(ValueError):
+    """A sealed value cannot be opened. The text states the cause and the remedy."""
+
+
+def seal(result: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return the result of a module with the secrets of its configurations sealed; the rest is the same object."""
+    found = dict(result)
+    for key, inner in result.items():
+        if not isinstance(inner, t.Mapping):
+            continue
+        if key == _VARIANTS:
+            found[key] = {name: _config(config) for name, config in inner.items()}
+        elif key == "configmap":
+            found[key] = _config(inner)
+        elif key == "configmaps":
+            found[key] = {place: _texts(data) for place, data in inner.items()}
+        elif key in _TABLES:
+            found[key] = seal(inner)
+    return found
+
+
+def layer(value: t.Any) -> t.Any:
+    """Return what the inventory declares, a mapping, a text or a list of them, with its secrets sealed."""
+    if not SHARED:
+        return value
+    if isinstance(value, str):
+        return _sealed(value) if _may_have_secrets(value) else value
+    return [layer(inner) for inner in value] if isinstance(value, (list, tuple)) else _config(value)
+
+
+def flags(value: t.Any) -> t.Any:
+    """Return the kubelet's flags that the inventory names, a text or a list, sealed if one of them is a secret."""
+    words = (" ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)).replace("_", "-")
+    return _sealed(value) if SHARED and any(name in words for name in _FLAGS) else value
+
+
+def has_sealed(value: t.Any) -> bool:
+    """Return whether a value contains a sealed one."""
+    return unseal(value, lambda _token: "") is not value
+
+
+def unseal(value: t.Any, opened: t.Callable[[str], t.Any] | None = None) -> t.Any:
+    """Return a value with the sealed ones opened, also inside texts; the same object if there are none.
+
+    Raises SealError for values of another run.
+    """
+    opened = opened or _open
+    if isinstance(value, str):
+        return _in_text(value, opened) if MARK in value else value
+    if isinstance(value, t.Mapping):
+        parts = {key: inner if key == _ROWS else _unsealed(key, inner, opened) for key, inner in value.items()}
+        return parts if any(parts[key] is not inner for key, inner in value.items()) else value
+    if isinstance(value, (list, tuple)):
+        items = [unseal(inner, opened) for inner in value]
+        return items if any(new is not old for new, old in zip(items, value)) else value
+    return value
+
+
+def _unsealed(key: t.Any, value: t.Any, opened: t.Callable[[str], t.Any]) -> t.Any:
+    if key == _VARIANTS and isinstance(value, t.Mapping) and not any(map(_may_have_secrets, value.values())):
+        # Thousands of nodes may have as many configurations.
+        return value
+    return unseal(value, opened)
+
+
+def masked(value: t.Any, key: t.Any = "") -> t.Any:
+    """Return arguments as they are shown: without secrets of configurations and of the kubelet's command line."""
+    if isinstance(value, t.Mapping):
+        return {name: masked(inner, key if key in _SECRETS else name) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [masked(inner, key) for inner in value]
+    if key in _SECRETS and value is not None:
+        return HIDDEN
+    if isinstance(value, str):
+        shown = HIDDEN if _may_have_secrets(value) else value
+        return secret_flags.masked(shown) if "--" in shown else shown
+    return value
+
+
+def _may_have_secrets(config: t.Any) -> bool:
+    return any(name in config for name in _SECRETS)
+
+
+def _config(config: t.Any) -> t.Any:
+    if not isinstance(config, t.Mapping) or not _may_have_secrets(config):
+        return config
+    return {name: _sealed(inner) if name in _SECRETS else inner for name, inner in config.items()}
+
+
+def _texts(data: t.Any) -> t.Any:
+    if not isinstance(data, t.Mapping):
+        return data
+    return {key: _sealed(text) if _may_have_secrets(str(text)) else text for key, text in data.items()}
+
+
+def _sealed(value: t.Any) -> t.Any:
+    if isinstance(value, t.Mapping):
+        return {key: _sealed(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_sealed(inner) for inner in value]
+    if value is None or value == HIDDEN or (isinstance(value, str) and _TOKEN.fullmatch(value)):
+        return value
+    return MARK + _KEY.encrypt(json.dumps(value).encode()).decode()
+
+
+def _open(token: str) -> t.Any:
+    try:
+        return json.loads(_KEY.decrypt(token.encode()))
+    except fernet.InvalidToken:
+        raise SealError(
+            "a secret of a configuration is sealed by another run of Ansible, so nothing can open it. Read the "
+            "configurations again in this run, and do not take them from a fact cache or from an earlier output"
+        ) from None
+
+
+def _in_text(text: str, opened: t.Callable[[str], t.Any]) -> t.Any:
+    whole = _TOKEN.fullmatch(text)
+    if whole:
+        return opened(whole.group(1))
+    # A configuration that a filter has rendered as JSON or YAML.
+    return _QUOTED.sub(lambda found: json.dumps(opened(found.group(2)), ensure_ascii=False), text)
