@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one call of the module kubelet_checkpoint does on a node: a whole switch, the begin of a reset, its end.
+"""What one call of the module kubelet_checkpoint does on a node: the preparation of a switch, a whole switch, the
+begin of a reset, its end.
 
 Each step is the one that a module does alone: kubelet_preflight_info, kubelet_guard, or a state of kubelet_checkpoint.
 """
@@ -33,7 +34,7 @@ def apply(options: Options, pretend: bool) -> Result:
     With `options["preflight"]`, or for the state `removed`, in several steps. Returns the module's result. Raises
     StepError, StoreError.
     """
-    steps = {"assigned": switched, "reset": reset} if options["preflight"] is not None else {}
+    steps = {"staged": staged, "assigned": switched, "reset": reset} if options["preflight"] is not None else {}
     several = {**steps, "removed": removed}.get(options["state"])
     if several is None:
         return checkpoint_module.apply(options, pretend)
@@ -47,10 +48,7 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
     StepError.
     """
     config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
-    with step(INSPECT):
-        data = _data(options)
-        text = _text(data, key)
-    found = _inspected(options, unit, text, sorted(data))
+    text, found = _inspected_for_source(options, unit)
     if found["reasons"]:
         return _refused(found)
     folder = _folder(found)
@@ -63,10 +61,30 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
         with step("storing the configuration", text):
             steps.append(checkpoint_module.apply({**options, **own, "state": "staged"}, pretend))
     with step("installing the guard", text):
-        steps.append(guard_module.present(config_dir, unit, key, pretend, *([folder] if folder else ())))
+        steps.append(guard_module.present(config_dir, unit, key, pretend, folder, options["metrics_dir"] or ""))
     with step("switching", text):
         result = checkpoint_module.apply({**options, **own, **_known(found, steps[-1])}, pretend)
     return _together(result, found, steps)
+
+
+def staged(options: Options, pretend: bool, unit: Unit) -> Result:
+    """Inspect the node, store the configuration and install the guard's program; or only predict that.
+
+    The kubelet starts as before: neither its unit nor a drop-in folder changes. The node's own file is not saved, since
+    it may change until the switch. Returns the result of `staged`, with `preflight` and `reasons`. With reasons nothing
+    was changed. Raises StepError.
+    """
+    text, found = _inspected_for_source(options, unit)
+    if found["reasons"]:
+        return _refused(found)
+    folder = _folder(found)
+    with step("storing the configuration", text):
+        result = checkpoint_module.apply({**options, "local_config": None}, pretend)
+    with step("installing the guard", text):
+        key = options["source"]["kubelet_config_key"]
+        place, metrics = options["config_dir"], options["metrics_dir"] or ""
+        guard = guard_module.prepared(place, unit, key, pretend, folder, metrics)
+    return _together(result, found, [guard])
 
 
 def reset(options: Options, pretend: bool, unit: Unit) -> Result:
@@ -116,6 +134,14 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
         "diff": [*gone["diff"], result["diff"]],
         "warnings": [*gone["warnings"], *result["warnings"]],
     }
+
+
+def _inspected_for_source(options: Options, unit: Unit) -> tuple[str, dict[str, Any]]:
+    """Return the text of the source, and what the inspection finds about it."""
+    with step(INSPECT):
+        data = _data(options)
+        text = _text(data, options["source"]["kubelet_config_key"])
+    return text, _inspected(options, unit, text, sorted(data))
 
 
 def _data(options: Options) -> Mapping[str, str]:

@@ -27,6 +27,7 @@ OPTIONS: dict[str, t.Any] = {
     "unit": "kubelet.service",
     "delivery": "checkpoint",
     "dropin_dir": None,
+    "metrics_dir": None,
     "seconds": 60,
     "source": SOURCE,
     "data": {"kubelet": json.dumps(CONFIG)},
@@ -58,6 +59,7 @@ class Node:
         self.own = folder / "kubelet.yaml"
         self.own.write_text("kind: KubeletConfiguration\n")
         self.asked: list[tuple[t.Any, ...]] = []
+        self.given: dict[str, tuple[t.Any, ...]] = {}
         self.found: dict[str, t.Any] = {
             "kubelet": {"config": str(self.own), "local_config": str(self.own), "version": "v1.30.2"},
             "reasons": [],
@@ -68,6 +70,7 @@ class Node:
         }
         monkeypatch.setattr(preflight, "look", self._look)
         monkeypatch.setattr(guard_module, "present", lambda *given: self._guard("install", *given))
+        monkeypatch.setattr(guard_module, "prepared", lambda *given: self._guard("program", *given))
         monkeypatch.setattr(removal, "updated", lambda *given: self._guard("update", *given))
         monkeypatch.setattr(removal, "removed", lambda *given: self._guard("remove", *given))
         apply = checkpoint_module.apply
@@ -90,10 +93,11 @@ class Node:
 
     def _guard(self, name: str, config_dir: str, _unit: t.Any, *given: t.Any) -> dict[str, t.Any]:
         self._step(name)
+        self.given[name] = given
         if name == "install" and not given[1]:
             # With the drop-in the kubelet reads the store.
             Store(config_dir).settle()
-        seen = {"invocation_id": "i0", "healthy": True, "given": given}
+        seen = {"invocation_id": "i0", "healthy": True}
         return {
             "changed": True,
             "diff": [{"after_header": name, "before": "", "after": name}],
@@ -133,6 +137,30 @@ def test_a_switch(node: Node) -> None:
     )
 
 
+@pytest.mark.parametrize(("asked", "handed"), [(None, ""), ("", ""), ("/m", "/m")])
+def test_the_guard_gets_the_folder_of_its_metrics(node: Node, asked: str | None, handed: str) -> None:
+    for state, name in (("staged", "program"), ("assigned", "install")):
+        node.call(state, metrics_dir=asked)
+        assert node.given[name] == ("kubelet", False, None, handed)
+
+
+def test_a_staging_leaves_the_kubelet_and_its_own_file_alone(node: Node) -> None:
+    """The switch saves the node's file, which may change until then, and finds the checkpoint and the program."""
+    before = sorted(node.folder.rglob("*"))
+    assert node.call("staged", pretend=True)["changed"] and sorted(node.folder.rglob("*")) == before
+    done = node.call("staged")
+    assert node.steps == ["look", "staged", "program"]
+    assert (done["changed"], done["restart_needed"], done["reasons"]) == (True, False, [])
+    assert node.store.local() is None and node.store.running() is None and node.store.trial() is None
+    staged = Path(done["checkpoint"], "kubelet")
+    written = staged.stat().st_mtime_ns
+    node.own.write_text("kind: KubeletConfiguration\nmaxPods: 7\n")
+    assert node.call("assigned")["restart_needed"]
+    assert staged.stat().st_mtime_ns == written
+    known = node.store.local()
+    assert known is not None and b"maxPods: 7" in known.files[known.config].data
+
+
 def test_once_the_kubelet_reads_the_store_the_switch_stages(node: Node) -> None:
     node.call("assigned")
     node.found["reads_store"] = True
@@ -148,7 +176,7 @@ def test_once_the_kubelet_reads_the_store_the_switch_stages(node: Node) -> None:
 
 def test_reasons_change_nothing(node: Node) -> None:
     node.found["reasons"] = ["refused"]
-    for state in ("assigned", "reset"):
+    for state in ("staged", "assigned", "reset"):
         done = node.call(state)
         assert node.steps == ["look"] and not done["changed"]
         assert (done["reasons"], done["restart_needed"], done["trial"]) == (["refused"], False, None)
@@ -251,5 +279,7 @@ def test_nothing_is_removed_unless_the_local_configuration_is_active_and_did_not
 def test_without_a_preflight_it_is_one_state_of_the_store(node: Node) -> None:
     done = node.call("staged", preflight=None, local_config=str(node.own))
     assert node.steps == ["staged"] and "preflight" not in done
-    node.call("staged", local_config=str(node.own))
-    assert node.steps == ["staged"]
+    # The other states have no preflight.
+    node.call("assigned", preflight=None, local_config=str(node.own))
+    node.call("confirmed", local_config=str(node.own))
+    assert node.steps == ["confirmed"]

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rollout whose next batch would end after its window pauses, as by the ConfigMap, and the next run completes it."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+from tests.sim.switched import SwitchedCluster, switched_ansible
+
+NAMES = ("n1", "n2", "n3", "n4")
+# The guards of the first batch would wait so many seconds; the second one soaks longer than the window lasts.
+QUICK = {"kubelet_config_confirm_seconds": 1, "kubelet_config_serial": "1", "kubelet_config_wait_timeout": 6}
+
+
+def options(minutes: int, soak: int = 0) -> tuple[str, ...]:
+    given: dict[str, t.Any] = {
+        **QUICK,
+        "kubelet_config_window_minutes": minutes,
+        "kubelet_config_canary_soak_seconds": 0,
+        "kubelet_config_soak_seconds": soak,
+    }
+    return ("-e", json.dumps(given))
+
+
+def test_a_batch_that_would_end_too_late_does_not_begin(tmp_path: Path) -> None:
+    with SwitchedCluster(*NAMES, native=NAMES) as fleet:
+        ansible = switched_ansible(tmp_path, fleet)
+        report = tmp_path / "report.json"
+        run = ansible.playbook(
+            "rollout",
+            *options(minutes=2, soak=600),
+            ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout",
+            LIVENODES_KUBELET_REPORT_JSON=str(report),
+        )
+        assert run.code == 2, run.output
+        assert fleet.assigned == {"n1"} and not fleet.claims.items
+        assert "the window of 2 minutes ends in" in run.output and "Untouched hosts: n3, n4" in run.output, run.output
+        found = json.loads(report.read_text())
+        assert found["outcome"] == "paused" and found["paused"]["by"] == "kubelet_config_window_minutes"
+        again = ansible.playbook("rollout", *options(minutes=60))
+        assert again.code == 0 and fleet.assigned == set(NAMES), again.output
+        assert {live["maxPods"] for live in fleet.live.values()} == {80}
+
+
+def test_a_window_too_short_for_the_first_batch_changes_nothing(tmp_path: Path) -> None:
+    """Before the first batch, the time of the guards counts."""
+    with SwitchedCluster(*NAMES, native=NAMES) as fleet:
+        run = switched_ansible(tmp_path, fleet).playbook("rollout", "-e", "kubelet_config_window_minutes=1")
+        assert run.code == 2 and not fleet.assigned and "this batch may take" in run.output, run.output
