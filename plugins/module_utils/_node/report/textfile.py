@@ -1,0 +1,86 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One file in the folder of node_exporter's textfile collector, which reads every name that ends in `.prom`.
+
+The folder may belong to another user than root. Every step therefore works in the folder that was opened, which is no
+link, and on names in it that are never followed. Such a user can replace the file, and make us write no other one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import Iterator
+
+from ..system.files import FileError
+
+NAME = "livenodes-kubelet.prom"
+TEMPORARY = f".{NAME}.tmp"
+# Every user may read it: node_exporter does not run as root.
+MODE = 0o644
+
+
+def write(folder: str, text: str) -> None:
+    """Replace or create the file: its reader sees all old or all new lines. Only one process may write at a time.
+
+    Raises FileError; then the former file is in place, unless the new one was not made durable.
+    """
+    with _opened(folder, "write") as handle:
+        _unlink(TEMPORARY, handle)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            with os.fdopen(os.open(TEMPORARY, flags, 0o600, dir_fd=handle), "wb") as file:
+                file.write(text.encode("utf-8", "replace"))
+                # Whatever the umask is.
+                os.fchmod(file.fileno(), MODE)
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(TEMPORARY, NAME, src_dir_fd=handle, dst_dir_fd=handle)
+            os.fsync(handle)
+        except OSError:
+            with contextlib.suppress(OSError):
+                _unlink(TEMPORARY, handle)
+            raise
+
+
+def remove(folder: str) -> None:
+    """Remove the file, and what an interrupted `write` left. Raises FileError; a folder that is gone has neither."""
+    if not os.path.lexists(folder):
+        return
+    with _opened(folder, "remove") as handle:
+        for name in (TEMPORARY, NAME):
+            _unlink(name, handle)
+        os.fsync(handle)
+
+
+def exists(folder: str) -> bool:
+    """Return whether there is something under the file's name. Never raises."""
+    return os.path.lexists(os.path.join(folder, NAME))
+
+
+@contextlib.contextmanager
+def _opened(folder: str, doing: str) -> Iterator[int]:
+    """Yield a handle of the folder. An OSError becomes a FileError of the folder, or of the file in it."""
+    if not os.path.isabs(folder):
+        raise FileError(folder, "is not an absolute path", "name the whole path of the folder")
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise FileError(folder, "is a link or no folder", "name the folder itself") from error
+        if error.errno == errno.ENOENT:
+            raise FileError(folder, "does not exist", "create this folder, or name another one") from error
+        raise FileError.of(folder, "open", error) from error
+    try:
+        yield handle
+    except OSError as error:
+        raise FileError.of(os.path.join(folder, NAME), doing, error) from error
+    finally:
+        os.close(handle)
+
+
+def _unlink(name: str, handle: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=handle)
