@@ -1,0 +1,225 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Roles and RoleBindings `<configmap>-reader`, with which kubelets 1.8 to 1.10 may read their ConfigMap.
+
+The Node authorizer of these versions does not know which ConfigMap a node has as its config source; that of 1.11 and
+later does (plugin/pkg/auth/authorizer/node). Check mode sends no request that writes: API servers before 1.12 ignore
+the parameter dryRun.
+"""
+
+from __future__ import annotations
+
+import typing as t
+import urllib.parse
+
+from ..api import parallel
+from ..api.errors import ApiError, ClusterError
+from ..api.session import Session
+from ..objects import configmaps, nodes
+
+Place = t.Tuple[str, str]
+"""Namespace and name of a ConfigMap."""
+GROUP = "rbac.authorization.k8s.io"
+ROLES, BINDINGS = "roles", "rolebindings"
+SUFFIX = "-reader"
+_USER = "system:node:"
+_TRIES = 5
+_MERGE = "application/merge-patch+json"
+_GRANT = "grant the verbs get, create and patch on roles and rolebindings there, and get on configmaps"
+
+
+def path(resource: str, namespace: str, name: str = "") -> str:
+    """Return the API path of a Role or RoleBinding, or of a namespace's collection of them."""
+    base = f"/apis/{GROUP}/v1/namespaces/{urllib.parse.quote(namespace, safe='')}/{resource}"
+    return f"{base}/{urllib.parse.quote(name, safe='')}" if name else base
+
+
+def in_use(found: t.Iterable[nodes.Node]) -> dict[Place, set[str]]:
+    """Return the kubelets 1.8 to 1.10 that need to read a ConfigMap, by ConfigMap.
+
+    Only what they are assigned: they keep every ConfigMap that they have read on their disk.
+    """
+    users: dict[Place, set[str]] = {}
+    for node in found:
+        source = node.native.source if node.alpha else None
+        if source:
+            users.setdefault((source["namespace"], source["name"]), set()).add(node.name)
+    return users
+
+
+def grant(
+    session: Session, users: t.Mapping[Place, t.Collection[str]], check_mode: bool
+) -> tuple[list[str], dict[Place, str]]:
+    """Let nodes get their ConfigMap; return the Roles or RoleBindings that changed, and by ConfigMap what failed.
+
+    Requests for each ConfigMap: two GETs, and one POST or PATCH for each of the two objects that changes.
+    """
+    outcomes = parallel.each(
+        list(users), lambda place: _grant(session, place, sorted(users[place]), check_mode), session.concurrency
+    )
+    failed = {outcome.item: outcome.error.message for outcome in outcomes if outcome.error}
+    return [name for outcome in outcomes for name in outcome.value or []], failed
+
+
+def _grant(session: Session, place: Place, names: list[str], check_mode: bool) -> list[str]:
+    namespace, reader = place[0], place[1] + SUFFIX
+    try:
+        changed = [f"Role {namespace}/{reader}"] * _ensure_role(session, place, check_mode)
+        return changed + [f"RoleBinding {namespace}/{reader}"] * _ensure_binding(session, place, names, check_mode)
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        raise ClusterError(
+            f"the Role {namespace}/{reader}, which its kubelet needs to read the ConfigMap, was refused "
+            f"({error.message}); {_GRANT}"
+        ) from error
+
+
+def _ensure_role(session: Session, place: Place, check_mode: bool) -> bool:
+    """Create or repair the Role of a ConfigMap; return whether it changes."""
+    namespace, name = place
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name], "verbs": ["get"]}
+    there = _read(session, ROLES, namespace, name + SUFFIX)
+    if there is None:
+        if not check_mode:
+            body = {"kind": "Role", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "rules": [rule]}
+            _create(session, ROLES, namespace, body)
+        return True
+    if any(_allows(given, name) for given in there.get("rules") or []):
+        return False
+    if not _is_ours(there):
+        raise ClusterError(
+            f"the Role {namespace}/{name}{SUFFIX} exists, and does not let a node get the ConfigMap: delete it"
+        )
+    if not check_mode:
+        session.request("PATCH", path(ROLES, namespace, name + SUFFIX), (), {"rules": [rule]}, _MERGE)
+    return True
+
+
+def _allows(rule: t.Mapping[str, t.Any], name: str) -> bool:
+    wanted = (("apiGroups", ""), ("resources", "configmaps"), ("verbs", "get"))
+    named = rule.get("resourceNames") or [name]
+    return name in named and all({value, "*"} & {*(rule.get(field) or [])} for field, value in wanted)
+
+
+def _ensure_binding(session: Session, place: Place, names: list[str], check_mode: bool) -> bool:
+    """Bind nodes to the Role of a ConfigMap, beside those that are bound; return whether that changes anything."""
+    namespace, reader = place[0], place[1] + SUFFIX
+    for _attempt in range(_TRIES):
+        there = _read(session, BINDINGS, namespace, reader)
+        bound = _nodes_of(there or {})
+        if there is not None and (there.get("roleRef") or {}).get("name") != reader:
+            raise ClusterError(f"the RoleBinding {namespace}/{reader} exists for another Role than {reader}: delete it")
+        if there is not None and bound >= {*names}:
+            return False
+        if check_mode:
+            return True
+        try:
+            if there is None:
+                ref = {"apiGroup": GROUP, "kind": "Role", "name": reader}
+                body = {"kind": "RoleBinding", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "roleRef": ref}
+                session.request(
+                    "POST", path(BINDINGS, namespace), (), {**body, "subjects": [_subject(name) for name in names]}
+                )
+            else:
+                _bind(session, there, [*(there.get("subjects") or []), *map(_subject, sorted({*names} - bound))])
+        except ApiError as error:
+            # Another run has created or changed it since.
+            if error.status != 409:
+                raise
+        else:
+            return True
+    raise ClusterError(f"the RoleBinding {namespace}/{reader} changes faster than it can be patched; run again")
+
+
+def _bind(session: Session, binding: t.Mapping[str, t.Any], subjects: list[t.Any]) -> None:
+    meta = binding["metadata"]
+    body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "subjects": subjects}
+    session.request("PATCH", path(BINDINGS, meta["namespace"], meta["name"]), (), body, _MERGE)
+
+
+def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], check_mode: bool) -> list[str]:
+    """Remove from our RoleBindings the nodes that no longer have the ConfigMap, and both objects once no node has it.
+
+    Returns what changed. Two LISTs, and one request for each object that changes. Raises ApiError.
+    """
+    label = [("labelSelector", f"{configmaps.MANAGED_LABEL}={configmaps.MANAGED_BY}")]
+    found = {
+        resource: session.request("GET", path(resource, namespace), label).get("items") or []
+        for resource in (BINDINGS, ROLES)
+    }
+    changed = []
+    for binding in found[BINDINGS]:
+        reader = binding["metadata"]["name"]
+        needed = users.get((namespace, reader[: -len(SUFFIX)]), set()) if reader.endswith(SUFFIX) else None
+        if needed is None or _nodes_of(binding) <= needed:
+            continue
+        changed.append(f"RoleBinding {namespace}/{reader}")
+        if check_mode:
+            continue
+        kept = [item for item in binding.get("subjects") or [] if _node_of(item) in (*needed, None)]
+        if kept:
+            _bind(session, binding, kept)
+        else:
+            _delete(session, BINDINGS, binding)
+    for role in found[ROLES]:
+        reader = role["metadata"]["name"]
+        if reader.endswith(SUFFIX) and not users.get((namespace, reader[: -len(SUFFIX)])):
+            changed.append(f"Role {namespace}/{reader}")
+            if not check_mode:
+                _delete(session, ROLES, role)
+    return changed
+
+
+def _delete(session: Session, resource: str, item: t.Mapping[str, t.Any]) -> None:
+    """Delete exactly the object that was read; one that no longer exists is no error."""
+    meta = item["metadata"]
+    body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": meta["uid"]}}
+    try:
+        session.request("DELETE", path(resource, meta["namespace"], meta["name"]), body=body)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+
+
+def _read(session: Session, resource: str, namespace: str, name: str) -> dict[str, t.Any] | None:
+    try:
+        return t.cast("dict[str, t.Any]", session.request("GET", path(resource, namespace, name)))
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        return None
+
+
+def _create(session: Session, resource: str, namespace: str, body: dict[str, t.Any]) -> None:
+    try:
+        session.request("POST", path(resource, namespace), (), body)
+    except ApiError as error:
+        # Another run has created the same since.
+        if error.status != 409:
+            raise
+
+
+def _meta(place: Place) -> dict[str, t.Any]:
+    label = {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY}
+    return {"namespace": place[0], "name": place[1] + SUFFIX, "labels": label}
+
+
+def _is_ours(item: t.Mapping[str, t.Any]) -> bool:
+    labels = item["metadata"].get("labels") or {}
+    return bool(labels.get(configmaps.MANAGED_LABEL) == configmaps.MANAGED_BY)
+
+
+def _subject(name: str) -> dict[str, str]:
+    return {"apiGroup": GROUP, "kind": "User", "name": _USER + name}
+
+
+def _node_of(subject: t.Mapping[str, t.Any]) -> str | None:
+    """Return the node of a subject, None for another user."""
+    name = str(subject.get("name") or "")
+    return name[len(_USER) :] if subject.get("kind") == "User" and name.startswith(_USER) else None
+
+
+def _nodes_of(binding: t.Mapping[str, t.Any]) -> set[str]:
+    return {name for subject in binding.get("subjects") or [] for name in [_node_of(subject)] if name}

@@ -1,0 +1,139 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Requests to the kubelet of a node: through the proxy of the API server, straight to its port, or from its host.
+
+The proxy needs `get` on nodes/proxy, which includes exec. From 1.33 on a kubelet itself accepts nodes/configz
+(pkg/kubelet/server/auth.go, feature gate KubeletFineGrainedAuthz).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import typing as t
+import urllib.parse
+
+from .errors import ApiError
+
+PROXY, KUBELET, NODE = "proxy", "kubelet", "node"
+PORT = 10250
+_Answer = t.TypeVar("_Answer")
+
+
+if t.TYPE_CHECKING:
+    # Python 3.7 has no protocols.
+    from .session import Session
+
+    class Door(t.Protocol):
+        """A way to one kubelet, such as a session with its port."""
+
+        def request(self, method: str, path: str, *, budget: float | None = None) -> t.Any:
+            """Return the JSON of an answer. Raises ApiError."""
+
+        def text(self, path: str, budget: float | None = None) -> str:
+            """Return the text of an answer (one GET). Raises ApiError."""
+
+    class Doors(t.Protocol):
+        """The ways to the kubelets of nodes."""
+
+        def ask(self, node: str, question: t.Callable[[Door], _Answer]) -> _Answer:
+            """Return what a question got from the kubelet of a node. Raises ApiError."""
+
+
+class Ports:
+    """Sessions with the kubelets of nodes, at the address and port in the status of their Node. Safe for threads."""
+
+    def __init__(self, session: Session, ca_cert: str | None) -> None:
+        self._session, self._ca_cert = session, ca_cert
+        self._lock = threading.Lock()
+        self._known: dict[str, Session] = {}
+
+    def ask(self, node: str, question: t.Callable[[Door], _Answer]) -> _Answer:
+        """Return what a question got from the kubelet of a node. Raises ApiError."""
+        door = self._of(node)
+        try:
+            return question(door)
+        except ApiError as error:
+            if not error.status:
+                # A change of its configuration may move its port.
+                with self._lock:
+                    self._known.pop(node, None)
+            raise _explained(error, door.host) from error
+
+    def _of(self, node: str) -> Session:
+        """Return the session with a kubelet (the first time one GET of its Node)."""
+        with self._lock:
+            known = self._known.get(node)
+        if known is None:
+            # Not for the address, which the kubelet writes itself: a self-signed certificate has only the name.
+            known = self._session.at(self._url(node), node, self._ca_cert)
+            with self._lock:
+                self._known[node] = known
+        return known
+
+    def _url(self, node: str) -> str:
+        status = status_of(self._session, node)
+        found = [one.get("address") for one in status.get("addresses") or [] if one.get("type") == "InternalIP"]
+        try:
+            # A kubelet writes its own status: nothing but an address and a number gets into the URL.
+            address = ipaddress.ip_address(found[0])
+            return f"https://{f'[{address}]' if address.version == 6 else address}:{port_in(status)}"
+        except (IndexError, TypeError, ValueError) as error:
+            raise ApiError(
+                200, f"its Node has no InternalIP at which its kubelet can be asked ({found}): set read to proxy"
+            ) from error
+
+
+def status_of(session: Session, node: str) -> dict[str, t.Any]:
+    """Return the status of a Node (one GET). Raises ApiError."""
+    return session.request("GET", f"/api/v1/nodes/{urllib.parse.quote(node)}").get("status") or {}
+
+
+def port_in(status: dict[str, t.Any]) -> int:
+    """Return the port of a kubelet by the status of its Node. Raises TypeError and ValueError."""
+    return int(((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or PORT)
+
+
+def read(session: Session, node: str, path: str, budget: float | None = None) -> t.Any:
+    """Return the JSON that a kubelet serves at a path, such as `configz` (one GET). Raises ApiError."""
+    if session.kubelets is None:
+        return session.request("GET", f"{_proxy(node)}/{path}", budget=budget)
+    return session.kubelets.ask(node, lambda door: door.request("GET", f"/{path}", budget=budget))
+
+
+def text(session: Session, node: str, path: str, budget: float | None = None) -> str:
+    """Return the text that a kubelet serves at a path (one GET). Raises ApiError."""
+    if session.kubelets is None:
+        return session.text(f"{_proxy(node)}/{path}", budget)
+    return session.kubelets.ask(node, lambda door: door.text(f"/{path}", budget))
+
+
+def _proxy(node: str) -> str:
+    return f"/api/v1/nodes/{urllib.parse.quote(node)}/proxy"
+
+
+def _explained(error: ApiError, host: str) -> ApiError:
+    """Return the error of a request straight to a kubelet: what happened, and what to do."""
+    message, status = error.message.replace(f"no usable answer from the API server {host}: ", ""), error.status
+    if "CERTIFICATE_VERIFY_FAILED" in message or "SSLError" in message:
+        message = (
+            f"the certificate of its kubelet at {host} cannot be verified ({message}): it must be for the name of the "
+            "node. Let the cluster sign it (serverTLSBootstrap: true, and approve its CertificateSigningRequest), or "
+            "set kubelet_ca_cert to a file with the certificates of all kubelets"
+        )
+    elif status == 401:
+        # Unlike a 401 of the API server, it concerns this node only.
+        status = 403
+        message = (
+            f"its kubelet at {host} does not accept these credentials: it needs authentication.webhook.enabled for "
+            "tokens, and authentication.x509.clientCAFile for client certificates"
+        )
+    elif status == 403:
+        message = (
+            f"{message}. Kubelets from 1.33 on need the verb get on nodes/configz, nodes/metrics, nodes/healthz and "
+            "nodes/stats; older ones on nodes/proxy, nodes/metrics and nodes/stats"
+        )
+    elif not status:
+        message = f"its kubelet does not answer at {host} ({message}); is its port open for this controller?"
+    return ApiError(status, message, error.reason, transient=error.transient)

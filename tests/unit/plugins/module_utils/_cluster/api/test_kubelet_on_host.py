@@ -1,0 +1,322 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading from the port of a simulated kubelet with a token, by the program that a host would run."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import re
+import subprocess
+import sys
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import kubelet_endpoint, kubelet_on_host
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configz, kubelet_process
+from tests.sim.api.kinds import KINDS
+from tests.sim.cluster import Cluster
+from tests.sim.kubelets.port import Port
+from tests.sim.tls import Certificates
+from tests.support.permissions import USER as OPERATOR
+from tests.support.permissions import manifest, permissions, without
+from tests.support.reader import ACCOUNT, READER, USER, Rule, for_user, reading
+
+FINE = [Rule(("nodes/configz",)), Rule(("nodes/metrics",)), Rule(("nodes/healthz",))]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> t.Iterator[Cluster]:
+    """A cluster with two kubelets, and service accounts without permissions."""
+    with Cluster("v1.36.2") as made:
+        for name in ("n1", "n2"):
+            made.simulate(name)
+            made.store.create(KINDS["serviceaccounts"], "kube-system", {"metadata": {"name": f"reader-{name}"}})
+        made.store.create(KINDS["serviceaccounts"], "kube-system", {"metadata": {"name": ACCOUNT}})
+        yield made
+
+
+class Here:
+    """Runs programs on this machine, each as on a host. `asked` are the nodes, `programs` what they ran."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.programs: list[str] = []
+
+    def __call__(self, node: str, program: str) -> str:
+        """Run it."""
+        self.asked.append(node)
+        self.programs.append(program)
+        return subprocess.run(
+            [sys.executable, "-I", "-"], input=program, capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+
+
+@pytest.fixture
+def here() -> t.Iterator[Here]:
+    """Let sessions reach hosts."""
+    found = Here()
+    with kubelet_on_host.reached_by(found):
+        yield found
+
+
+def session(cluster: Cluster, folder: Path, **options: t.Any) -> Session:
+    """A session of a user who may read Nodes and make tokens, with a client certificate."""
+    path = cluster.kubeconfig(folder / "kubeconfig", USER, "operators")
+    return Session({"kubeconfig": str(path), "read": "node", **options})
+
+
+@contextlib.contextmanager
+def granted(cluster: Cluster, *rules: Rule, account: str = ACCOUNT) -> t.Iterator[None]:
+    """Give the user and the account permissions for a while."""
+    given = [*for_user(account), *reading(account, *rules)]
+    cluster.grant(given)
+    yield
+    cluster.ungrant(given)
+
+
+def test_nothing_but_a_token_of_the_account_reaches_a_node(cluster: Cluster, tmp_path: Path, here: Here) -> None:
+    """One token serves all reads of a session. The API server is not asked for the kubelet."""
+    with granted(cluster, *FINE), Port(cluster, "n1", 36) as port:
+        user = session(cluster, tmp_path)
+        cluster.counter.forget()
+        assert configz.read(user, "n1") == configz.read(Session({"host": cluster.url}), "n1")
+        assert kubelet_process.birth(user, "n1") > 0
+        assert kubelet_process.healthy(user, "n1")
+    assert port.asked == [(READER, path) for path in ("/configz", "/metrics", "/healthz")]
+    assert cluster.counter.count("GET", "/nodes/n1/proxy/") == 1, "that of the other session"
+    assert cluster.counter.count("POST", f"/serviceaccounts/{ACCOUNT}/token") == 1
+    assert here.asked == ["n1"] * 3
+    token = cluster.api.tokens.sent[-1]
+    assert all(program.count(token) == 1 for program in here.programs)
+    (own,) = yaml.safe_load((tmp_path / "kubeconfig").read_text())["users"]
+    secrets = {*own["user"].values(), *(base64.b64decode(text).decode() for text in own["user"].values())}
+    assert len(secrets) == 4 and not any(secret in program for secret in secrets for program in here.programs)
+
+
+@pytest.mark.parametrize(
+    ("minor", "rules", "words"),
+    [
+        (36, [], r"subresource\(s\)=\[configz proxy\].*nodes/configz"),
+        (36, [Rule(("nodes/metrics",))], r"refuses the service account kube-system/kubelet-configz.*nodes/configz"),
+        (32, FINE, r"subresource\(s\)=\[proxy\].*Kubelets before 1\.33 need nodes/proxy"),
+    ],
+)
+def test_a_permission_that_the_account_lacks(
+    cluster: Cluster, tmp_path: Path, here: Here, minor: int, rules: list[Rule], words: str
+) -> None:
+    with (
+        granted(cluster, *rules),
+        Port(cluster, "n1", minor),
+        pytest.raises(ApiError, match=f"(?s){words}") as caught,
+    ):
+        configz.read(session(cluster, tmp_path), "n1")
+    assert caught.value.status == 403 and "option-read-node" in caught.value.message
+
+
+TOKEN = "serviceaccounts/token"
+READS: dict[str, t.Callable[[Session], t.Any]] = {
+    "nodes/configz": lambda user: configz.read(user, "n1"),
+    "nodes/metrics": lambda user: kubelet_process.birth(user, "n1"),
+    "nodes/healthz": lambda user: kubelet_process.healthy(user, "n1"),
+    "nodes/stats": lambda user: kubelet_endpoint.read(user, "n1", "stats/summary"),
+}
+
+
+def test_exactly_the_manifest(cluster: Cluster, tmp_path: Path, here: Here) -> None:
+    """It is enough for all reads. Without one permission the read that needs it names it."""
+    whole, nodes = manifest("option-read-node"), for_user(tokens=False)
+    assert {one.resource for one in permissions(whole)} == {*READS, TOKEN}
+    kubeconfig = str(cluster.kubeconfig(tmp_path / "kubeconfig", OPERATOR, "operators"))
+    (binding,) = (item for item in nodes if "subjects" in item)
+    binding["subjects"][0]["name"] = OPERATOR
+    with Port(cluster, "n1", 36):
+        for taken in (None, *permissions(whole)):
+            given = [*nodes, *(without(whole, taken) if taken else whole)]
+            cluster.grant(given)
+            for resource, read in READS.items():
+                user = Session({"kubeconfig": kubeconfig, "read": "node"})
+                if taken and taken.resource in (resource, TOKEN):
+                    with pytest.raises(ApiError, match=taken.resource) as caught:
+                        read(user)
+                    assert caught.value.status == 403 and "option-read-node" in caught.value.message
+                else:
+                    assert read(user)
+        cluster.ungrant([item for item in given if item["kind"] != "ServiceAccount"])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule(("nodes/proxy",)),
+        Rule(("nodes/proxy",), verbs=("create",)),
+        Rule(("nodes/proxy",), names=("n1",)),
+        Rule(("nodes/configz", "*/proxy")),
+        Rule(("*",), groups=("*",), verbs=("*",)),
+    ],
+)
+def test_a_token_that_allows_exec_reaches_no_node(cluster: Cluster, tmp_path: Path, here: Here, rule: Rule) -> None:
+    """That of one account for all nodes; root on one of them could use it."""
+    with (
+        granted(cluster, rule),
+        Port(cluster, "n1", 36),
+        pytest.raises(ApiError, match=r"may get nodes/proxy, which includes exec.*\{node\}") as caught,
+    ):
+        configz.read(session(cluster, tmp_path), "n1")
+    assert here.asked == [] and not caught.value.transient
+
+
+@pytest.mark.parametrize(("names", "refused"), [(("n1",), False), (("n1", "n2"), True), (("n2",), True), ((), True)])
+def test_an_account_for_each_node(
+    cluster: Cluster, tmp_path: Path, here: Here, names: tuple[str, ...], refused: bool
+) -> None:
+    """Kubelets before 1.33 need nodes/proxy; each token is good for its own node only."""
+    rules = (Rule(("nodes/proxy",), names=names), Rule(("nodes/metrics",)))
+    with granted(cluster, *rules, account="reader-n1"), Port(cluster, "n1", 20) as port:
+        user = session(cluster, tmp_path, read_service_account="kube-system/reader-{node}")
+        if refused:
+            with pytest.raises(ApiError, match="resourceNames of its node only"):
+                configz.read(user, "n1")
+            assert here.asked == []
+            return
+        assert configz.read(user, "n1") == configz.read(Session({"host": cluster.url}), "n1")
+        assert {asked for asked, _path in port.asked} == {"system:serviceaccount:kube-system:reader-n1"}
+
+
+def test_a_token_is_refused_to_the_user(cluster: Cluster, tmp_path: Path, here: Here) -> None:
+    """One request for all nodes, and the error names the missing verb."""
+    only = for_user(ACCOUNT, tokens=False)
+    cluster.grant(only)
+    user = session(cluster, tmp_path)
+    cluster.counter.forget()
+    for name in ("n1", "n2"):
+        with pytest.raises(ApiError, match=r'cannot create resource "serviceaccounts/token".*Grant the verb create'):
+            configz.read(user, name)
+    assert cluster.counter.count("POST", "/token") == 1 and here.asked == []
+    cluster.ungrant(only)
+
+
+def test_an_account_that_does_not_exist(cluster: Cluster, tmp_path: Path, here: Here) -> None:
+    """It must not pass for a Node that does not exist."""
+    with (
+        granted(cluster, account="other"),
+        pytest.raises(ApiError, match="no service account kube-system/other") as got,
+    ):
+        configz.read(session(cluster, tmp_path, read_service_account="kube-system/other"), "n1")
+    assert got.value.status != 404 and here.asked == []
+
+
+def test_a_kubelet_without_webhook(cluster: Cluster, tmp_path: Path, here: Here) -> None:
+    """A 401 of a kubelet does not concern the credentials of the user, and ends nothing for the other nodes."""
+    with granted(cluster, *FINE), Port(cluster, "n1", 36) as port:
+        port.webhook = False
+        with pytest.raises(ApiError, match=r"does not accept a token.*authentication\.webhook\.enabled") as caught:
+            configz.read(session(cluster, tmp_path), "n1")
+    assert caught.value.status == 403
+
+
+def test_a_certificate_of_another_authority(cluster: Cluster, tmp_path: Path, here: Here) -> None:
+    """The token is not sent, unless the authority is named or nothing is verified."""
+    other = Certificates(tmp_path)
+    with granted(cluster, *FINE), Port(cluster, "n1", 36, other) as port:
+        with pytest.raises(ApiError, match=r"(?s)cannot be verified .*serverTLSBootstrap.*kubelet_ca_cert") as caught:
+            configz.read(session(cluster, tmp_path), "n1")
+        assert not caught.value.transient and port.asked == []
+        assert configz.read(session(cluster, tmp_path, kubelet_ca_cert=str(other.authority)), "n1")
+        assert configz.read(session(cluster, tmp_path, validate_certs=False), "n1")
+
+
+def test_a_certificate_of_another_node(cluster: Cluster, tmp_path: Path, here: Here) -> None:
+    with granted(cluster, *FINE), Port(cluster, "n2", 36) as other:
+        cluster.patch_status("n1", other.at("127.0.0.1"))
+        with pytest.raises(ApiError, match="must be for the name of the node"):
+            configz.read(session(cluster, tmp_path), "n1")
+        assert other.asked == []
+
+
+def test_a_port_that_is_closed_or_moves(cluster: Cluster, tmp_path: Path, here: Here, monkeypatch: t.Any) -> None:
+    """It is asked for again while a kubelet restarts. The next read looks where it is now."""
+    monkeypatch.setattr(configz, "PATIENCE", 0.5)
+    with granted(cluster, *FINE):
+        user = session(cluster, tmp_path)
+        with Port(cluster, "n1", 36):
+            before = configz.read(user, "n1")
+        with pytest.raises(ApiError, match=r"does not answer at the loopback address.*refused") as caught:
+            configz.read(user, "n1")
+        assert caught.value.transient and caught.value.status == 0
+        assert here.asked.count("n1") >= 2
+        with Port(cluster, "n1", 36):
+            assert configz.read(user, "n1") == before
+
+
+def test_a_token_is_replaced_before_it_ends(cluster: Cluster, tmp_path: Path, here: Here, monkeypatch: t.Any) -> None:
+    with granted(cluster, *FINE), Port(cluster, "n1", 36):
+        user = session(cluster, tmp_path)
+        configz.read(user, "n1")
+        first = cluster.api.tokens.sent[-1]
+        configz.read(user, "n1")
+        assert cluster.api.tokens.sent[-1] == first
+        now = time.monotonic()
+        monkeypatch.setattr(kubelet_on_host.time, "monotonic", lambda: now + kubelet_on_host.FRESH + 1)
+        configz.read(user, "n1")
+        assert cluster.api.tokens.sent[-1] != first
+
+
+@pytest.mark.parametrize("account", ["reader", "a/b/c", "../x", "a/", "a/A", "{node}/reader", "a/b?c"])
+def test_a_name_that_is_none(cluster: Cluster, tmp_path: Path, account: str) -> None:
+    with pytest.raises(ClusterError, match="not of the form namespace/name"):
+        session(cluster, tmp_path, read_service_account=account)
+
+
+def test_outside_of_ansible(cluster: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="needs the connections of Ansible's own process"):
+        configz.read(session(cluster, tmp_path), "n1")
+
+
+def test_a_file_of_authorities_that_does_not_exist(cluster: Cluster, tmp_path: Path, here: Here) -> None:
+    with pytest.raises(ClusterError, match="kubelet_ca_cert: /none cannot be read"):
+        session(cluster, tmp_path, kubelet_ca_cert="/none")
+
+
+PRINTED = (
+    ("", "is no answer"),
+    ("Welcome to n1\n", "is no answer"),
+    (f"{kubelet_on_host.ask_kubelet.MARK}[]", "is no answer"),
+    (f"{kubelet_on_host.ask_kubelet.MARK}{'[' * 100000}", "is no answer"),
+    (f'{kubelet_on_host.ask_kubelet.MARK}{{"status": Infinity, "body": "eJwDAAAAAAE="}}', "is no answer"),
+    (f'{kubelet_on_host.ask_kubelet.MARK}{{"status": 200, "body": "AAAA"}}', "is no answer"),
+    (f'{kubelet_on_host.ask_kubelet.MARK}{{"error": "TOKEN"}}', r"\(\*\*\*\*\*\*\*\*\)"),
+    (f'{kubelet_on_host.ask_kubelet.MARK}{{"error": "TOKEN", "untrusted": true}}', r"\(\*\*\*\*\*\*\*\*\)"),
+    ("ECHO", "contains the token"),
+)
+
+
+@pytest.mark.parametrize(("printed", "words"), PRINTED, ids=range(len(PRINTED)))
+def test_what_a_host_prints_is_not_trusted(cluster: Cluster, tmp_path: Path, printed: str, words: str) -> None:
+    """Whatever it is, no message contains the token."""
+
+    def reach(_node: str, program: str) -> str:
+        token = cluster.api.tokens.sent[-1]
+        assert token in program
+        if printed == "ECHO":
+            found = kubelet_on_host.ask_kubelet.packed(200, json.dumps({"kubeletconfig": {"x": token}}).encode())
+            return f"{kubelet_on_host.ask_kubelet.MARK}{json.dumps(found)}"
+        return printed.replace("TOKEN", token)
+
+    with (
+        granted(cluster, *FINE),
+        Port(cluster, "n1", 36),
+        kubelet_on_host.reached_by(reach),
+        pytest.raises(ApiError) as caught,
+    ):
+        kubelet_process.healthy(session(cluster, tmp_path), "n1")
+    assert re.search(words, caught.value.message), caught.value.message
+    assert cluster.api.tokens.sent[-1] not in caught.value.message
