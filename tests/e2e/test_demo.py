@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The demo shows what really happens, fails when a step does not end as expected, and restores the lab."""
+"""The demo on real kubelets: it shows what happens, fails when a step does not end as expected, restores the lab."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from tests.lab.lab import Lab
 from tests.support.ansible import ROOT, Ansible
 from tools.demo.console import DemoError
-from tools.demo.steps import Demo
+from tools.demo.real.steps import Demo
 
 COMMAND = [sys.executable, "-m", "tools.demo"]
 PROGRAMS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -34,7 +34,7 @@ def test_demo_on_a_lab_that_is_up(lab: Lab, fleet: tuple[str, ...], ansible: Ans
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
-        env={**ansible.environment, "PATH": PROGRAMS},
+        env={**ansible.environment, "PATH": PROGRAMS, "LAB": "real"},
     )
     assert done.returncode == 0, done.stdout
     for text in (
@@ -76,7 +76,7 @@ OWN = """
 import os, sys
 sys.path.insert(0, os.getcwd())
 from tests.lab.console import LabError
-from tools.demo import __main__ as demo
+from tools.demo.real import run as demo
 
 class Lab(demo.Lab):
     known = []
@@ -100,7 +100,9 @@ sys.exit(demo.main())
 """
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGINT, *(pytest.param(stop, marks=pytest.mark.long) for stop in (signal.SIGTERM, signal.SIGHUP))]
+)
 def test_interrupted_demo_removes_its_own_lab(
     fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path, stop: signal.Signals
 ) -> None:
@@ -132,9 +134,10 @@ NODE_PART = """
 import os, pathlib, signal, sys
 sys.path.insert(0, os.getcwd())
 from tests.lab.lab import Lab
-from tools.demo import __main__, checkpoint, steps
+from tools.demo.console import end
+from tools.demo.real import checkpoint, steps
 
-signal.signal(signal.SIGTERM, __main__.end)
+signal.signal(signal.SIGTERM, end)
 demo = steps.Demo(Lab.attach(), pathlib.Path(sys.argv[1]))
 (demo.inventory / "host_vars/n3.yml").write_text(steps.EXCEPTION)
 with checkpoint.without_dynamic_config(demo) as node:
@@ -142,6 +145,7 @@ with checkpoint.without_dynamic_config(demo) as node:
 """
 
 
+@pytest.mark.long
 def test_interrupted_demo_restores_the_node(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, tmp_path: Path) -> None:
     """Interrupted with Ansible and the kubelet dead: store, guard and ConfigMap are removed, the flag is restored."""
     with subprocess.Popen(

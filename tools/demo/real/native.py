@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from tools.demo.console import show
-from tools.demo.steps import EXCEPTION, GROUP, NODES, SOAK, WANTED, Demo
+from tools.demo.real.steps import EXCEPTION, GROUP, NODES, SOAK, WANTED, Demo
 
 BAD = WANTED + "  kubeAPIQPS: -1\n"
 # Otherwise the plan refuses the value, and no kubelet gets it.

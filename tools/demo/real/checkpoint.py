@@ -16,7 +16,7 @@ import typing as t
 from tests.lab import processes
 from tests.lab.node import LabNode
 from tools.demo.console import COMMAND, FAILURE, LIVE, SUCCESS, DemoError, show
-from tools.demo.steps import GROUP, OWN_FILE, SOAK, WANTED, Demo
+from tools.demo.real.steps import GROUP, OWN_FILE, SOAK, WANTED, Demo
 
 # The node that stands for one of Kubernetes 1.24 or later.
 MODERN = "n3"

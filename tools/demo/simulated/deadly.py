@@ -1,0 +1,112 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A configuration that kills the kubelet of n2, and how the guard on the node returns to the last good one."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+import typing as t
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.sim.nodes.node import SimNode
+from tools.demo.console import COMMAND, LIVE, SUCCESS, DemoError, show
+from tools.demo.simulated.fleet import Fleet
+
+NODE = "n2"
+LIMIT = 240
+UNIT = ("ActiveState", "SubState", "NRestarts")
+# A rollout assigns, verifies and confirms. This one goes away after the restart.
+WITHOUT_PLAN = """\
+- name: Assign a configuration without a plan, restart the kubelet, go away
+  hosts: n2
+  gather_facts: false
+  tasks:
+    - name: Assign
+      livenodes.kubelet.kubelet_checkpoint:
+        state: assigned
+        delivery: checkpoint
+        preflight: {}
+        source: %(source)s
+        data:
+          kubelet: "{{ lookup('ansible.builtin.file', 'deadly.json') }}"
+    - name: Restart the kubelet
+      ansible.builtin.command: systemctl restart kubelet
+      changed_when: true
+"""
+
+
+def run(fleet: Fleet, good: t.Mapping[str, t.Mapping[str, t.Any]]) -> None:
+    """Assign it, watch the guard, show its reason. Raises DemoError."""
+    node = fleet.nodes[NODE]
+    fleet.until("the end of the trial", lambda: "lastKnownGood" in fleet.status(NODE))
+    source = _push(fleet, good[NODE]["RUNS"])
+    (fleet.home / "without-plan.yml").write_text(WITHOUT_PLAN % {"source": json.dumps(source)}, encoding="utf-8")
+    show("$ grep evictionHard deadly.json", COMMAND)
+    show('  "evictionHard": {"memory.available": "lots"}')
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as beside:
+        # It begins before the playbook ends: a guard may be faster than Ansible.
+        watched = beside.submit(_watch, node, source["uid"], over)
+        try:
+            fleet.playbook("without-plan.yml")
+        except BaseException:
+            over.set()
+            raise
+        show(f"$ ssh {NODE} systemctl show kubelet    # meanwhile, observed only", COMMAND)
+        for line in watched.result():
+            show(line, LIVE)
+    show("The guard on the node did this, without Ansible, ssh or the API server. Its report:", SUCCESS)
+    fleet.until("the report of the guard", lambda: fleet.status(NODE).get("error"))
+    show(f"  error: {fleet.status(NODE)['error']}")
+    fleet.expect("the live values", fleet.live(), good)
+
+
+def _watch(node: SimNode, uid: str, over: threading.Event) -> list[str]:
+    """Return what was seen from the switch to the deadly configuration until the kubelet answers with the good one, or
+    until `over`.
+
+    Raises DemoError.
+    """
+    active = node.at("/var/lib/kubelet-config/active")
+    started = begun = time.monotonic()
+    lines: list[str] = []
+    shown, switched = "", False
+    while time.monotonic() - begun < LIMIT and not over.wait(0.05):
+        deadly = uid in os.readlink(active)
+        if deadly and not switched:
+            switched, started = True, time.monotonic()
+        state = "{} ({}), restarted {} times by systemd".format(*(node.show(name) for name in UNIT))
+        answers = switched and not deadly and bool(node.configz())
+        seen = f"{state}; configuration: {'deadly' if deadly else 'good'}{'; the kubelet answers' if answers else ''}"
+        if switched and seen != shown:
+            lines.append(f"  +{time.monotonic() - started:4.1f} s  {seen}")
+            shown = seen
+        if answers:
+            return lines
+    raise DemoError(f"the kubelet of {NODE} should answer with the good configuration by now: {shown or 'no switch'}")
+
+
+def _push(fleet: Fleet, good: str) -> dict[str, str]:
+    """Create a ConfigMap of the good configuration with a deadly value; return the module's source."""
+    path = "/api/v1/namespaces/kube-system/configmaps"
+    config = json.loads(fleet.get(f"{path}/{good}")["data"]["kubelet"])
+    text = json.dumps({**config, "evictionHard": {"memory.available": "lots"}}, indent=2)
+    (fleet.home / "deadly.json").write_text(text, encoding="utf-8")
+    body = {"metadata": {"name": "deadly", "namespace": "kube-system"}, "data": {"kubelet": text}}
+    request = urllib.request.Request(
+        fleet.cluster.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        made = json.load(answer)["metadata"]
+    return {
+        "namespace": "kube-system",
+        "name": "deadly",
+        "uid": made["uid"],
+        "resource_version": made["resourceVersion"],
+        "kubelet_config_key": "kubelet",
+    }

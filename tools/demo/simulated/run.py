@@ -1,0 +1,95 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The demo on simulated kubelets, `make demo`: plan, rollout, a refused configuration, a deadly one, report, reset.
+
+Exits 1 when a step does not end as expected, 130 when interrupted. Only the report is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tools.demo.console import FAILURE, HEADLINE, SUCCESS, DemoError, end, show
+from tools.demo.simulated import deadly
+from tools.demo.simulated.fleet import GROUP, OWN_FILE, Fleet
+
+ROOT = Path(__file__).resolve().parents[3]
+WANTED = """kubelet_config:
+  maxPods: 80
+  kubeAPIQPS: 60
+"""
+# Real defaults are minutes: each is the time in which a defect may show.
+QUICK = """kubelet_config_soak_seconds: 1
+kubelet_config_trial_seconds: 1
+kubelet_config_max_unavailable: 100%
+kubelet_config_wait_timeout: 60
+"""
+BAD = WANTED.replace("60", "-1")
+
+
+def run(fleet: Fleet) -> None:
+    """Run all steps. Raises DemoError."""
+    fleet.headline("Before: live values of the group, read from each kubelet's /configz")
+    before = fleet.live()
+
+    fleet.headline("Declare two fields for the group. The plan shows what would change, and changes nothing")
+    fleet.write(f"group_vars/{GROUP}.yml", WANTED)
+    fleet.playbook("plan", "-e", f"kubelet_config_hosts={GROUP}")
+
+    fleet.headline("Roll it out: a canary first, then the others, each in its own way")
+    fleet.rollout("rollout", report=True)
+    good = fleet.live()
+    fleet.expect("the live values", {(row["MAXPODS"], row["KUBEAPIQPS"]) for row in good.values()}, {(80, 60)})
+
+    fleet.headline("Declare a value that kubelets refuse. Without the option below, the plan refuses it already")
+    fleet.write(f"group_vars/{GROUP}.yml", BAD)
+    fleet.rollout("rollout", "-e", "kubelet_config_allow_invalid=true", fails=True)
+    show("The canary refused it and has its former configuration again. The other nodes were not touched.")
+    fleet.expect("the live values", fleet.live(), good)
+
+    fleet.headline("A value that a kubelet accepts and then dies of reaches n2, while no operator looks")
+    deadly.run(fleet, good)
+
+    fleet.headline("Reset: each node runs its own file again, and nothing of the collection is left on it")
+    fleet.rollout("reset")
+    fleet.expect("the live values", fleet.live(), before)
+    fleet.expect("what runs", {row["RUNS"] for row in before.values()}, {OWN_FILE})
+
+
+def main() -> int:
+    """Start the simulated cluster and run the demo; return the exit status."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+    started = time.monotonic()
+    report = ROOT / "build/demo-report.html"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    show("The kubelets, the API server and systemd of this demo are SIMULATED: programs that run as you.", HEADLINE)
+    show("The collection is not, on the nodes either. `make demo LAB=real` shows real kubelets (Debian, root).")
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="livenodes-demo-", ignore_cleanup_errors=True) as home,
+            contextlib.ExitStack() as stack,
+        ):
+            fleet = Fleet(Path(home), report, stack)
+            (fleet.inventory / "group_vars/all.yml").write_text(QUICK, encoding="utf-8")
+            run(fleet)
+        fleet.expect("the report", report.exists(), True)
+        show()
+        show(f"The report of the rollout of step 3, a page for your browser: {report}", HEADLINE)
+        show(f"Done in {time.monotonic() - started:.0f} s.", SUCCESS)
+        return 0
+    except DemoError as error:
+        show(f"demo: {error}", FAILURE)
+        return 1
+    except KeyboardInterrupt:
+        show("demo: interrupted", FAILURE)
+        return 130
+    finally:
+        sys.stdout.flush()
