@@ -37,13 +37,20 @@ LIMIT_SWITCH = 3.0
 LIMIT_RECOVERY = 30.0
 LIMIT_PREFLIGHT = 0.5
 LIMIT_MEMORY = 20.0
-LIMIT_CONTROLLER = 0.35
-"""Seconds of CPU of the controller, with all its workers and ssh."""
+LIMIT_CONTROLLER = 2.5
+"""The controller's CPU time for a switch, with all its workers and ssh: as a multiple of that of as many tasks that do
+nothing on the node, in the same run."""
 LIMIT_CPU = 1.0
 """Per cent of one core."""
 
 NOISE = 1.5
 """The table shows OVER above a limit; the benchmark fails above this multiple, because the machine may be busy."""
+LOOP, REFERENCE = 3_000_000, 0.2
+"""Turns of an empty computation, and its seconds of CPU on the machine of the limits: Python 3.11 at 2.4 GHz."""
+NOTHING = 0.3
+"""Seconds of a task that does nothing on the node, on that machine."""
+ATTEMPTS = 3
+"""Other programs can only slow the machine down, so one measurement within the limits is enough."""
 
 RESTART = """
 import subprocess, time
@@ -95,12 +102,16 @@ def preflight(bench: Bench, turns: int = 3) -> list[float]:
     return [seconds for seconds, _verdict in runs]
 
 
-def switches(bench: Bench, turns: int = 3) -> tuple[list[float], float]:
-    """Return the seconds of role `checkpoint` per turn, from its first task to its confirmation, and the controller's
-    seconds of CPU for one turn.
+class Turns(t.NamedTuple):
+    """The seconds of each turn, the controller's seconds of CPU for one turn, and the tasks of one turn."""
 
-    A first playbook has one turn more. What its controller needed is the start of Ansible and the packing of the
-    modules, which all nodes of a run share.
+    seconds: list[float]
+    cpu: float
+    tasks: int
+
+
+def switches(bench: Bench, turns: int = 3) -> Turns:
+    """Return what role `checkpoint` takes per turn, from its first task to its confirmation.
 
     Every turn uses another configuration. Ansible's log has the start time of each task; an additional task marks the
     end of each turn. Ansible's pipelining is on and saves a quarter of a second per task. The first turn also creates
@@ -117,10 +128,29 @@ def switches(bench: Bench, turns: int = 3) -> tuple[list[float], float]:
             },
             {"name": "Switched", "ansible.builtin.meta": "noop"},
         ]
+    logs, cpu = played(bench, tasks, turns)
+    return Turns([second for log in logs for second in timed(log)], cpu, len(marks(logs[0])) - 1)
+
+
+def nothing(bench: Bench, count: int, turns: int = 3) -> Turns:
+    """Return what `count` tasks that do nothing on the node take, measured as a switch is."""
+    tasks = [{"name": "Nothing", "ansible.builtin.ping": {}}] * (count - 1) + [{"ansible.builtin.meta": "noop"}]
+    logs, cpu = played(bench, tasks * (turns + 1), turns)
+    seconds = [now for now, _name in marks(logs[1])]
+    return Turns([(seconds[-1] - seconds[0]) / turns], cpu, count)
+
+
+def played(bench: Bench, tasks: list[dict[str, t.Any]], turns: int) -> tuple[list[str], float]:
+    """Play the tasks of the first turn, then those of `turns` turns; return both logs, and the seconds of CPU of the
+    controller for one turn.
+
+    What both plays need is the start of Ansible and the packing of the modules, which all nodes of a run share.
+    """
+    each = len(tasks) // (turns + 1)
     with tempfile.TemporaryDirectory() as home:
         ansible = Ansible(Path(home), bench.lab.kubeconfig, bench.lab.inventory)
-        used = {}
-        for name, chosen in (("first", tasks[:2]), ("others", tasks[2:])):
+        used, logs = [], []
+        for name, chosen in (("first", tasks[:each]), ("others", tasks[each:])):
             (Path(home) / f"{name}.yml").write_text(
                 json.dumps([{"hosts": bench.node.name, "gather_facts": False, "tasks": chosen}])
             )
@@ -128,26 +158,33 @@ def switches(bench: Bench, turns: int = 3) -> tuple[list[float], float]:
             run = ansible.playbook(f"{name}.yml", ANSIBLE_LOG_PATH=f"{home}/{name}.log", ANSIBLE_PIPELINING="1")
             if run.code:
                 raise AssertionError(run.output)
-            used[name] = spent() - before
-        seconds = [second for name in used for second in timed((Path(home) / f"{name}.log").read_text())]
-        return seconds, (used["others"] - used["first"]) / (turns - 1)
+            used.append(spent() - before)
+            logs.append((Path(home) / f"{name}.log").read_text())
+        return logs, (used[1] - used[0]) / (turns - 1)
 
 
 def timed(log: str) -> list[float]:
     """Return the seconds from each `BEGIN` to the task after the `Confirm` that follows it."""
-    found = re.findall(
-        r"^(\d+-\d+-\d+ \d+:\d+:\d+),(\d+) .*\| (?:TASK|RUNNING HANDLER|PLAY RECAP) ?(?:\[(?:[\w.]+ : )?(.*?)\])?",
-        log,
-        re.MULTILINE,
-    )
     result, began, confirming = [], 0.0, False
-    for when, milliseconds, name in found:
-        now = time.mktime(time.strptime(when, "%Y-%m-%d %H:%M:%S")) + int(milliseconds) / 1000
+    for now, name in marks(log):
         if confirming:
             result.append(now - began)
         began = now if name == BEGIN else began
         confirming = name == "Confirm"
     return result
+
+
+def marks(log: str) -> list[tuple[float, str]]:
+    """Return when each task of a log of Ansible began, in seconds, with its name; the recap has an empty name."""
+    found = re.findall(
+        r"^(\d+-\d+-\d+ \d+:\d+:\d+),(\d+) .*\| (?:TASK|RUNNING HANDLER|PLAY RECAP) ?(?:\[(?:[\w.]+ : )?(.*?)\])?",
+        log,
+        re.MULTILINE,
+    )
+    return [
+        (time.mktime(time.strptime(when, "%Y-%m-%d %H:%M:%S")) + int(milliseconds) / 1000, name)
+        for when, milliseconds, name in found
+    ]
 
 
 def waiting(bench: Bench, seconds: float = 30) -> tuple[float, float]:
@@ -193,12 +230,28 @@ def recovery(bench: Bench, turns: int = 3) -> list[float]:
     return result
 
 
+def slowness() -> float:
+    """Return how many times as long this machine computes as that of the limits, at least 1: CPU may be shared."""
+
+    def once() -> float:
+        begun, total = time.process_time(), 0
+        for turn in range(LOOP):
+            total += turn
+        return time.process_time() - begun
+
+    return max(1.0, min(once() for _turn in range(3)) / REFERENCE)
+
+
 def measure(bench: Bench) -> list[Row]:
-    """Measure everything; `Bench.close` then restores the node."""
+    """Measure everything; `Bench.close` then restores the node. The limits of times are those of this machine, as the
+    play that does nothing and an empty computation show it.
+    """
     bench.bring()
     restarts = bare(bench)
     checks = preflight(bench)
-    turns, controller = switches(bench)
+    switched = switches(bench)
+    rival = nothing(bench, switched.tasks)
+    slow = max(slowness(), rival.seconds[0] / switched.tasks / NOTHING)
     memory, cpu = waiting(bench)
     bench.close()
     bench.open()
@@ -206,12 +259,18 @@ def measure(bench: Bench) -> list[Row]:
     middle = statistics.median
     return [
         Row("bare restart to healthz", middle(restarts), float("inf"), "s", restarts),
-        Row("switch, preflight to confirmed", middle(turns), middle(restarts) + LIMIT_SWITCH, "s", turns),
-        Row("controller's CPU of a switch", controller, LIMIT_CONTROLLER, "s", ()),
-        Row("preflight's own time", middle(checks), LIMIT_PREFLIGHT, "s", checks),
+        Row(
+            "switch, preflight to confirmed",
+            middle(switched.seconds),
+            middle(restarts) + LIMIT_SWITCH * slow,
+            "s",
+            switched.seconds,
+        ),
+        Row("controller's CPU of a switch", switched.cpu, LIMIT_CONTROLLER * rival.cpu, "s", ()),
+        Row("preflight's own time", middle(checks), LIMIT_PREFLIGHT * slow, "s", checks),
         Row("revert, RestartSec=10", middle(reverts), LIMIT_RECOVERY, "s", reverts),
         Row("guard that waits: memory", memory, LIMIT_MEMORY, "MB", ()),
-        Row("guard that waits: CPU", cpu, LIMIT_CPU, "%", ()),
+        Row("guard that waits: CPU", cpu, LIMIT_CPU * slow, "%", ()),
     ]
 
 
@@ -227,14 +286,21 @@ def main() -> int:
         raise LabError(
             'n1 has a configSource: remove it first (`kubectl patch node n1 -p \'{"spec":{"configSource":null}}\'`)'
         )
-    bench = Bench(lab, "n1")
-    try:
-        rows = measure(bench)
-    finally:
-        bench.close()
-    passed = True
+    for _attempt in range(ATTEMPTS):
+        bench = Bench(lab, "n1")
+        try:
+            rows = measure(bench)
+        finally:
+            bench.close()
+        show(rows)
+        if all(row.value < row.most * NOISE for row in rows):
+            return 0
+    return 1
+
+
+def show(rows: t.Iterable[Row]) -> None:
+    """Print the table."""
     for row in rows:
-        passed &= row.value < row.most * NOISE
         limit = (
             ""
             if row.most == float("inf")
@@ -243,7 +309,6 @@ def main() -> int:
             else f"OVER {row.most:.2f}"
         )
         print(f"{row.what:28} {row.value:6.2f} {row.unit:3} {limit:12} {' '.join(f'{turn:.2f}' for turn in row.turns)}")
-    return 0 if passed else 1
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ The nodes are simulated: each runs a new source one second after it saw it. The 
 first of its kubelets sees its source, and ends with the last kubelet's report. The controller's time is the rest of the
 time from the start of ansible-playbook to its end.
 
-The limit applies to a machine on which Ansible takes BARE for a task that does nothing. On a slower machine, measured
-in the same run, the limit is proportionally higher, but never more than MOST times as high.
+What fails the benchmark is a ratio: the controller's own time and CPU time against those of the bare play, measured in
+the same run. On a busy machine both take longer. The table also shows the time a node, with a limit for a machine on
+which Ansible takes BARE for a task that does nothing. On a slower one it is proportionally higher, up to MOST times.
 
 The memory is the peak of ansible-playbook's main process above that of the bare play, which has the same inventory.
 """
@@ -34,8 +35,8 @@ import typing as t
 from pathlib import Path
 
 from tests.lab.lab import Lab
+from tests.sim.on_lab.simulated import Change, Simulated
 from tests.support.ansible import Ansible, Run, spent
-from tests.support.simulated import Change, Simulated
 
 PREFIX = "bench-"
 SHARE = 10
@@ -46,8 +47,10 @@ VARIABLES = {
     "kubelet_config_soak_seconds": 0,
 }
 
+LIMIT_RATIO = 5.0
+"""The controller's time and CPU time, as multiples of those of the bare play, for fewer than MANY nodes."""
 LIMIT = 0.15
-"""Total seconds of the controller per node."""
+"""Total seconds of the controller per node, as a guide."""
 LIMIT_CPU = {1000: 0.04, 5000: 0.05}
 """Seconds of CPU of the controller per node, for so many nodes or more. Fewer nodes do not share the start of Ansible
 enough."""
@@ -57,7 +60,7 @@ MANY = 1000
 BARE = 0.03
 """Seconds of a task that does nothing, up to which the limit is not raised: two idle cores, Debian's Python 3.11."""
 MOST = 1.5
-"""The benchmark fails above this multiple of the limit on any machine."""
+"""The limits of a slow machine are at most this multiple of those of a fast one."""
 ATTEMPTS = 2
 """Other programs can only slow the machine down, so one measurement within the limit is enough."""
 
@@ -136,7 +139,9 @@ class Measured:
 
     def within(self, nodes: int) -> bool:
         """Return whether the rollout is within all limits."""
-        memory = nodes < MANY or self.memory / nodes * 1024 < LIMIT_MEMORY
+        if nodes < MANY:
+            return self.own < LIMIT_RATIO * self.rival and self.cpu < LIMIT_RATIO * self.rival_cpu
+        memory = self.memory / nodes * 1024 < LIMIT_MEMORY
         return self.own < self.limit(nodes) and self.cpu < self.limit_cpu(nodes) and memory
 
 

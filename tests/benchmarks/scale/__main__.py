@@ -1,0 +1,78 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measure whole playbooks at 100, 1,000 and 5,000 nodes, and write the figures of the documentation.
+
+    PYTHONPATH=<folder with ansible_collections>:. python -m tests.benchmarks.scale [--nodes 100 1000 5000]
+        [--variants 1 10 all] [--write]
+
+Native delivery; the API server and the kubelets are simulated in a process of their own. CPU seconds, memory, requests
+and bytes are the figures to trust: the wall time depends on what else the machine does. With --write, the figures
+replace those in docs/docsite/rst. The run fails if a playbook needs more than GROWTH times the CPU at 5,000 nodes that
+it needs at 1,000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import typing as t
+from pathlib import Path
+
+from tests.benchmarks.scale import pages
+from tests.benchmarks.scale.runs import PLAYBOOKS, Figures, Point, ansible, measured
+from tests.benchmarks.scale.served import Served
+
+GROWTH = 5.5
+
+
+def main() -> int:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nodes", type=int, nargs="+", default=[100, 1000, 5000])
+    parser.add_argument("--variants", nargs="+", default=["1", "10", "all"], help="all: as many as nodes")
+    parser.add_argument("--playbooks", nargs="+", default=list(PLAYBOOKS))
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--from-json", type=Path, nargs="+", help="write the pages of figures from files")
+    chosen = parser.parse_args()
+    if chosen.from_json:
+        rows = (row for path in chosen.from_json for row in json.loads(path.read_text())["runs"])
+        pages.write([Figures(**row) for row in rows])
+        return 0
+    found: list[Figures] = []
+    for word in chosen.variants:
+        for nodes in chosen.nodes:
+            point = Point(nodes, nodes if word == "all" else int(word))
+            with tempfile.TemporaryDirectory() as home, Served(nodes) as served:
+                playing = ansible(Path(home), served, point)
+                for playbook in chosen.playbooks:
+                    found.append(measured(playing, served, point, playbook))
+                    print(pages.line(found[-1]), flush=True)
+                    if chosen.json:
+                        # After each run: a measurement of an hour may be stopped.
+                        chosen.json.write_text(pages.text(found))
+    if chosen.write:
+        pages.write(found)
+    late = grown(found)
+    for words in late:
+        print(words)
+    return 1 if late else 0
+
+
+def grown(found: t.Sequence[Figures]) -> list[str]:
+    """Return which playbooks need more than GROWTH times the CPU for five times the nodes."""
+    by_point = {(row.playbook, row.variants, row.nodes): row.cpu for row in found}
+    return [
+        f"{playbook}: {cpu / by_point[playbook, variants, 1000]:.2f} times the CPU of 1,000 nodes, at most {GROWTH}"
+        for (playbook, variants, nodes), cpu in by_point.items()
+        if nodes == 5000
+        and (playbook, variants, 1000) in by_point
+        and cpu > GROWTH * by_point[playbook, variants, 1000]
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
