@@ -71,8 +71,11 @@ def message(output: str, name: str) -> str:
     return next((line for line in reversed(output.splitlines()) if line.startswith(f"fatal: [{name}]: FAILED!")), "")
 
 
-# Before the call that stages and switches, before the restart, before the confirmation.
-@boundaries.some_or_each(1, 3, 4)
+# Before the call that stages and switches, before the restart, before the confirmation. Minutes each: the two tests of
+# the guard below are in the short tier.
+@pytest.mark.long
+@boundaries.some_or_each(1, 4)
+@pytest.mark.fault(case=20)
 def test_from_a_step_on(place: Place, numbers: t.Iterable[int]) -> None:
     role, seen = place.role, list[str]()
     failed = dict.fromkeys(place.benches, 0)
@@ -80,7 +83,7 @@ def test_from_a_step_on(place: Place, numbers: t.Iterable[int]) -> None:
     for number in numbers:
         place.open()
         configs = {
-            name: (bench.source(), {**bench.local(), "kubeAPIQPS": settled.NEW})
+            name: (bench.source(), {**bench.local(), settled.FIELD: settled.NEW})
             for name, bench in place.benches.items()
         }
         done = len(seen)
@@ -133,6 +136,7 @@ def test_from_a_step_on(place: Place, numbers: t.Iterable[int]) -> None:
     assert min(failed.values()) >= min(4, len(seen) - 2), failed
 
 
+@pytest.mark.fault(case=20)
 def test_the_guard_reverts_on_a_full_disk(place: Place) -> None:
     """The guard cannot record the reason then; in the end it reports a missing confirmation."""
     bench, disk = place.benches[FULL], place.disks[FULL]
@@ -154,7 +158,8 @@ def test_the_guard_reverts_on_a_full_disk(place: Place) -> None:
     settled.settled(bench, settled.OLD, 30)
 
 
-@pytest.mark.parametrize("changes", [{"kubeAPIQPS": settled.NEW}, BAD])
+@pytest.mark.parametrize("changes", [{settled.FIELD: settled.NEW}, pytest.param(BAD, marks=pytest.mark.long)])
+@pytest.mark.fault(case=20)
 def test_the_guard_reverts_once_a_read_only_disk_is_writable(place: Place, changes: dict[str, t.Any]) -> None:
     bench, disk = place.benches[READ_ONLY], place.disks[READ_ONLY]
     disk.mount()
