@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from ..report import status_annotation
+from ..report import metrics, status_annotation, textfile
 from ..store.progress import Progress
 from ..store.store import DEFAULT_KEY, Store
 from ..store.trial import Moment
@@ -30,6 +30,8 @@ class Settings(NamedTuple):
     the kubelet's command line at installation; `config`: the config file that the unit names without our drop-in;
     `key`: the name of the file that the kubelet reads under `active`. `folder`: the kubelet's drop-in folder with
     delivery `dropin`, empty with `checkpoint`; `config` is our link in it then.
+
+    `metrics`: the folder of node_exporter's textfile collector that gets the status as metrics, empty for none.
     """
 
     unit: str = "kubelet.service"
@@ -38,6 +40,7 @@ class Settings(NamedTuple):
     key: str = DEFAULT_KEY
     folder: str = ""
     lock_seconds: float = LOCK_SECONDS
+    metrics: str = ""
 
 
 class Base:
@@ -55,6 +58,8 @@ class Base:
         self.started = started
         spare = os.path.join(os.path.dirname(started.path), "progress")
         self.records = Records(store.config_dir, store.fs, spare, started.fs)
+        # Why the metrics could not be written last: the same reason is reported once.
+        self.unwritten = ""
 
     def _when(self) -> tuple[str, float]:
         moment = self.now()
@@ -72,10 +77,27 @@ class Base:
 
     def _report(self, reason: str, error: str = "", event: str = "") -> None:
         wall = time.time()
-        status = status_annotation.status(
-            or_none(self.store.assigned), self._active(), or_none(self.store.last_known_good), error, reason, wall
-        )
+        status = status_of(self.store, error, reason, wall)
         self._attempt(lambda: self.records.queue(status, event, bool(error), wall))
+        self._publish(status)
+
+    def _publish(self, status: Mapping[str, Any]) -> None:
+        """Write the metrics of a status, where they are wanted. Needs the store's lock. Never raises."""
+        try:
+            if self.settings.metrics:
+                textfile.write(self.settings.metrics, metrics.text(status))
+            self.unwritten = ""
+        except StoreError as error:
+            if str(error) != self.unwritten:
+                sys.stderr.write(f"the metrics are not written, the guard works without them: {error}\n")
+            self.unwritten = str(error)
+
+    def _publish_again(self) -> None:
+        """Write the metrics if they are gone, as from a folder in memory after a boot. Needs the store's lock."""
+        folder = self.settings.metrics
+        # A folder that does not exist was reported with the last change. A kubelet's start is no change.
+        if folder and os.path.isdir(folder) and not textfile.exists(folder):
+            self._publish(status_of(self.store, self.store.error(), "", time.time()))
 
     def _fields(self, target: str) -> Mapping[str, Any]:
         """Return the fields that the kubelet reads, or would read, while `active` leads to a target."""
@@ -89,6 +111,13 @@ class Base:
     def _running(self) -> str | None:
         running: str | None = or_none(self.store.running)
         return running
+
+
+def status_of(store: Store, error: str, reason: str, wall: float) -> dict[str, Any]:
+    """Return the status of a store, as of `wall` seconds since the epoch. A part that is unreadable counts as local."""
+    return status_annotation.status(
+        or_none(store.assigned), or_none(store.active_source), or_none(store.last_known_good), error, reason, wall
+    )
 
 
 def or_none(read: Callable[[], Any]) -> Any:

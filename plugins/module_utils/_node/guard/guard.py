@@ -108,6 +108,7 @@ class Guard(NewBinary, WithoutTrial):
         unit = seen.unit._replace(active=PRESTART.active, sub=PRESTART.sub) if seen else PRESTART
         facts = self._facts(seen._replace(unit=unit) if seen else observe.Kubelet(unit))
         with locked(self.store.config_dir, self.settings.lock_seconds):
+            self._publish_again()
             trial = self._trial()
             if trial is None or trial.failed:
                 active = self._running()

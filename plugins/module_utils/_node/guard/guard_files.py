@@ -34,7 +34,7 @@ class Records(Outbox):
             value = json.loads(((self.spare and files.read(self.spare, self.memory)) or b"null").decode())
             # Another process has written the file on the disk since: that is the newer one.
             return Progress(**value["now"]) if value and Progress(**value["on_disk"]) == known else known
-        except (files.FileError, ValueError, TypeError, KeyError):
+        except (files.FileError, ValueError, TypeError, KeyError, RecursionError):
             return known
 
     def remember(self, progress: Progress) -> None:
@@ -73,7 +73,7 @@ class Started:
         try:
             value = json.loads((files.read(self.path, self.fs) or b"null").decode())
             return str(value["target"]) if value["invocation"] == invocation else ""
-        except (files.FileError, ValueError, TypeError, KeyError):
+        except (files.FileError, ValueError, TypeError, KeyError, RecursionError):
             return ""
 
     def note(self, invocation: str, target: str | None) -> None:

@@ -38,6 +38,7 @@ def main(folder: str, words: list[str]) -> int:
         known.get("config", ""),
         known.get("key", DEFAULT_KEY),
         known.get("folder", ""),
+        metrics=known.get("metrics", ""),
     )
     guard = Guard(Store(os.path.dirname(folder)), settings)
     what = words[0] if words else ""

@@ -157,8 +157,10 @@ class Judging(Base):
     def _reads_active(self, trial: Trial | None, facts: Facts) -> bool:
         """Whether the kubelet was started with what `active` leads to now, so that a restart would change nothing.
 
-        False if that is unknown.
+        False if that is unknown, and if systemd has given up: no other start brings that kubelet back.
         """
+        if facts.unit.given_up:
+            return False
         target = self.started.target(facts.unit.invocation)
         if not target and trial:
             # A kubelet from before the guard, or its prestart step was killed.
@@ -210,10 +212,11 @@ class Judging(Base):
 def _never_stopped(trial: Trial, facts: Facts) -> bool:
     """Whether the kubelet was not restarted since the trial was armed, so that it still runs what that reverts to.
 
-    A trial that replaced an unfinished one was armed while the kubelet ran what that one had put on trial.
+    A trial that replaced an unfinished one was armed while the kubelet ran what that one had put on trial. After a
+    failed one the kubelet ran what that had reverted to.
     """
     same = facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id
-    return same and trial.replaced is None
+    return same and (trial.replaced is None or bool(trial.replaced.get("failed")))
 
 
 def terms_of(trial: Trial) -> Terms:

@@ -101,7 +101,7 @@ class KeptFiles:
             value = json.loads((files.read(self.path, self.fs) or b"null").decode())
             kept = Kept(**value)
             return kept._replace(reverted=Reverted(*kept.reverted) if kept.reverted else None)
-        except (files.FileError, ValueError, TypeError):
+        except (files.FileError, ValueError, TypeError, RecursionError):
             return None
 
     def write(self, kept: Kept) -> None:

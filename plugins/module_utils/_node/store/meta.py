@@ -118,7 +118,7 @@ def _scalar(value: str) -> str:
 def _json(text: str) -> dict[str, t.Any]:
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise SourceError("does not hold a mapping")

@@ -66,7 +66,7 @@ class ProgressFile:
         try:
             value = json.loads((files.read(self.path, self.fs) or b"null").decode())
             return Progress(**value) if isinstance(value, dict) else Progress()
-        except (FileError, ValueError, TypeError):
+        except (FileError, ValueError, TypeError, RecursionError):
             return Progress()
 
     def write(self, progress: Progress) -> None:

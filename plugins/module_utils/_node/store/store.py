@@ -113,7 +113,7 @@ class Store(StoreReader):
             if source is not None:
                 self._check_key(source, known)
                 digests[name] = self.verify(source)
-        armed = armed.but(digests=digests, replaced=self._unfinished(armed))
+        armed = armed.but(digests=digests, replaced=self._former(armed))
         self.links.prepare(self.target(armed.revert_to))
         self.record(armed)
         return armed
@@ -341,10 +341,13 @@ class Store(StoreReader):
 
     # Helpers
 
-    def _unfinished(self, armed: Trial) -> dict[str, t.Any] | None:
-        """Return the trial of what is assigned, which `armed` replaces before its own source is assigned."""
+    def _former(self, armed: Trial) -> dict[str, t.Any] | None:
+        """Return the trial of what is assigned, which `armed` replaces before its own source is assigned.
+
+        Also one that failed: until then, only its trial keeps a kubelet from starting with what was reverted.
+        """
         former, assigned = quietly(self.trial), quietly(self.assigned)
-        if former is None or former.failed or assigned == armed.to:
+        if former is None or assigned == armed.to:
             return None
         if former.to != assigned:
             # The former trial was never switched to either.

@@ -49,8 +49,8 @@ class Trial(t.NamedTuple):
     `deadline_seconds` count from `armed`. `digests` holds the digests of both checkpoints at arming, by these two
     names. `invocation` is the InvocationID of kubelet.service before the switch, `kubelet_version` the kubelet's
     version, `state_files` the saved manager state files. `failed` is why the config was reverted; empty while it is
-    not. `extra` holds the terms that only the guard needs. `replaced` is the unfinished trial of the source that was
-    assigned at arming: it counts again if the switch never happens.
+    not. `extra` holds the terms that only the guard needs. `replaced` is the unfinished or failed trial of the source
+    that was assigned at arming: it counts again if the switch never happens.
     """
 
     to: meta.Source | None
@@ -84,7 +84,7 @@ def decode(data: bytes) -> Trial:
     """Return the trial a file holds. Raises TrialError that states what is wrong with the content."""
     try:
         value = json.loads(data.decode())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TrialError(f"is not JSON text: {error}") from None
     if not isinstance(value, dict):
         raise TrialError("does not hold a JSON object")

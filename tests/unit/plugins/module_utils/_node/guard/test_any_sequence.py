@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store_reader import quietly
+from tests.support.examples import examples
 from tests.support.whole_node import LONG, WholeNode, text
 
 EXPLORING = os.environ.get("TIER") == "long"
@@ -188,10 +189,12 @@ class AnySequence(RuleBasedStateMachine):
         assert trial is None or trial.failed, "a trial never ends"
         assert not node.watching, "the guard never ends"
         assert node.guard_restarts + node.refused_starts <= self.allowed + SLACK
+        node.start()
+        assert node.kubelet and node.kubelet.content == content, "the next start takes another configuration"
 
 
 AnySequence.TestCase.settings = settings(
-    max_examples=20000 if EXPLORING else 300,
+    max_examples=20000 if EXPLORING else examples(300),
     # A gate must not fail by chance.
     derandomize=not EXPLORING,
     stateful_step_count=25,

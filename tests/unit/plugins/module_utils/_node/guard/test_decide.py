@@ -95,7 +95,8 @@ def test_another_invocation_starts_the_time_anew_without_being_a_failure() -> No
     assert action.what == WAIT and progress.failures == 0
 
 
-@pytest.mark.parametrize("apart", [1, 5, 60, 250])
+@pytest.mark.parametrize("apart", [1, 5, 60, 250, 300])
+@pytest.mark.fault(case=7)
 def test_two_ends_of_the_kubelet_within_minutes_revert(apart: int) -> None:
     seen = (
         at(110, True),
@@ -120,6 +121,7 @@ def test_restarts_from_before_the_trial_are_not_its_failures() -> None:
     assert play(TERMS, old)[1].failures == 0
 
 
+@pytest.mark.fault(case=13)
 def test_start_limit_reverts_at_once() -> None:
     action, _progress = play(TERMS, at(102, None, active="failed", sub="failed", result="start-limit-hit"))
     assert action == (REVERT, "systemd has given up starting the kubelet (start-limit-hit)")
@@ -189,6 +191,7 @@ def test_a_configuration_that_worked_before_is_kept() -> None:
     assert action.what == KEEP and "worked before" in action.reason
 
 
+@pytest.mark.fault(case=14)
 def test_a_kubelet_that_was_broken_before_is_kept_until_the_confirmation_is_late() -> None:
     broken = TERMS._replace(was_healthy=False)
     action, _progress = play(broken, at(102, None, restarts=5), at(120, None, restarts=9))

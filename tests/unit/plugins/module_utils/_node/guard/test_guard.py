@@ -23,6 +23,7 @@ def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
 
 
+@pytest.mark.fault(case=7)
 def test_a_crash_loop_ends_with_the_start_that_is_one_too_many(node: Node) -> None:
     node.assign()
     node.start()
@@ -34,6 +35,7 @@ def test_a_crash_loop_ends_with_the_start_that_is_one_too_many(node: Node) -> No
     assert node.ran[-1] == LOCAL
 
 
+@pytest.mark.fault(case=8)
 def test_the_watcher_restarts_a_kubelet_that_hangs(node: Node) -> None:
     node.assign()
     node.start()
@@ -78,6 +80,7 @@ def test_graduates_without_the_controller(node: Node) -> None:
     assert node.later() is None
 
 
+@pytest.mark.fault(case=9)
 def test_waits_for_its_node(node: Node) -> None:
     node.assign()
     node.start()
@@ -150,6 +153,7 @@ def test_the_start_of_the_kubelet_is_reported_while_it_runs(node: Node) -> None:
 
 
 @pytest.mark.parametrize("jump", [-(10**9), -3600, 3600, 10**9])
+@pytest.mark.fault(case=21)
 def test_a_jump_of_the_clock_changes_nothing(node: Node, jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
     node.assign()
     node.start()
@@ -185,6 +189,7 @@ def test_reverts_to_last_known_good_and_to_local_when_that_is_damaged(node: Node
 
 
 @pytest.mark.parametrize("looked", [False, True])
+@pytest.mark.fault(case=11)
 def test_state_files_go_with_the_switch(node: Node, tmp_path: Path, looked: bool) -> None:
     """Also when the watcher has observed before the first start of the trial, as is usual."""
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
@@ -251,6 +256,7 @@ def test_with_a_damaged_local_configuration_the_units_own_file_is_run(node: Node
     assert node.ran[-1] == LOCAL and node.store.usable()
 
 
+@pytest.mark.fault(case=24)
 def test_without_any_store_the_units_own_file_is_run(node: Node) -> None:
     node.assign()
     node.store.graduate(SOURCE, "")

@@ -1,10 +1,11 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process that reports to the cluster must not hold the one that watches."""
+"""The program: its commands, and that the process which reports to the cluster does not hold the one that watches."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import typing as t
@@ -12,8 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard, guard_main, pacing
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import (
+    guard,
+    guard_main,
+    observe,
+    pacing,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from tests.support.stored import CONFIG, A, Owners, stored
 
 HANGS = "import sys, time\nsys.stderr.write('waits\\n')\ntime.sleep(30)\n"
 
@@ -63,3 +73,119 @@ def test_what_a_report_prints_is_in_the_log(folder: Path, capsys: pytest.Capture
     (folder / "__main__.py").write_text("import sys\nsys.exit('the API server is away')\n")
     guard_main.watch(t.cast(guard.Guard, Watched()), str(folder))
     assert "the API server is away\n" in capsys.readouterr().err
+
+
+class Seen:
+    """A running kubelet, as systemd shows it."""
+
+    pid = 77
+
+    def since(self) -> float:
+        return 1000.0
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of an installed guard, whose kubelet runs with other words than at the installation."""
+    config = stored(tmp_path, Owners()).config_dir
+    monkeypatch.setattr(guard_main, "Store", lambda place: Store(place, Owners()))
+    monkeypatch.setattr(observe, "kubelet", lambda unit: Seen() if unit == "kubelet.service" else None)
+    monkeypatch.setattr(observe, "argv", lambda pid: ["kubelet", "--hostname-override=n7"] if pid == Seen.pid else [])
+    settings = {"unit": "kubelet.service", "argv": ["kubelet", "--v=2"], "config": CONFIG, "metrics": "/m"}
+    place = Path(config, "guard")
+    place.mkdir()
+    (place / "settings.json").write_text(json.dumps(settings))
+    return place
+
+
+def test_the_settings_of_the_program(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[guard.Guard] = []
+    monkeypatch.setattr(guard_main, "prestart", lambda one: made.append(one) or 0)
+    assert guard_main.main(str(program), ["prestart"]) == 0
+    known = json.loads((program / "settings.json").read_text())
+    (program / "settings.json").write_text(json.dumps({**known, "key": "k.yaml", "folder": "/d"}))
+    assert guard_main.main(str(program), ["prestart"]) == 0
+    old, new = (one.settings for one in made)
+    assert old == Settings("kubelet.service", ("kubelet", "--v=2"), CONFIG, "kubelet", "", metrics="/m")
+    assert new == old._replace(key="k.yaml", folder="/d")
+    assert made[0].store.config_dir == str(program.parent)
+
+
+@pytest.mark.parametrize("words", [[], ["other"]])
+def test_other_commands_are_refused(program: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert guard_main.main(str(program), words) == 2
+    assert capsys.readouterr().err == f"usage: {program} prestart | watch | tick | report | verify | status\n"
+
+
+def test_tick_prints_when_to_look_again(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In seconds: soon, since systemd does not answer."""
+    monkeypatch.setattr(observe, "kubelet", lambda *_words: None)
+    assert guard_main.main(str(program), ["tick"]) == 0
+    assert capsys.readouterr().out == "1.0\n"
+
+
+@pytest.mark.parametrize(("wrong", "status", "line"), [("", 0, ""), ("no\n  heartbeat ", 1, "no heartbeat\n")])
+def test_verify_asks_about_the_running_kubelet(
+    program: Path,
+    wrong: str,
+    status: int,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked: list[t.Any] = []
+
+    def unverified(api: t.Callable[[], t.Any], override: str, started: float | None) -> str:
+        asked.append((api(), override, started))
+        return wrong
+
+    monkeypatch.setattr(status_reporter, "api_of", lambda words: words)
+    monkeypatch.setattr(status_reporter, "unverified", unverified)
+    assert guard_main.main(str(program), ["verify"]) == status
+    # Without a kubelet, what is known from the installation.
+    monkeypatch.setattr(observe, "kubelet", lambda *_words: None)
+    assert guard_main.main(str(program), ["verify"]) == status
+    assert asked == [(["kubelet", "--hostname-override=n7"], "n7", 1000.0), (["kubelet", "--v=2"], "", None)]
+    assert capsys.readouterr().err == line * 2
+
+
+@pytest.mark.parametrize("failure", ["", "the API server is away"])
+def test_report_sends_with_the_words_of_the_running_kubelet(
+    program: Path, failure: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent: list[t.Any] = []
+
+    def report(records: t.Any, api: t.Callable[[], t.Any], since: t.Callable[[], t.Any], override: str) -> str:
+        sent.append((records.report(), api(), since(), override))
+        return failure
+
+    monkeypatch.setattr(status_reporter, "api_of", lambda words: words)
+    monkeypatch.setattr(status_reporter, "report", report)
+    assert guard_main.main(str(program), ["report"]) == (1 if failure else 0)
+    # The kubelet is about to be restarted: the start of this one does not count.
+    ProgressFile(str(program.parent)).write(Progress(name="a", verdict="it crashed"))
+    assert guard_main.main(str(program), ["report"]) == (1 if failure else 0)
+    words = ["kubelet", "--hostname-override=n7"]
+    assert sent == [(None, words, 1000.0, "n7"), (None, words, None, "n7")]
+    again = f"the status is not reported yet, the guard will try again: {failure}\n"
+    assert capsys.readouterr().err == (again * 2 if failure else "")
+
+
+def test_status_is_what_the_annotation_has(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert guard_main.main(str(program), ["status"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["reported"], shown["progress"], shown["started"]) == (True, None, "1970-01-01T00:16:40Z")
+    assert {part: shown[part]["configMap"] for part in ("assigned", "active", "lastKnownGood")} == {
+        "assigned": A,
+        "active": A,
+        "lastKnownGood": A,
+    }
+    monkeypatch.setattr(observe, "kubelet", lambda *_words: None)
+    ProgressFile(str(program.parent)).write(Progress(name="a", failures=2))
+    assert guard_main.main(str(program), ["status"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert "started" not in shown and (shown["progress"]["name"], shown["progress"]["failures"]) == ("a", 2)

@@ -53,6 +53,18 @@ def test_the_revert_of_a_drop_in_needs_no_free_block(tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir()] == [local.LINK]
 
 
+def test_a_kubelet_that_systemd_gave_up_is_started_again_also_if_it_ran_the_former_configuration(node: Node) -> None:
+    """Something ended it between the switch of `active` and its restart, and its start limit was reached."""
+    node.start()
+    node.assign()
+    node.properties.update(ActiveState="failed", SubState="failed", Result="signal", MainPID="0")
+    node.later()
+    node.later()
+    assert node.store.running() == LOCAL
+    assert node.commands.count("systemctl reset-failed") == 1 and node.commands.count("systemctl restart") == 1
+    assert "given up" in node.error()
+
+
 @pytest.mark.parametrize("starting", [True, False])
 def test_the_kubelet_is_not_restarted_while_the_revert_is_not_possible(tmp_path: Path, starting: bool) -> None:
     disk = NoRoom()

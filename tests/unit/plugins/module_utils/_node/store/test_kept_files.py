@@ -65,6 +65,7 @@ def test_nothing_is_copied_without_a_guard(tmp_path: Path, root: Path, settings:
 
 
 @pytest.mark.parametrize(("boot", "cpu"), [("b1", {"cpu_manager_state": "none"}), ("b2", {})])
+@pytest.mark.fault(case=12)
 def test_restored_or_after_a_reboot_removed(tmp_path: Path, root: Path, boot: str, cpu: dict[str, str]) -> None:
     record = KeptFiles(str(tmp_path))
     record.save("b1", False)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -149,7 +150,12 @@ def test_values_yaml_reads_as_other_types_are_quoted(value: str) -> None:
     assert f'name: "{value}"\n'.encode() in meta.encode({**SOURCE, "name": value})
 
 
-@given(st.fixed_dictionaries({part: st.from_regex(form, fullmatch=True) for part, form in meta._FORMS.items()}))
+def possible(form: re.Pattern[str]) -> st.SearchStrategy[str]:
+    """Return what fits a form. Without its lookahead: hypothesis would write that text before the rest."""
+    return st.from_regex(re.sub(r"^\(\?=.*?\)", "", form.pattern), fullmatch=True).filter(form.fullmatch)
+
+
+@given(st.fixed_dictionaries({part: possible(form) for part, form in meta._FORMS.items()}))
 def test_round_trip(source: meta.Source) -> None:
     try:
         data = meta.encode(source)

@@ -186,6 +186,7 @@ def test_revert_without_a_trial(store: Store) -> None:
     assert store.revert("by hand") == (None, "store/local/config", ())
 
 
+@pytest.mark.fault(case=28)
 def test_garbage(store: Store) -> None:
     """Everything in use stays; leftovers are removed; nothing is removed while a file is unreadable."""
     store.stage(source("d"), {"kubelet": "# d\n"})

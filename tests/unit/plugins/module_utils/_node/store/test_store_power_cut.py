@@ -25,6 +25,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from tests.support.disk import FILLING, Disk, PowerCut
+from tests.support.examples import examples
 
 DIR = "/var/lib/kubelet-config"
 CONFIG = "/var/lib/kubelet/config.yaml"
@@ -176,6 +177,7 @@ def test_the_life_itself() -> None:
 
 
 @pytest.mark.parametrize("step", range(len(LIFE)), ids=[f"{index:02d} {name}" for index, name in enumerate(LIFE)])
+@pytest.mark.fault(case=19)
 def test_cut_after_every_call(step: int) -> None:
     """Every state any cut of this operation may leave is whole, and running the operation again ends where it would
     have ended.
@@ -221,6 +223,7 @@ def outcome(disk: Disk) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
 @pytest.mark.parametrize("step", range(len(LIFE)), ids=[f"{index:02d} {name}" for index, name in enumerate(LIFE)])
+@pytest.mark.fault(case=20)
 def test_every_call_failing(step: int, number: int) -> None:
     """Full (from one call on nothing new fits), read-only (nothing goes) or broken (one call fails): the error names
     path and cause.
@@ -263,7 +266,7 @@ names = st.sampled_from(sorted(OPERATIONS))
 
 
 @given(st.lists(st.tuples(names, st.none() | st.integers(0, 25), st.integers(0, 10**6)), max_size=25))
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 def test_any_sequence_with_any_cuts(steps: list[tuple[str, int | None, int]]) -> None:
     """Operations in any order, each possibly cut off, one after another on what the cut left. A refusal is fine, a
     broken node is not.

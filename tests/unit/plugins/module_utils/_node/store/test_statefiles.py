@@ -1,0 +1,109 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""State files of the kubelet's managers: what a trial saves, removes and restores."""
+
+from __future__ import annotations
+
+import base64
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
+
+BEFORE, SINCE = b'{"policyName":"none"}\xff', b'{"policyName":"static"}'
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> list[dict[str, t.Any]]:
+    """What a trial saved: one file that existed, and one that did not."""
+    (tmp_path / "cpu_manager_state").write_bytes(BEFORE)
+    return statefiles.take([str(tmp_path / "cpu_manager_state"), str(tmp_path / "memory_manager_state")])
+
+
+def content(place: Path) -> dict[str, bytes]:
+    """Return the state files of a folder."""
+    return {path.name: path.read_bytes() for path in place.iterdir()}
+
+
+def test_what_is_saved(tmp_path: Path, kept: list[dict[str, t.Any]]) -> None:
+    """Byte for byte, as text that a JSON file can hold; and that a file was absent."""
+    assert kept == [
+        {"path": str(tmp_path / "cpu_manager_state"), "data": base64.b64encode(BEFORE).decode()},
+        {"path": str(tmp_path / "memory_manager_state"), "data": None},
+    ]
+    assert content(tmp_path) == {"cpu_manager_state": BEFORE}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "left"),
+    [
+        (BEFORE, None, {}),
+        (None, None, {}),
+        # The kubelet on trial wrote these: they are for its policy.
+        (SINCE, None, {"cpu_manager_state": SINCE}),
+        (BEFORE, SINCE, {"memory_manager_state": SINCE}),
+    ],
+)
+def test_only_unchanged_files_are_removed_before_a_trial(
+    tmp_path: Path, kept: list[dict[str, t.Any]], cpu: bytes | None, memory: bytes | None, left: dict[str, bytes]
+) -> None:
+    write(tmp_path, cpu, memory)
+    statefiles.clear(kept)
+    assert content(tmp_path) == left
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "left"),
+    [
+        (BEFORE, None, {"cpu_manager_state": BEFORE}),
+        (SINCE, SINCE, {}),
+        (None, None, {}),
+        (BEFORE, SINCE, {"cpu_manager_state": BEFORE}),
+    ],
+)
+def test_only_changed_files_are_removed_after_a_reboot(
+    tmp_path: Path, kept: list[dict[str, t.Any]], cpu: bytes | None, memory: bytes | None, left: dict[str, bytes]
+) -> None:
+    write(tmp_path, cpu, memory)
+    statefiles.remove_changed(kept)
+    assert content(tmp_path) == left
+
+
+@pytest.mark.parametrize(("cpu", "memory"), [(BEFORE, None), (SINCE, SINCE), (None, None)])
+def test_a_revert_restores_all(
+    tmp_path: Path, kept: list[dict[str, t.Any]], cpu: bytes | None, memory: bytes | None
+) -> None:
+    """Also that a file was absent."""
+    write(tmp_path, cpu, memory)
+    statefiles.restore(kept)
+    assert content(tmp_path) == {"cpu_manager_state": BEFORE}
+
+
+def test_a_second_trial_keeps_what_the_first_one_saved() -> None:
+    earlier = [{"path": "/b", "data": "first"}, {"path": "/c", "data": None}]
+    taken = [{"path": "/d", "data": "second"}, {"path": "/b", "data": "second"}, {"path": "/a", "data": "second"}]
+    found = statefiles.carried_over(earlier, taken)
+    assert [(entry["path"], entry["data"]) for entry in found] == [
+        ("/a", "second"),
+        ("/b", "first"),
+        ("/c", None),
+        ("/d", "second"),
+    ]
+
+
+def test_a_folder_in_the_place_of_a_state_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "cpu_manager_state").mkdir()
+    with pytest.raises(FileError, match="cpu_manager_state"):
+        statefiles.take([str(tmp_path / "cpu_manager_state")])
+
+
+def write(place: Path, cpu: bytes | None, memory: bytes | None) -> None:
+    """Make the state files of a folder these."""
+    for name, data in (("cpu_manager_state", cpu), ("memory_manager_state", memory)):
+        (place / name).unlink(missing_ok=True)
+        if data is not None:
+            (place / name).write_bytes(data)
