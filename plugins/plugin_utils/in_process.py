@@ -18,8 +18,10 @@ from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.common.warnings import get_warning_messages
 from ansible.module_utils.errors import UnsupportedError
 
+from ..module_utils._cluster.api import credential_files
 from ..module_utils._cluster.api.controller_module import Definition
 from ..module_utils._cluster.api.errors import MissingLibrary
+from . import sealed
 
 Result = t.Dict[str, t.Any]
 # A mapping with more values than this is not part of what Ansible keeps of a task's arguments.
@@ -100,6 +102,21 @@ def brief(arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
+def shown(definition: Definition, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return the arguments of a task as Ansible keeps them and hands them to callbacks: brief, and without secrets."""
+    secrets = {*_of_no_log(definition.spec, arguments), *definition.secrets(dict(arguments))}
+    kept: dict[str, t.Any] = remove_values(sealed.masked(brief(arguments)), secrets)
+    return kept
+
+
+def _of_no_log(spec: t.Mapping[str, t.Any], given: t.Any) -> t.Iterator[str]:
+    for name, option in spec.items() if isinstance(given, t.Mapping) else ():
+        for value in (given[each] for each in (name, *option.get("aliases", ())) if given.get(each)):
+            if option.get("no_log"):
+                yield str(value)
+            yield from _of_no_log(option.get("options") or {}, value)
+
+
 def _is_large(value: t.Any) -> bool:
     if not isinstance(value, t.Mapping):
         return False
@@ -117,7 +134,8 @@ def _attempt(
     definition: Definition, options: Result, check_mode: bool, diff: bool, verbosity: int
 ) -> tuple[Result, list[str]]:
     try:
-        result, warnings = definition.outcome(options, check_mode, diff, verbosity)
+        with credential_files.removed():
+            result, warnings = definition.outcome(options, check_mode, diff, verbosity)
         return json.loads(json.dumps(result)), warnings
     except MissingLibrary:
         raise

@@ -15,6 +15,8 @@ import typing as t
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action.normal import ActionModule as Normal
 
+from . import sealed
+
 UNREACHABLE = "unreachable"
 
 
@@ -23,6 +25,18 @@ class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
 
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Run the module. A host that cannot be reached is a failure with C(state=unreachable)."""
+        given = self._task.args
+        try:
+            self._task.args = sealed.unseal(given)
+        except sealed.SealError as error:
+            return {"failed": True, "changed": False, "msg": str(error)}
+        try:
+            return self._reached(tmp, task_vars)
+        finally:
+            # Callbacks get the arguments, too. A retry needs them as they were.
+            self._task.args = given if self._task.until or self._task.retries else sealed.masked(given)
+
+    def _reached(self, tmp: t.Any, task_vars: dict[str, t.Any] | None) -> dict[str, t.Any]:
         try:
             result: dict[str, t.Any] = super().run(tmp, task_vars)
         except AnsibleConnectionFailure as error:

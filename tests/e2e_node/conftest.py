@@ -1,7 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab whose kubelets run without dynamic configuration, for a test session, and the role on one of its nodes."""
+"""A lab whose kubelets run without dynamic configuration, for a test session, and the role on one of its nodes.
+
+The lab has the Kubernetes that LIVENODES_LAB_KUBERNETES names, by default 1.20.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ansible  # noqa: F401  # pylint: disable=unused-import  # a fixture
+from tests.lab import releases
 from tests.lab.lab import Lab
 from tests.support import settled
 from tests.support.borrowed_lab import borrowed
@@ -22,8 +26,17 @@ from tests.support.role_bench import Role
 @pytest.fixture(scope="session")
 def static_lab() -> t.Iterator[Lab]:
     """Yield a lab of two nodes whose kubelets only read a file, like modern ones; restore a lab that runs already."""
-    with borrowed(nodes=2, dynamic=False) as found:
+    with borrowed(nodes=2, dynamic=False, kubernetes=releases.asked()) as found:
         yield found
+
+
+@pytest.fixture(autouse=True)
+def only_fitting_minors(request: pytest.FixtureRequest, static_lab: Lab) -> None:
+    """Skip a test that is marked for other minors than the lab's, with the reason of its mark."""
+    mark = request.node.get_closest_marker("minors")
+    minor = static_lab.node("n1").release.minor
+    if mark and not mark.kwargs.get("first", 0) <= minor <= mark.kwargs.get("last", minor):
+        pytest.skip(f"not for 1.{minor}: {mark.kwargs['reason']}")
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ import base64
 import json
 import typing as t
 
+import pytest
+
 from tests.support.node_bench import STORE
 from tests.support.role_bench import Role
 
@@ -42,6 +44,7 @@ def switched(role: Role, **variables: t.Any) -> dict[str, str]:
     return source
 
 
+@pytest.mark.fault(case=11)
 def test_a_change_of_policy_is_refused_unless_asked_for(role: Role) -> None:
     layout, invocation, before = role.layout(), role.node.invocation_id(), state(role)
     run = role.play(role.bench.source(), {**role.local, **STATIC})
@@ -51,6 +54,7 @@ def test_a_change_of_policy_is_refused_unless_asked_for(role: Role) -> None:
     assert (role.layout(), role.node.invocation_id(), state(role)) == (layout, invocation, before)
 
 
+@pytest.mark.fault(case=11)
 def test_a_revert_restores_the_old_state_file(role: Role) -> None:
     before = state(role)
     switched(role, kubelet_config_confirm=False, kubelet_config_confirm_seconds=45)
@@ -62,6 +66,8 @@ def test_a_revert_restores_the_old_state_file(role: Role) -> None:
     assert state(role) == before
 
 
+@pytest.mark.long
+@pytest.mark.fault(case=11)
 def test_a_reboot_before_the_confirmation_restores_the_old_state_file(role: Role) -> None:
     """The trial ends after the reboot. The kubelet must not find the state file of the policy `static` then."""
     before, refused = state(role), refusals(role)
@@ -81,6 +87,8 @@ def test_a_reboot_before_the_confirmation_restores_the_old_state_file(role: Role
     assert any(text in role.bench.status()["error"] for text in words), role.bench.status()
 
 
+# Minutes; the revert before it restores the same file.
+@pytest.mark.long
 def test_a_kubelet_that_dies_after_the_switch_gets_its_old_state_file(role: Role) -> None:
     before, died = state(role), refusals(role)
     run = role.play(role.bench.source(), {**role.local, **STATIC, **BAD}, kubelet_config_state_files="switch")
@@ -99,6 +107,8 @@ def test_a_kubelet_that_dies_after_the_switch_gets_its_old_state_file(role: Role
     assert refusals(role) == died, "the configuration ended it, not the state file"
 
 
+# Minutes; the revert above restores the same file.
+@pytest.mark.long
 def test_reset_after_a_change_of_policy_leaves_a_kubelet_that_runs(role: Role) -> None:
     uid = switched(role, kubelet_config_trial_seconds=1)["uid"]
     role.bench.wait(lambda: uid in role.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation", every=1)

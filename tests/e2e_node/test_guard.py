@@ -108,6 +108,7 @@ def graduated(bench: Bench, **options: t.Any) -> dict[str, str]:
     return source
 
 
+@pytest.mark.fault(case=3)
 def test_a_configuration_that_ends_the_kubelet_at_once(bench: Bench) -> None:
     returned(bench, bench.assign(BAD), "refused the configuration", 30)
 
@@ -128,6 +129,7 @@ def test_with_kubeadms_pause_between_restarts(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("seconds", [1, 5, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.fault(case=7)
 def test_a_kubelet_that_dies_later(bench: Bench, seconds: int) -> None:
     harm(bench, f"[ $age -ge {seconds} ] && kill -9 $pid")
     source = bench.assign(GOOD, deadline=300)
@@ -136,6 +138,7 @@ def test_a_kubelet_that_dies_later(bench: Bench, seconds: int) -> None:
     returned(bench, source, "ended 2 times", 2 * seconds + 30)
 
 
+@pytest.mark.fault(case=8)
 def test_a_kubelet_that_runs_without_healthz(bench: Bench) -> None:
     # Each kubelet only once: a SIGSTOP during the guard's restart would delay the end of the old kubelet by
     # TimeoutStopSec=.
@@ -143,6 +146,7 @@ def test_a_kubelet_that_runs_without_healthz(bench: Bench) -> None:
     returned(bench, bench.assign(GOOD, deadline=120, unhealthy=8), "healthz has failed", 60)
 
 
+@pytest.mark.fault(case=6)
 def test_healthz_is_queried_at_the_address_of_the_new_configuration(bench: Bench) -> None:
     source = bench.assign({**GOOD, "healthzPort": 10348}, deadline=8, confirm=60, unhealthy=4)
     bench.wait(lambda: bench.healthy(10348), 30, "healthz on the new port")
@@ -150,6 +154,7 @@ def test_healthz_is_queried_at_the_address_of_the_new_configuration(bench: Bench
     bench.wait(lambda: source["uid"] in last_known_good(bench), 30, "graduation")
 
 
+@pytest.mark.fault(case=6)
 def test_a_healthz_address_that_does_not_exist(bench: Bench) -> None:
     returned(
         bench,
@@ -193,6 +198,7 @@ def report_time(bench: Bench) -> datetime.timedelta:
     )
 
 
+@pytest.mark.fault(case=21)
 def test_a_clock_that_jumps_back_does_not_prevent_a_revert(bench: Bench, clock: t.Callable[[int], object]) -> None:
     bench.assign(GOOD, deadline=15)
     bench.wait(lambda: bench.status().get("reason") == "on trial", 30, "annotation")
@@ -204,6 +210,7 @@ def test_a_clock_that_jumps_back_does_not_prevent_a_revert(bench: Bench, clock: 
     assert bench.configz()["maxPods"] != 77
 
 
+@pytest.mark.fault(case=21)
 def test_a_clock_that_jumps_ahead_decides_nothing(bench: Bench, clock: t.Callable[[int], object]) -> None:
     bench.assign(GOOD, deadline=600, confirm=300)
     bench.wait(lambda: bench.status().get("reason") == "on trial", 30, "annotation")
@@ -216,6 +223,7 @@ def test_a_clock_that_jumps_ahead_decides_nothing(bench: Bench, clock: t.Callabl
     assert bench.node.unit_property("ActiveState", "livenodes-kubelet-guard.service") == "active"
 
 
+@pytest.mark.fault(case=19)
 def test_rebooted_before_the_kubelet_was_healthy(bench: Bench) -> None:
     source = bench.assign(GOOD, deadline=300, restart=False)
     bench.node.reboot()
@@ -233,6 +241,7 @@ def test_a_trial_continues_after_a_reboot_and_a_confirmation(bench: Bench) -> No
     assert bench.configz()["maxPods"] == 77
 
 
+@pytest.mark.fault(case=13)
 def test_start_limit(bench: Bench) -> None:
     bench.node.run(
         f"printf '[Unit]\\nStartLimitIntervalSec=300\\nStartLimitBurst=1\\n' > {DROPIN}; systemctl daemon-reload"
@@ -255,6 +264,7 @@ def test_a_guard_that_is_killed(bench: Bench) -> None:
     returned(bench, source, "ended 2 times", 60)
 
 
+@pytest.mark.fault(case=16)
 def test_without_an_api_server(bench: Bench) -> None:
     control = bench.lab.apiserver
     control.stop()
@@ -268,6 +278,8 @@ def test_without_an_api_server(bench: Bench) -> None:
     returned(bench, source, "refused the configuration", 30)
 
 
+# Two minutes; tests/unit/.../_node/guard/test_decide.py has the rule.
+@pytest.mark.long
 def test_nothing_graduates_while_the_api_server_does_not_answer(bench: Bench) -> None:
     source = bench.assign(GOOD, deadline=15)
     bench.wait(
@@ -288,6 +300,8 @@ def test_nothing_graduates_while_the_api_server_does_not_answer(bench: Bench) ->
     assert status == "True" and beat >= bench.start()
 
 
+@pytest.mark.long
+@pytest.mark.fault(case=9)
 def test_nothing_graduates_while_the_node_is_not_ready(bench: Bench) -> None:
     source = bench.assign(GOOD, deadline=40)
     bench.wait(bench.healthy, 30, "healthz")
@@ -313,6 +327,7 @@ def test_with_a_damaged_local_configuration_the_units_own_file_is_used(bench: Be
     returned(bench, source, "refused the configuration", 30)
 
 
+@pytest.mark.fault(case=24)
 def test_with_a_damaged_store_the_units_own_file_is_used(bench: Bench) -> None:
     good = graduated(bench)
     bench.node.run(
@@ -356,6 +371,7 @@ def test_a_graduated_configuration_is_not_changed(bench: Bench) -> None:
     assert bench.active().endswith(f"{good['uid']}/1") and "worked before" in bench.status()["error"]
 
 
+@pytest.mark.fault(case=14)
 def test_a_kubelet_that_was_broken_before_is_not_changed(bench: Bench) -> None:
     # A kubelet that a signal ends does not state a cause.
     harm(bench, "kill -9 $pid")

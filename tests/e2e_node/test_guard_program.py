@@ -71,7 +71,7 @@ def program(bench: Bench) -> str:
     return bench.node.run(f"readlink -f {STORE}/guard/current").strip()
 
 
-@pytest.mark.parametrize("layout", ["versions", "flat"])
+@pytest.mark.parametrize("layout", ["versions", pytest.param("flat", marks=pytest.mark.long)])
 def test_an_upgrade_replaces_a_guard_that_watches_a_trial(bench: Bench, layout: str) -> None:
     if layout == "flat":
         bench.node.run(FLAT, stdin=FLAT_MAIN)

@@ -20,7 +20,7 @@ def on_trial(role: Role) -> dict[str, str]:
     source = role.bench.source()
     run = role.play(
         source,
-        {**role.local, "kubeAPIQPS": settled.NEW},
+        {**role.local, settled.FIELD: settled.NEW},
         kubelet_config_confirm=False,
         kubelet_config_confirm_seconds=900,
     )

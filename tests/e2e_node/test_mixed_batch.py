@@ -30,7 +30,7 @@ def test_each_node_of_a_batch_gets_its_own_verdict(both: Role, bad: str) -> None
         run = both.ansible.playbook("rollout", "-e", VARIABLES)
         # All of the output would hide the cause of another end.
         failures = "\n".join(line for line in run.output.splitlines() if line.startswith(("fatal: ", "[ERROR]: ")))
-        assert (run.code != 0, set(re.findall(r"Node (n\d): ", run.output))) == (True, {bad}), failures
+        assert (run.code != 0, set(re.findall(r"Node (n\d) was ", run.output))) == (True, {bad}), failures
         trial = json.loads(both.benches[good].node.run(f"cat {STORE}/store/trial"))
         assert trial["confirmed"] and not trial.get("failed"), trial
         assert both.benches[good].configz()["kubeAPIQPS"] == NEW

@@ -1,11 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A kubelet whose binary was replaced by one that refuses the configurations of the node.
-
-The lab has one kubelet, 1.20.2. The other version is a shell script bound over its binary: it reports v1.21.0, refuses
-each configuration with one certain field like a kubelet (or does not), and otherwise runs the real kubelet.
-"""
+"""A kubelet whose binary was replaced by one that refuses the configurations of the node (other_kubelet.py)."""
 
 from __future__ import annotations
 
@@ -14,22 +10,12 @@ import typing as t
 
 import pytest
 
+from tests.support import other_kubelet
 from tests.support.node_bench import STORE, Bench
 
 OWN = "/var/lib/kubelet/config.yaml"
-REAL, OTHER = "/opt/kubelet-real", "/opt/kubelet-other"
 REFUSED = '"maxPods": 55'
 BAD = {"evictionHard": {"memory.available": "lots"}}
-SCRIPT = f"""#!/bin/bash
-[ "$1" = --version ] && echo "Kubernetes v1.21.0" && exit
-for word in "$@"; do
-  if [[ $word = --config=* ]] && grep -q 'WHAT' "${{word#--config=}}"; then
-    echo 'F0101 00:00:00.000000       1 server.go:205] invalid configuration: maxPods is unknown in this version' >&2
-    exit 255
-  fi
-done
-exec -a /usr/bin/kubelet {REAL} "$@"
-"""
 
 
 @pytest.fixture
@@ -39,21 +25,8 @@ def bench(bench: Bench) -> t.Iterator[Bench]:
     try:
         yield bench
     finally:
-        bench.node.run(
-            f"systemctl stop kubelet; test ! -e {OTHER} || umount /usr/bin/kubelet; rm -f {REAL} {OTHER}; "
-            f"mv {OWN}.saved {OWN}",
-            check=False,
-        )
-        assert bench.node.run("/usr/bin/kubelet --version") == "Kubernetes v1.20.2\n"
-
-
-def other_version(bench: Bench, refuses: str) -> None:
-    """Replace the kubelet by the other version, from its next start on."""
-    bench.node.run(
-        f"cat > {OTHER} && chmod 755 {OTHER} && cp /usr/bin/kubelet {REAL} && mount --bind {OTHER} /usr/bin/kubelet",
-        stdin=SCRIPT.replace("WHAT", refuses),
-    )
-    assert bench.node.run("/usr/bin/kubelet --version") == "Kubernetes v1.21.0\n"
+        other_kubelet.remove(bench.node)
+        bench.node.run(f"mv {OWN}.saved {OWN}")
 
 
 def graduated(bench: Bench) -> dict[str, str]:
@@ -72,12 +45,14 @@ def restarts(bench: Bench) -> int:
     return int(bench.node.run("systemctl show --property=NRestarts --value kubelet"))
 
 
-@pytest.mark.parametrize("refused", [True, False])
-@pytest.mark.parametrize("dies", [True, False])
+@pytest.mark.parametrize(
+    ("refused", "dies"),
+    [(True, False), (False, True), *(pytest.param(both, both, marks=pytest.mark.long) for both in (True, False))],
+)
 def test_a_trial_makes_room_for_what_it_accepts(bench: Bench, refused: bool, dies: bool) -> None:
     """The new binary refuses the trial, or dies of it later. It also refuses last-known-good, or not."""
     good = graduated(bench)
-    other_version(bench, '"maxPods": 5[56]' if refused else '"maxPods": 56')
+    other_kubelet.install(bench.node, '"maxPods": 5[56]' if refused else '"maxPods": 56')
 
     bad = bench.assign(BAD if dies else {"maxPods": 56}, deadline=120)
     target = "store/local/config" if refused else f"store/checkpoints/{good['uid']}/1"
@@ -85,8 +60,8 @@ def test_a_trial_makes_room_for_what_it_accepts(bench: Bench, refused: bool, die
     print(f"\nrecovery: {took:.1f} s")
     if not dies:
         assert restarts(bench) == 0
-    error = "the kubelet refused the configuration" if dies else "kubelet v1.21.0 refuses this configuration"
-    bench.wait(lambda: error in bench.status().get("error", ""), 30, "annotation")
+    error = "the kubelet refused the" if dies else f"kubelet {other_kubelet.version(bench.node)} refuses this"
+    bench.wait(lambda: f"{error} configuration" in bench.status().get("error", ""), 30, "annotation")
     status = bench.status()
     assert status["assigned"]["configMap"] == bad
     assert (status.get("active"), status.get("lastKnownGood")) == (
@@ -95,11 +70,12 @@ def test_a_trial_makes_room_for_what_it_accepts(bench: Bench, refused: bool, die
     assert bench.configz()["maxPods"] == (110 if refused else 55)
 
 
+@pytest.mark.fault(case=24)
 def test_a_refused_last_known_good_makes_room_for_the_own_file_as_it_is_now(bench: Bench) -> None:
     graduated(bench)
     bench.node.run(f"sed -i '/^maxPods:/d' {OWN} && echo 'maxPods: 77' >> {OWN}")
     own = bench.node.run(f"cat {OWN}")
-    other_version(bench, REFUSED)
+    other_kubelet.install(bench.node, REFUSED)
 
     begun = time.monotonic()
     bench.node.run("systemctl restart kubelet")
@@ -109,13 +85,15 @@ def test_a_refused_last_known_good_makes_room_for_the_own_file_as_it_is_now(benc
     bench.wait(lambda: bench.status().get("error"), 30, "annotation")
     status = bench.status()
     assert status["reason"] == "reverted to the local configuration"
-    assert "kubelet v1.21.0 refuses this configuration: invalid configuration: maxPods is unknown" in status["error"]
+    refusal = f"kubelet {other_kubelet.version(bench.node)} refuses this configuration: {other_kubelet.REFUSAL}"
+    assert refusal in status["error"]
     bench.wait(bench.events, 30, "Event")
     assert "maxPods is unknown" in bench.events()[-1]["message"] and bench.events()[-1]["type"] == "Warning"
     assert bench.configz()["maxPods"] == 77 and bench.node.run(f"cat {OWN}") == own
 
     # A downgrade is another binary too: it accepts what is active.
-    bench.node.run(f"systemctl stop kubelet; umount /usr/bin/kubelet; rm {OTHER}; systemctl start kubelet")
+    other_kubelet.remove(bench.node)
+    bench.node.run("systemctl start kubelet")
     bench.wait(bench.healthy, 30, "healthz")
     assert bench.active() == "store/local/config" and restarts(bench) == 0
-    assert '"version": "v1.20.2"' in bench.node.run(f"cat {STORE}/store/binary")
+    assert f'"version": "{bench.node.release.version}"' in bench.node.run(f"cat {STORE}/store/binary")

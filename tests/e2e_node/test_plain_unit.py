@@ -14,7 +14,7 @@ ARGV = "tr '\\0' '\\n' < /proc/$(systemctl show -P MainPID kubelet)/cmdline"
 
 
 def test_switch_again_and_reset(role: Role) -> None:
-    config = {**role.local, "kubeAPIQPS": settled.NEW}
+    config = {**role.local, settled.FIELD: settled.NEW}
     source = role.bench.source()
     with plain_unit(role.node):
         role.bench.wait(role.bench.healthy, 30, "healthz")
@@ -40,7 +40,7 @@ def test_switch_again_and_reset(role: Role) -> None:
 
 def test_arguments_from_an_environment_file_and_a_new_unit(role: Role) -> None:
     """As Kubespray, kops, EKS and AKS start kubelets. A package upgrade then brings a unit with one more flag."""
-    config = {**role.local, "kubeAPIQPS": settled.NEW}
+    config = {**role.local, settled.FIELD: settled.NEW}
     with plain_unit(role.node, by_environment=True):
         role.bench.wait(role.bench.healthy, 30, "healthz")
         layout, argv = role.layout(), role.node.run(ARGV)

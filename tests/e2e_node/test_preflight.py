@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab import kubeadm
 from tests.support.ansible import Ansible
 from tests.support.node_bench import STORE
 from tests.support.plain_unit import CONFIG_LINE, plain_unit
-from tests.support.preflight_node import ACTIVE, DROPINS, HEADER, PLACE, UNIT, Node
+from tests.support.preflight_node import ACTIVE, PLACE, UNIT, Node
 from tests.support.role_bench import Role
 
 
@@ -49,7 +50,9 @@ def module(ansible: Ansible, host: str, options: dict[str, t.Any]) -> dict[str, 
 
 
 def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> None:
-    found = module(ansible, "n2", {"config": json.dumps({**HEADER, "maxPodz": 1, "cgroupDriver": "systemd"})})
+    found = module(
+        ansible, "n2", {"config": json.dumps({**nodes["n2"].header(), "maxPodz": 1, "cgroupDriver": "systemd"})}
+    )
     kubelet = found["kubelet"]
     assert (
         kubelet["command"]
@@ -57,8 +60,11 @@ def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> N
     )
     assert (kubelet["form"], kubelet["command_source"], kubelet["changes_at_restart"]) == ("kubeadm", "process", False)
     assert kubelet["config"] == "/var/lib/kubelet/config.yaml"
-    assert kubelet["config_given_by"] == {"file": f"{DROPINS}/10-kubeadm.conf", "line": 3}
-    assert kubelet["version"] == "v1.20.2"
+    assert kubelet["config_given_by"] == {
+        "file": f"{kubeadm.drop_in_folder(nodes['n2'].minor)}/10-kubeadm.conf",
+        "line": 3,
+    }
+    assert kubelet["version"] == nodes["n2"].lab_node.release.version
     assert kubelet["shadowed"] == {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}}
     assert found["check"] == {"verdict": "valid", "messages": [], "unknown_fields": ["maxPodz"]}
     assert found["host"]["container_runtime"]["cgroup_driver"] == "cgroupfs"
@@ -67,13 +73,15 @@ def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> N
     assert ["maxPodz" in reason for reason in found["reasons"]] == [True] and found["node_proof"]
 
 
+@pytest.mark.fault(case=10)
 def test_a_value_behind_a_flag_is_refused(nodes: dict[str, Node], ansible: Ansible) -> None:
-    found = module(ansible, "n2", {"config": json.dumps({**HEADER, "cgroupDriver": "cgroupfs", "maxPods": 50})})
+    header = {**nodes["n2"].header(), "cgroupDriver": "cgroupfs"}
+    found = module(ansible, "n2", {"config": json.dumps({**header, "maxPods": 50})})
     assert found["reasons"] == [
         "maxPods: the flag --max-pods=61 (/etc/default/kubelet, line 1) overrides 50. "
         "Remove the flag and restart the kubelet, or omit the field from kubelet_config"
     ]
-    assert module(ansible, "n2", {"config": json.dumps({**HEADER, "maxPods": 61})})["reasons"] == []
+    assert module(ansible, "n2", {"config": json.dumps({**nodes["n2"].header(), "maxPods": 61})})["reasons"] == []
 
 
 @pytest.mark.parametrize(
@@ -86,6 +94,7 @@ def test_a_value_behind_a_flag_is_refused(nodes: dict[str, Node], ansible: Ansib
     ],
     ids=["CA", "TLS pair", "static pods", "unknown field"],
 )
+@pytest.mark.fault(case=2)
 def test_what_cannot_work_is_refused_before_anything_is_written(
     role: Role, change: dict[str, t.Any], reason: str
 ) -> None:
@@ -313,6 +322,7 @@ except unit.UnitError as error:
 
 
 def test_a_preflight_takes_a_few_times_what_the_bare_binary_takes(nodes: dict[str, Node]) -> None:
+    header = json.dumps(nodes["n2"].header())
     found = nodes["n2"].python(f"""
 def fastest(work):
     times = []
@@ -322,7 +332,7 @@ def fastest(work):
         times.append(time.monotonic() - started)
     return min(times)
 result = [fastest(lambda: command.execute(["/usr/bin/kubelet", "--version"]))]
-result.append(fastest(lambda: preflight.look(text={json.dumps(HEADER)!r})))
+result.append(fastest(lambda: preflight.look(text={header!r})))
 """)
     print(f"kubelet --version {found[0]:.3f} s, preflight with check {found[1]:.3f} s")
     assert found[1] <= 10 * found[0]

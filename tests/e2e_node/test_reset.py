@@ -22,7 +22,7 @@ DEADLY = "\nevictionHard: {memory.available: lots}\n"
 def switched(role: Role) -> t.Iterator[Role]:
     """Yield a node that runs a confirmed configuration; restore its own config file before it is reset."""
     role.node.run(f"cp -a {OWN} /root/own.yaml")
-    run = role.play(role.bench.source(), {**role.local, "kubeAPIQPS": settled.NEW}, kubelet_config_trial_seconds=1)
+    run = role.play(role.bench.source(), {**role.local, settled.FIELD: settled.NEW}, kubelet_config_trial_seconds=1)
     try:
         assert run.code == 0, run.output
         role.bench.wait(lambda: not role.bench.on_trial() and settled.quiet(role.bench), 60, "graduation", every=1)
@@ -63,6 +63,7 @@ def test_a_file_that_ends_the_kubelet_is_reverted(switched: Role) -> None:
     assert "assigned" not in role.bench.status()
 
 
+@pytest.mark.long
 def test_the_guard_reverts_an_interrupted_reset_alone(switched: Role) -> None:
     role = switched
     active = role.bench.active()

@@ -42,9 +42,10 @@ def bench(static_lab: Lab) -> t.Iterator[tuple[Bench, SmallDisk]]:
 @pytest.mark.parametrize(
     "missing", [pytest.param("blocks", marks=pytest.mark.long), pytest.param("inodes", marks=pytest.mark.long), "both"]
 )
+@pytest.mark.fault(case=20)
 def test_the_guard_reverts_to_a_checkpoint(bench: tuple[Bench, SmallDisk], missing: str) -> None:
     node, disk = bench
-    good = node.assign({"kubeAPIQPS": settled.NEW}, deadline=2, revision=REVISION)
+    good = node.assign({settled.FIELD: settled.NEW}, deadline=2, confirm=60, revision=REVISION)
     node.confirm()
     node.wait(lambda: not node.on_trial(), 60, "graduation")
     node.assign(BAD, restart=False, revision=REVISION)

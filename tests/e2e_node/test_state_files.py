@@ -26,6 +26,7 @@ def bench(bench: Bench) -> t.Iterator[Bench]:
         bench.node.run(f"systemctl stop kubelet; mv {STATE}.saved {STATE}; rm -f {ADDED}", check=False)
 
 
+@pytest.mark.fault(case=12)
 def test_a_reverted_kubelet_that_cannot_read_a_state_file_gets_the_former_one(bench: Bench) -> None:
     before = bench.node.run(f"cat {STATE}")
     assert json.loads(before)["policyName"] == "none"

@@ -16,6 +16,7 @@ import typing as t
 import pytest
 
 from tests.lab.console import LabError
+from tests.lab.files import LAST_DYNAMIC
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.ansible import ROOT
@@ -127,6 +128,7 @@ def configuration(lab: Lab, node: LabNode, pods: int) -> str:
 @pytest.mark.parametrize(
     "step", [pytest.param(6, id="every 6th call"), pytest.param(1, id="each call", marks=pytest.mark.long)]
 )
+@pytest.mark.fault(case=19)
 def test_a_kubelet_starts_after_a_cut(lab: Lab, node: LabNode, step: int) -> None:
     node.set_dynamic(False)
     eventually(lambda: configuration(lab, node, 1))
@@ -169,6 +171,7 @@ print(json.dumps(store.running()))
     print(f"\n{len(rows)} cuts, restart to healthz at most {max(row['seconds'] for row in rows):.1f} s")
 
 
+@pytest.mark.minors(last=LAST_DYNAMIC, reason="later kubelets have no Dynamic Kubelet Configuration")
 def test_store_and_kubelet_read_each_other(lab: Lab, node: LabNode) -> None:
     node.set_dynamic(True)
     node.run(f"systemctl stop kubelet && rm -rf {NATIVE}/store && systemctl start kubelet")

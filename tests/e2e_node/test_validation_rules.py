@@ -91,6 +91,7 @@ CONFIGS: tuple[dict[str, t.Any], ...] = (
 )
 
 
+@pytest.mark.minors(last=MINOR, reason="tests/e2e_modern/test_validation_rules.py has the rules of later minors")
 @pytest.mark.parametrize(
     "configs",
     [

@@ -8,9 +8,11 @@ The kubelet reports none of it: it ignores a folder or a field without a word, o
 
 from __future__ import annotations
 
+import os
 from typing import Any, Iterator, Mapping
 
 from ..._config.fields import compare, fields, merged_dropins
+from ..system import files, trust
 from ..unit import dropin_folder
 from .dropin_look import Seen
 
@@ -44,6 +46,12 @@ def of_node(seen: Seen, minor: int | None) -> list[str]:
         )
     elif not folder.exists and folder.source != dropin_folder.BY_US:
         found.append(f"{folder.path}: there is no such drop-in folder. Create it, or correct its name")
+    else:
+        # A user who may write to it can add a drop-in after ours, and root's kubelet reads it.
+        try:
+            trust.check_chain(os.path.join(seen.root, folder.path.lstrip("/")), instead=other)
+        except files.FileError as error:
+            found.append(str(error))
     if seen.linked is None:
         found.append(f"{folder.link}: this file is not ours, and its name is that of our link. Rename it")
     if seen.unreadable:
@@ -96,7 +104,7 @@ def way_back(former: Config, seen: Seen, now: Config, minor: int) -> list[str]:
     `now`: what the kubelet runs with it, drop-ins included.
     """
     after = merged_dropins.effective(seen.base, seen.layers(former), minor)
-    found = compare.changes(now, after, minor)
+    found = compare.changes(now, after, minor, True)
     if not found:
         return []
     names = ", ".join(change.path for change in found[:5])

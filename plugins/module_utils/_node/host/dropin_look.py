@@ -58,11 +58,7 @@ class Seen(NamedTuple):
 
     def own(self) -> list[dict[str, Any]]:
         """Return the node's own layers as the module returns them: the config file first, secrets masked."""
-        rows = {self.base_path: None if self.unreadable else self.base} if self.base_path else {}
-        return [
-            {"path": path, "content": None if content is None else difftext.masked(content)}
-            for path, content in {**rows, **self.others}.items()
-        ]
+        return layers_shown(self.base_path, None if self.unreadable else self.base, self.others)
 
     def shown(self) -> dict[str, Any]:
         """Return what the module returns of the folder."""
@@ -91,6 +87,14 @@ def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, ke
     contents = {other: read(other, root)[0] for other in dropin_folder.others(folder.path, root)}
     linked = dropin_folder.leads(folder, f"{config_dir}/active/{key}", root)
     return Seen(folder, words, path, _absolute(base or {}, path), unreadable, contents, linked, root)
+
+
+def layers_shown(path: str, base: Config | None, others: Mapping[str, Config | None]) -> list[dict[str, Any]]:
+    """Return a config file, if `path` names one, and the drop-ins that the kubelet lays over it; secrets masked."""
+    return [
+        {"path": file, "content": None if content is None else difftext.masked(content)}
+        for file, content in {**({path: base} if path else {}), **others}.items()
+    ]
 
 
 def read(path: str, root: str = "/") -> tuple[Config | None, str]:

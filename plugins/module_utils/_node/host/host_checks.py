@@ -9,7 +9,7 @@ import glob
 import json
 import os
 import re
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..._config.rules.problem import WARNING, Problem
 from ..system import command
@@ -18,6 +18,8 @@ from ..system.health import flag
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
 DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
 DEFAULT_ROOT = "/var/lib/kubelet"
+# The default of the endpoint: cmd/kubelet/app/options/options.go, from 1.27 on apis/config/v1beta1/defaults.go.
+_CONTAINERD_SINCE = 24
 MANAGER_STATE = "manager-state"
 """The rule of a problem with a manager's state file; the problem's path is the field of the policy."""
 _STATE_FILES = {
@@ -40,15 +42,19 @@ class Runtime(NamedTuple):
 
 
 def facts(
-    config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: command.Run = command.execute
+    config: Mapping[str, Any],
+    argv: Sequence[str],
+    root: str = "/",
+    run: command.Run = command.execute,
+    minor: int | None = None,
 ) -> dict[str, Any]:
-    """Return the host's settings for a kubelet with this config and command line. What cannot be determined is None,
-    never a guess.
+    """Return the host's settings for a kubelet of this minor (None: not known) with this config and command line. What
+    cannot be determined is None, never a guess.
     """
     path = flag(argv, "resolv-conf")
     path = str(config.get("resolvConf", DEFAULT_RESOLV_CONF)) if path is None else path
     return {
-        "container_runtime": dict(runtime(config, argv, root, run)._asdict()),
+        "container_runtime": dict(runtime(config, argv, root, run, minor)._asdict()),
         # With an empty resolvConf the kubelet uses no file.
         "resolv_conf": {"path": path, "exists": os.path.isfile(_at(root, path)) if path else None},
         "systemd_resolved": run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"]).returncode == 0,
@@ -59,19 +65,31 @@ def facts(
 
 
 def runtime(
-    config: Mapping[str, Any], argv: Sequence[str], root: str = "/", run: command.Run = command.execute
+    config: Mapping[str, Any],
+    argv: Sequence[str],
+    root: str = "/",
+    run: command.Run = command.execute,
+    minor: int | None = None,
 ) -> Runtime:
-    """Return the container runtime that this config (containerRuntimeEndpoint) or command line names, and its cgroup
-    driver.
+    """Return the container runtime that this config (containerRuntimeEndpoint) or command line names, else the default
+    of this minor if that is known, and its cgroup driver.
     """
     where = flag(argv, "container-runtime-endpoint") or str(config.get("containerRuntimeEndpoint") or "") or None
     if where is None and flag(argv, "container-runtime") == "docker":
         where = "docker"
+    if where is None and (minor or 0) >= _CONTAINERD_SINCE:
+        return Runtime("containerd", None, *_asked(_containerd, root, run))
     for name, ask in (("containerd", _containerd), ("cri-o", _crio), ("docker", _docker)):
         if where and name.replace("-", "") in where.replace("-", ""):
-            driver, source = ask(root, run)
-            return Runtime(name, where, driver, source if driver else None)
+            return Runtime(name, where, *_asked(ask, root, run))
     return Runtime(None, where, None, None)
+
+
+def _asked(
+    ask: Callable[[str, command.Run], tuple[str | None, str]], root: str, run: command.Run
+) -> tuple[str | None, str | None]:
+    driver, source = ask(root, run)
+    return driver, source if driver else None
 
 
 def _containerd(root: str, run: command.Run) -> tuple[str | None, str]:

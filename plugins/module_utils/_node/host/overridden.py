@@ -43,6 +43,9 @@ def by_flags(
         wanted = _at(config, path)
         if wanted is _ABSENT or wanted is None or _equal(path, wanted, live):
             continue
+        if wanted == "" and _at(current, path) == "":
+            # kubeadm writes `containerRuntimeEndpoint: ""` and names the socket by a flag: the file sets nothing.
+            continue
         use = uses.get(path) or {}
         where = f" ({use['file']}, line {use['line']})" if use.get("file") else ""
         text = (

@@ -91,7 +91,7 @@ def look(
             effective = merged_dropins.merge(declared, [each or {} for each in contents.values()])
             against = _against_node(declared, config, upcoming.argv, kubelet, terms, contents, root)
             against = against._replace(ignored=_ignored(checked, shape.config, root))
-    found = host_checks.facts(effective, words, root, run)
+    found = host_checks.facts(effective, words, root, run, minor_of(version))
     problems = [] if unreadable else host_checks.disagreements(effective, words, found)
     edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, _unread(unit))
     decided = preflight_decisions.decide(
@@ -105,7 +105,8 @@ def look(
         "host": found,
         "check": checked,
         "problems": [problem.row() for problem in problems],
-        **({"dropin": seen.shown(), "own": seen.own()} if seen else {}),
+        **({"dropin": seen.shown()} if seen else {}),
+        "own": seen.own() if seen else _own_layers(shape.config, contents, root),
         **decided._asdict(),
         **on_disk,
     }
@@ -206,6 +207,12 @@ def _reads_link(seen: Seen, form: str, folder: str | None, config: str, terms: T
     """Whether the kubelet reads our link already, and the store has the local configuration of delivery `dropin`."""
     named = os.path.normpath(folder or "") == os.path.normpath(seen.folder.path) or form == unit_override.CHILD
     return bool(seen.linked and named and not _in_store(config, terms) and dropin_folder.installed(terms.config_dir))
+
+
+def _own_layers(path: str, dropins: Mapping[str, Mapping[str, Any] | None], root: str) -> list[dict[str, Any]]:
+    """Return the node's own layers where no drop-in is ours, or is going to be."""
+    others = {file: content for file, content in dropins.items() if not dropin_folder.is_link(file)}
+    return dropin_look.layers_shown(path, dropin_look.read(path, root)[0] if path else None, others)
 
 
 def _ignored(check: Mapping[str, Any] | None, path: str, root: str) -> list[str]:

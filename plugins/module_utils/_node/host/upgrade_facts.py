@@ -14,7 +14,7 @@ from ..._config.values.version import minor_of
 from ..system import binary, command, config_summary
 from ..unit import unit_override
 from ..unit.unit import Unit, UnitError
-from . import host_checks, preflight
+from . import host_checks, preflight, preflight_decisions
 from .preflight_decisions import masked
 
 _UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: '?-{0,2}([a-z0-9][A-Za-z0-9_-]*)")
@@ -26,21 +26,24 @@ _VERSION = re.compile(r"\bv?(\d+\.\d+\.\d+\S*)")
 
 
 def look(
-    name: str = "kubelet.service", target: str = "", root: str = "/", run: command.Run = command.execute
+    name: str = "kubelet.service",
+    target: str = "",
+    root: str = "/",
+    run: command.Run = command.execute,
+    dropin_dir: str = "",
 ) -> dict[str, Any]:
     """Return the facts of `preflight.look` with the disk, and: the words of the kubelet's next command line with their
     places (`words`), the node's own config file if the kubelet reads another one (`own`), `cgroup_version` and
     `runtime_version`; for a `target` binary on the node also its answer (`target`).
 
-    Raises UnitError without systemd.
+    `dropin_dir`: the drop-in folder of a kubelet that another program, which the unit runs, starts. Raises UnitError
+    without systemd.
     """
-    found = preflight.look(name, root=root, run=run, with_disk=True)
-    unit = Unit(name, root, run)
+    terms = preflight_decisions.Terms(dropin_dir=dropin_dir)
+    found = preflight.look(name, root=root, run=run, with_disk=True, terms=terms)
+    unit = Unit(name, root, run, bool(dropin_dir))
     argv = _next_argv(unit)
     runtime = found["host"]["container_runtime"]
-    if runtime["name"] is None and runtime["endpoint"] is None and (minor_of(found["kubelet"]["version"]) or 0) >= 27:
-        # The kubelet's default since 1.27.
-        runtime["name"] = "containerd"
     return {
         **found,
         "words": _words(unit, argv),

@@ -14,47 +14,41 @@ from ..._config.values import annotation
 from ..guard import observe
 from ..report import status_annotation
 from ..store.store import Store
-from ..system import files, health
+from ..system import files, health, trust
 from ..system.lock import locked
 from ..system.store_error import StoreError
 from ..unit import dropin_folder, secret_flags, unit_override
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
-from . import guard_install, labels
+from . import guard_install, labels, metrics_file
 
 HEALTHY_TIMES = 3
 PAUSE = 0.1
 
 
-def present(config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None) -> dict[str, Any]:
+def present(
+    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = ""
+) -> dict[str, Any]:
     """Install the guard and the drop-in; also return which kubelet runs and whether it is healthy.
 
     With delivery `dropin`, `folder` is the kubelet's drop-in folder, which gets our link; by default that of the store,
-    if it has one. Raises UnitError for a unit that is refused, StoreError.
+    if it has one. `metrics` is the folder for the guard's metrics, empty for none. Raises UnitError for a unit that is
+    refused, StoreError.
     """
     folder = folder or _kept(config_dir, unit)
-    active, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
-    config = folder.link if folder else unit.form().config
-    settings = {"unit": unit.name, "argv": unit.argv(), "config": config, "key": key}
     if folder:
-        settings["folder"] = folder.path
+        trust.check_chain(folder.path, instead="use delivery checkpoint")
+    active, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
     path = _layer(folder, unit) if folder else active
     text = unit.dropin(path, extra)
     shown = [diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
     if folder and not dropin_folder.leads(folder, active):
         shown.append(diff(folder.link, None, active))
-    # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
-    known = installed_settings(config_dir)
-    if {**known, "argv": ()} == {**settings, "argv": ()} and _guard_flags(known.get("argv", [])) == _guard_flags(
-        settings["argv"]
-    ):
-        settings = known
-    changes = (
-        guard_install.changes(config_dir, settings) if check else guard_install.present(config_dir, unit, settings)
-    )
+    former = metrics_file.folder_of(installed_settings(config_dir))
+    changes = _program(config_dir, unit, key, check, folder, metrics)
     seen = kubelet(unit)
-    unlabelled = ""
+    warnings: list[str] = []
     if not check:
         _ensure_active(config_dir)
         if folder:
@@ -62,18 +56,57 @@ def present(config_dir: str, unit: Unit, key: str, check: bool, folder: Folder |
             dropin_folder.make(folder, active, config_dir)
         unit.install(path, extra)
         written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
-        unlabelled = labels.restore(written, unit.run) if changes or shown else ""
+        warnings += filter(None, [labels.restore(written, unit.run) if changes or shown else ""])
         if folder:
             with locked(config_dir):
                 # Not earlier: until now the kubelet may have read the local configuration as its config file.
                 Store(config_dir).lay_over(folder.link)
-    shown += [
+        warnings += metrics_file.present(config_dir, former, metrics)
+    return {"changed": bool(changes or shown), "diff": shown + _shown(changes), "warnings": warnings, **seen}
+
+
+def prepared(
+    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None = None, metrics: str = ""
+) -> dict[str, Any]:
+    """Install only what a running or restarting kubelet does not notice: the guard's program and its service.
+
+    Drop-in and link, which make the kubelet read the store from its next start on, are left to `present`. The arguments
+    are the same. Raises UnitError, StoreError.
+    """
+    former = metrics_file.folder_of(installed_settings(config_dir))
+    changes = _program(config_dir, unit, key, check, folder or _kept(config_dir, unit), metrics)
+    warnings: list[str] = []
+    if not check:
+        written = [config_dir, guard_install.SERVICE_PATH]
+        warnings += filter(None, [labels.restore(written, unit.run) if changes else ""])
+        warnings += metrics_file.present(config_dir, former, metrics)
+    return {"changed": bool(changes), "diff": _shown(changes), "warnings": warnings}
+
+
+def _program(
+    config_dir: str, unit: Unit, key: str, check: bool, folder: Folder | None, metrics: str
+) -> list[guard_install.Change]:
+    """Install the guard's program and service with the settings for this unit; return what changes."""
+    config = folder.link if folder else unit.form().config
+    settings = {"unit": unit.name, "argv": unit.argv(), "config": config, "key": key}
+    settings = metrics_file.with_folder(settings, metrics)
+    if folder:
+        settings["folder"] = folder.path
+    # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
+    known = installed_settings(config_dir)
+    if {**known, "argv": ()} == {**settings, "argv": ()} and _guard_flags(known.get("argv", [])) == _guard_flags(
+        settings["argv"]
+    ):
+        settings = known
+    return guard_install.changes(config_dir, settings) if check else guard_install.present(config_dir, unit, settings)
+
+
+def _shown(changes: Sequence[guard_install.Change]) -> list[dict[str, str]]:
+    return [
         diff(change.path, text_of(change.before), text_of(change.after))
         for change in changes
         if change.path == guard_install.SERVICE_PATH
     ]
-    warnings = [unlabelled] if unlabelled else []
-    return {"changed": bool(changes or shown), "diff": shown, "warnings": warnings, **seen}
 
 
 def _layer(folder: Folder, unit: Unit) -> Layer:
@@ -129,8 +162,10 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
         if dropin is not None:
             unit.remove()
     known = installed_settings(config_dir)
+    # The settings name its folder, so it goes before them.
+    warnings = [] if check else metrics_file.absent(unit, metrics_file.folder_of(known))
     gone = guard_install.absent(config_dir, unit, check)
-    warnings = _withdraw(known.get("argv", [])) if gone and not check else []
+    warnings += _withdraw(known.get("argv", [])) if gone and not check else []
     return {
         "changed": gone or dropin is not None or bool(ours),
         "diff": removal_diff(unit, dropin, ours),

@@ -13,21 +13,26 @@ from ..guard import observe
 from ..system.store_error import StoreError
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Unit, UnitError
-from . import guard_install, guard_module
+from . import guard_install, guard_module, metrics_file
 
 
-def updated(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
+def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None) -> dict[str, Any]:
     """Bring an installed guard to this version; also return which kubelet runs and whether it is healthy.
 
-    Where no guard is installed nothing is changed, and the kubelet's unit never is. Raises UnitError, files.FileError.
+    `metrics` is the folder for its metrics from now on: empty for none, None for the one that it has. Where no guard is
+    installed nothing is changed, and the kubelet's unit never is. Raises UnitError, files.FileError.
     """
     changed = False
     warnings: list[str] = []
     settings = guard_module.installed_settings(config_dir)
     if settings and unit.installed() is not None:
+        former = metrics_file.folder_of(settings)
+        folder = former if metrics is None else metrics
+        settings = metrics_file.with_folder(settings, folder)
         try:
             changes = guard_install.changes(config_dir, settings)
             changed = bool(changes if check else guard_install.present(config_dir, unit, settings))
+            warnings += [] if check else metrics_file.present(config_dir, former, folder)
         except StoreError as error:
             # A reset must be possible on such a node, too.
             warnings.append(f"the guard is not brought up to date: {error}")

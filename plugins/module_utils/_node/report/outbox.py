@@ -62,7 +62,7 @@ class Outbox:
     def _load(self, path: str) -> dict[str, Any]:
         try:
             value = json.loads((files.read(path, self.fs) or b"null").decode())
-        except (files.FileError, ValueError):
+        except (files.FileError, ValueError, RecursionError):
             return {"unreadable": True}
         return value if isinstance(value, dict) else {"absent": True}
 

@@ -14,9 +14,12 @@ import re
 from typing import Any
 
 _KEY = re.compile(
-    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#&*!|>%@`{\[,?:-][^:#]*?|[-?:][^\s:#][^:#]*?)\s*:(?:\s+(.*))?$"""
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#&*!|>%@`{\[,?:-][^:#]*?|[-?:][^\s:#][^:#]*?)\s*:(?:\s+(.*))?$""",
+    re.ASCII,
 )
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+# What YAML takes for blanks. Python strips others too, such as a no-break space, which belongs to the text.
+_BLANKS = " \t"
 _WORDS = {"": None, "null": None, "~": None, "true": True, "false": False}
 # Words that YAML 1.1 and 1.2 read differently: they are refused.
 _UNCLEAR = re.compile(r"[-+.]?[0-9].*|[yYnN]|(?i:yes|no|on|off|null|true|false|[-+]?\.(?:inf|nan))")
@@ -35,18 +38,21 @@ def load(text: str) -> Any:
     if text.lstrip().startswith("{"):
         try:
             return json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Unreadable(f"not JSON: {error}") from error
     lines: list[tuple[int, int, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
-        body = line.strip()
+        body = line.strip(_BLANKS)
         if not body or body.startswith("#") or (body == "---" and not lines):
             continue
-        if "\t" in line[: len(line) - len(line.lstrip())] or line.startswith(("---", "...", "%")):
+        if "\t" in line[: len(line) - len(line.lstrip(_BLANKS))] or line.startswith(("---", "...", "%")):
             raise Unreadable(f"line {number}: a tab, a second document or a directive")
         lines.append((number, len(line) - len(line.lstrip(" ")), body))
     reader = _Reader(lines)
-    value = reader.block(0) if lines else None
+    try:
+        value = reader.block(0) if lines else None
+    except RecursionError:
+        raise Unreadable("it is nested too deeply") from None
     reader.end()
     return value
 
@@ -109,7 +115,7 @@ class _Reader:
             and (self.lines[self.at][2] + " ").startswith("- ")
         ):
             number, _indent, body = self.lines[self.at]
-            rest = body[1:].lstrip()
+            rest = body[1:].lstrip(_BLANKS)
             if not rest:
                 self.at += 1
                 result.append(self._below(indent))
@@ -149,5 +155,5 @@ class _Reader:
 
 def _without_comment(text: str) -> str:
     """Return a value without its trailing comment; a quoted value may hold a `#`."""
-    match = re.match(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(#.*)?$""", text)
-    return match.group(1) if match else re.split(r"(?:^|\s+)#", text)[0].strip()
+    match = re.match(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(#.*)?$""", text, re.ASCII)
+    return match.group(1) if match else re.split(r"(?:^|\s+)#", text, flags=re.ASCII)[0].strip(_BLANKS)

@@ -26,6 +26,7 @@ _REMEDIES = {
     errno.EACCES: "run as root; with SELinux or AppArmor check for a denial",
     errno.EPERM: "run as root; check for an immutable attribute (lsattr)",
     errno.EIO: "the disk fails: see dmesg",
+    errno.EEXIST: "something else has this name: find out what made it, and move it away",
     errno.ELOOP: "a symbolic link is in the place of a file of ours: remove it",
 }
 

@@ -23,6 +23,7 @@ VALIDATION, FLAG, GATE, FILE, RUNTIME = "validation", "flag", "gate", "file", "r
 
 MOST = 360
 """Longest text that `parse` returns, in characters: three lines of a message."""
+_LONGEST = 20_000
 SECONDS = 5
 """Seconds after which a journal that does not answer is not waited for."""
 LINES = 3000
@@ -345,7 +346,7 @@ def _after_dump(lines: Sequence[str], at: int) -> int:
 def _json(line: str, fatal: bool) -> _Entry:
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _Entry(0, "")
     message, reason = str(entry.get("msg") or "").strip(), str(entry.get("err") or "").strip()
     if _LENIENT in message.lower() or not (reason or fatal):
@@ -372,6 +373,8 @@ def _unquoted(text: str) -> str:
 
 
 def _shown(text: str) -> str:
+    # The patterns take seconds for a longer text, and the guard must not wait for them.
+    text = text[:_LONGEST]
     # The kubelet prints its own object after the reason, and JSON errors quote the configuration around their place.
     text = re.sub(r", path: &TypeMeta\{[^}]*\}", "", text)
     text = re.sub(r",? ?(?:bigger context|error found in #\d+ byte of) \.\.\.\|.*", "", text, flags=re.DOTALL)

@@ -43,6 +43,10 @@ DROPIN = "zzz-livenodes-kubelet.conf"
 LOG_SECONDS = 5.0
 """Seconds to wait for the last lines of a kubelet that ended: the journal of a busy node writes them later."""
 
+START_SECONDS = 120.0
+"""Seconds to wait for a start that goes on after `systemctl restart` has returned."""
+_STARTING = ("start-pre", "start", "start-post")
+
 # Distributions that run a kubelet without a unit of its own, by the prefix of their units.
 _OTHERS = {"k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "snap.": "a snap", "microk8s": "MicroK8s"}
 
@@ -331,10 +335,13 @@ class Unit:
         return identity
 
     def holds(self, identity: str, seconds: float, sleep: Callable[[float], Any] = time.sleep) -> None:
-        """Check for `seconds` (0: once) that this invocation of the kubelet runs. Raises UnitError otherwise."""
+        """Check for `seconds` (0: once) that this invocation of the kubelet runs. Raises UnitError otherwise.
+
+        Before that, waits until it no longer starts, START_SECONDS at most.
+        """
         steps = max(1, int(seconds / 0.25)) if seconds else 0
         for step in range(steps + 1):
-            now = self.show(fresh=True)
+            now = self._started(identity, sleep)
             if (
                 now.get("InvocationID") != identity
                 or now.get("ActiveState") != "active"
@@ -343,6 +350,20 @@ class Unit:
                 raise self._ended(f"{self.name} did not stay up", _state(now), identity)
             if step < steps:
                 sleep(seconds / steps)
+
+    def _started(self, identity: str, sleep: Callable[[float], Any]) -> dict[str, str]:
+        """Return the unit's properties as soon as this invocation no longer starts, else those after START_SECONDS.
+
+        `systemctl restart` may return before that: if systemd is just about to restart the kubelet by itself, it
+        merges both restarts. A kubelet with `Type=notify` then takes seconds until it is ready.
+        """
+        waited = 0.0
+        now = self.show(fresh=True)
+        while now.get("InvocationID") == identity and now.get("SubState") in _STARTING and waited < START_SECONDS:
+            sleep(0.5)
+            waited += 0.5
+            now = self.show(fresh=True)
+        return now
 
     def last_words(self, identity: str) -> str:
         """Return what this invocation of the kubelet logged last, and what to do about it; never raises."""

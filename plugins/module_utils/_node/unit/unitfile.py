@@ -10,6 +10,7 @@ Source: systemd's config_parse, extract_first_word and parse_env_file (systemd.s
 from __future__ import annotations
 
 import bisect
+import sys
 from typing import Iterator, NamedTuple
 
 BLANKS = " \t\n\r"
@@ -135,7 +136,10 @@ def _escape(text: str, at: int) -> tuple[str, int]:
         return _ESCAPES[letter], at + 1
     if letter in _NUMBERS and letter:
         digits, base = _NUMBERS[letter]
-        return chr(int(text[at + 1 : at + 1 + digits], base)), at + 1 + digits
+        number = int(text[at + 1 : at + 1 + digits], base)
+        if number > sys.maxunicode:
+            raise ValueError(f"\\{text[at : at + 1 + digits]} is not a character")
+        return chr(number), at + 1 + digits
     if letter.isdigit():
         return chr(int(text[at : at + 3], 8)), at + 3
     raise ValueError(f"\\{letter} is not an escape sequence of systemd")

@@ -12,6 +12,8 @@ import pytest
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action.normal import ActionModule as Normal
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.on_node import NodeAction, lost
 
 CAUSE = "Failed to connect to the host via ssh: No route to host"
@@ -27,7 +29,8 @@ DONE = {"changed": True, "state": "assigned"}
 
 def action(ignoring: bool = False) -> NodeAction:
     """Return the action of a task, with its keyword ignore_unreachable."""
-    return NodeAction(types.SimpleNamespace(ignore_unreachable=ignoring), None, None, None, None, None)
+    task = types.SimpleNamespace(ignore_unreachable=ignoring, args={}, until=[], retries=None)
+    return NodeAction(task, None, None, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -71,3 +74,36 @@ def test_a_connection_lost_in_the_cleanup_keeps_the_result(monkeypatch: pytest.M
 
 def test_without_a_cause() -> None:
     assert lost("")["msg"].startswith("its host cannot be reached: the connection failed")
+
+
+CONFIG = {"staticPodURLHeader": {"Authorization": ["Bearer 4711"]}}
+
+
+@pytest.mark.parametrize("retries", [None, 3])
+def test_a_node_gets_secrets_that_callbacks_do_not(monkeypatch: pytest.MonkeyPatch, retries: int | None) -> None:
+    """The text of a ConfigMap is sealed in the result that contains it. A task that runs again needs it."""
+    text = document.render(CONFIG)
+    given = {"state": "staged", "data": sealed.seal({"configmaps": {"a/b": {"kubelet": text}}})["configmaps"]["a/b"]}
+    seen: list[t.Any] = []
+    one = action()
+    one._task.args, one._task.retries = given, retries
+    monkeypatch.setattr(Normal, "run", lambda self, *_given: seen.append(self._task.args) or DONE)
+    assert one.run() == DONE
+    assert seen == [{"state": "staged", "data": {"kubelet": text}}]
+    assert "4711" not in str(one._task.args) and sealed.unseal(one._task.args)["state"] == "staged"
+    assert (one._task.args is given) == bool(retries)
+
+
+def test_a_text_of_another_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = action()
+    one._task.args = {"data": {"kubelet": f"{sealed.MARK}Z0FBQUFB"}}
+    monkeypatch.setattr(Normal, "run", lambda *_given: pytest.fail("the node is not reached"))
+    assert "sealed by another run" in one.run()["msg"]
+
+
+def test_what_a_user_gives_directly_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = action()
+    one._task.args = {"data": {"kubelet": document.render(CONFIG)}, "config_dir": "/a"}
+    monkeypatch.setattr(Normal, "run", lambda *_given: DONE)
+    one.run()
+    assert one._task.args == {"data": {"kubelet": "********"}, "config_dir": "/a"}

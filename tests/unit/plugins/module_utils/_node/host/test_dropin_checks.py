@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +53,21 @@ def seen(folder: Folder = OURS, base: dict[str, Any] | None = None, **more: Any)
 def test_what_is_refused(declared: dict[str, Any], found: Seen, minor: int | None, words: str) -> None:
     reasons = dropin_checks.reasons(declared, found, minor)
     assert (len(reasons) == 1 and words in reasons[0]) if words else reasons == [], reasons
+
+
+@pytest.mark.parametrize(("mode", "trusted"), [(0o755, True), (0o700, True), (0o775, False), (0o1777, False)])
+def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path, mode: int, trusted: bool) -> None:
+    """Another user could add a drop-in after ours, which root's kubelet would read."""
+    place = tmp_path / "etc/k.d"
+    place.mkdir(parents=True)
+    (tmp_path / "etc/link").symlink_to(place)
+    place.chmod(mode)
+    for path in ("/etc/k.d", "/etc/link/"):
+        folder = Folder(path, "unit", True, path.endswith("/"))
+        reasons = dropin_checks.reasons({}, seen(folder, root=str(tmp_path)), 36)
+        words = f"{place}: others may write to it (mode {mode:04o}): they could replace {tmp_path}{path}; check its"
+        assert not reasons if trusted else reasons[0].startswith(words), reasons
+        assert trusted or reasons[0].endswith("chmod go-w it, or use delivery checkpoint")
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,16 @@ def test_containerd_is_asked_as_it_runs(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("minor", "driver"), [(36, "systemd"), (24, "systemd"), (23, None), (None, None)])
+def test_the_default_runtime_of_a_version(tmp_path: Path, minor: int | None, driver: str | None) -> None:
+    """From 1.34 on, kubeadm writes no flag, and a configuration without the field means containerd's socket."""
+    node = Node(tmp_path, containerd=VERSION_2.format(runc="true", other="false"))
+    found = host_checks.facts({}, [], str(tmp_path), node.run, minor)
+    assert found["container_runtime"]["cgroup_driver"] == driver
+    disagreements = host_checks.disagreements({"cgroupDriver": "cgroupfs"}, [], found)
+    assert ("cgroupDriver" in [one.path for one in disagreements]) == bool(driver)
+
+
 @pytest.mark.parametrize(
     ("config", "argv", "outputs", "found"),
     [

@@ -66,6 +66,16 @@ def test_what_the_current_file_has_too_is_a_warning() -> None:
     assert (found.reasons, len(found.warnings)) == ([], 1)
 
 
+def test_an_empty_text_of_the_current_file_is_no_value() -> None:
+    """kubeadm writes `containerRuntimeEndpoint: ""` from 1.27 to 1.33, and names the socket by a flag."""
+    flags = ["--container-runtime-endpoint=unix:///run/containerd/containerd.sock"]
+    own = {"containerRuntimeEndpoint": ""}
+    assert overridden.by_flags(own, own, flags, 28, {}) == overridden.Findings([], [])
+    # Declared, an empty value never becomes live.
+    declared = overridden.by_flags({"staticPodPath": ""}, {}, ["--pod-manifest-path=/pods"], 28, {})
+    assert [reason.partition(":")[0] for reason in declared.reasons] == ["staticPodPath"]
+
+
 PLACE = "/etc/kubelet.d"
 
 

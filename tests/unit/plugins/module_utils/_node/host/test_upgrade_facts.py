@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import upgrade_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, health
 from tests.unit.plugins.modules.test_kubelet_preflight_info import ARGV, Node
 
 SECRET = "hunter2"
@@ -217,3 +217,21 @@ def test_the_own_file_beside_a_checkpoint(node: Node) -> None:
     assert found["own"]["path"] == "/etc/kubelet.yaml" and SECRET not in json.dumps(found)
     node.write("/etc/kubelet.yaml", "x: &broken\n")
     assert look(node)["own"]["content"] is None
+
+
+@pytest.mark.parametrize(("folder", "program"), [("/etc/kubelet.d", ARGV[0]), ("", "/usr/bin/agent")])
+def test_the_kubelet_that_another_program_starts(
+    node: Node, monkeypatch: pytest.MonkeyPatch, folder: str, program: str
+) -> None:
+    """Only where the caller names the folder, as for a switch."""
+    monkeypatch.setattr(health, "kubelet_of", lambda pid: pid + 1)
+    node.write("/lib/kubelet.service", "[Service]\nType=notify\nExecStart=/usr/bin/agent run\n")
+    node.shown.update(Type="notify", ExecStart="{ path=/usr/bin/agent ; argv[]=/usr/bin/agent run ; ignore_errors=no }")
+    node.write("/usr/bin/agent", "#!/bin/sh\n")
+    node.write("/proc/72/cmdline", "/usr/bin/agent\0run\0")
+    node.write("/proc/73/cmdline", "\0".join([*ARGV, ""]))
+    found = look(node, dropin_dir=folder)
+    assert found["words"][0]["text"] == program
+    assert (found["kubelet"]["form"], found["disk"]["path"]) == (
+        ("child", "/etc/kubelet.yaml") if folder else ("refused", None)
+    )

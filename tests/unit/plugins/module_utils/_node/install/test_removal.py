@@ -17,6 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install im
     guard_module,
     removal,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 
@@ -187,3 +188,35 @@ def test_a_guard_that_cannot_be_replaced_does_not_prevent_a_reset(
     monkeypatch.setattr(guard_install, "changes", refused)
     done = removal.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), check=False)
     assert not done["changed"] and "others may write to it" in done["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("had", "asked", "has"),
+    [("one", None, "one"), ("one", "other", "other"), ("one", "", ""), ("", None, ""), ("", "one", "one")],
+)
+def test_an_update_keeps_or_sets_the_folder_of_the_metrics(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, had: str, asked: str | None, has: str
+) -> None:
+    place = {name: name and str(tmp_path / name) for name in ("", "one", "other")}
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "guard").mkdir()
+    settings = {"unit": "kubelet.service", "argv": []}
+    path = tmp_path / "guard/settings.json"
+    path.write_text(json.dumps({**settings, **({"metrics": place[had]} if had else {})}))
+    written = []
+    monkeypatch.setattr(guard_install, "changes", lambda *_given: [1])
+    monkeypatch.setattr(guard_install, "present", lambda _place, _unit, wanted: written.append(wanted) or [1])
+    if had:
+        textfile.write(place[had], "old\n")
+    given = None if asked is None else place[asked]
+
+    def left() -> dict[str, str]:
+        return {file.parent.name: file.read_text()[:3] for file in tmp_path.rglob("*.prom")}
+
+    before = left()
+    removal.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), True, given)
+    assert left() == before and not written
+    done = removal.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), False, given)
+    assert done["warnings"] == [] and written == [{**settings, **({"metrics": place[has]} if has else {})}]
+    assert left() == ({has: "old" if has == had else "# H"} if has else {})

@@ -249,7 +249,7 @@ def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Pat
         == "valid"
     )
     assert run.config == "{}"
-    assert {"--property=PrivateNetwork=yes", "--property=ProtectSystem=strict", "--property=RuntimeMaxSec=5"} <= set(
+    assert {"--property=PrivateNetwork=yes", "--property=ProtectSystem=strict", "--property=RuntimeMaxSec=20"} <= set(
         run.words
     )
     assert "--max-pods=61" in run.words and "--root-dir=/var/lib/kubelet" not in run.words

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.blockyaml import Unreadable, load
@@ -84,6 +84,9 @@ TREES = st.recursive(
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=8), TREES, max_size=4), st.booleans())
+# A no-break space is no blank of YAML.
+@example({"0\xa0": None}, True)
+@example({"a": "\xa0b\u3000"}, True)
 def test_never_reads_anything_differently_from_yaml(tree: dict[str, object], unicode: bool) -> None:
     text = yaml.safe_dump(tree, default_flow_style=False, allow_unicode=unicode)
     try:

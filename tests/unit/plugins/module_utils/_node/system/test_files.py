@@ -97,3 +97,38 @@ def test_what_is_not_read(tmp_path: Path) -> None:
     ):
         with pytest.raises(files.FileError, match=words):
             files.read(str(tmp_path / name))
+
+
+class Guessed(files.OS):
+    """Temporary names that another process has guessed."""
+
+    def token(self) -> str:
+        return "guessed"
+
+
+@pytest.mark.parametrize("planted", ["link", "dangling", "file", "folder"])
+@pytest.mark.parametrize("act", ["write", "write_folder", "swap_link"])
+def test_what_is_planted_at_a_temporary_name_is_neither_written_nor_followed(
+    tmp_path: Path, planted: str, act: str
+) -> None:
+    victim, place = tmp_path / "victim", tmp_path / "store/tmp_one.guessed"
+    place.parent.mkdir()
+    victim.mkdir() if planted == "link" and act == "write_folder" else victim.write_text("theirs")
+    if planted == "folder":
+        place.mkdir()
+    elif planted == "file":
+        place.write_text("theirs")
+    else:
+        place.symlink_to(victim if planted == "link" else tmp_path / "none")
+    path = str(tmp_path / "store/one")
+    with pytest.raises(files.FileError, match="File exists; something else has this name"):
+        if act == "write":
+            files.write(path, b"ours", fs=Guessed())
+        elif act == "write_folder":
+            files.write_folder(path, {"kubelet": (b"ours", 0o600)}, Guessed())
+        else:
+            files.swap_link(path, "checkpoints/a", Guessed())
+    assert not os.path.lexists(path) and not (tmp_path / "none").exists()
+    assert (list(victim.iterdir()) == []) if victim.is_dir() else victim.read_text() == "theirs"
+    files.write(path, b"ours")
+    assert Path(path).stat().st_mode & 0o777 == 0o600

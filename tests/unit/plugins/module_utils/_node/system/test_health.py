@@ -56,12 +56,14 @@ def port() -> t.Iterator[int]:
         ({}, ["--", "--healthz-port=2"], ("127.0.0.1", 10248)),
     ],
 )
+@pytest.mark.fault(case=6)
 def test_the_endpoint_is_that_of_config_and_flags(
     config: dict[str, t.Any], argv: list[str], found: tuple[str, int]
 ) -> None:
     assert health.endpoint(config, argv) == found
 
 
+@pytest.mark.fault(case=8)
 def test_well_and_not_well(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert health.healthz(port) == ""

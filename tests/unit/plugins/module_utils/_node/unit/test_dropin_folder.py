@@ -80,9 +80,34 @@ def test_a_file_of_that_name_is_not_ours(tmp_path: Path) -> None:
     folder = dropin_folder.find([f"--config-dir={tmp_path}"], "", "/store")
     Path(folder.link).write_text("theirs")
     assert dropin_folder.leads(folder, "/x") is None and not dropin_folder.remove(folder.link)
-    with pytest.raises(files.FileError, match="cannot create the link"):
+    with pytest.raises(files.FileError, match="cannot create the link: File exists; something else has this name"):
         dropin_folder.make(folder, "/x", "/store")
     assert Path(folder.link).read_text() == "theirs"
+
+
+@pytest.mark.parametrize("planted", ["/etc/shadow", "elsewhere", "/no/such/file", "90-livenodes-kubelet.conf"])
+def test_a_link_of_that_name_that_leads_elsewhere_is_replaced(tmp_path: Path, planted: str) -> None:
+    """What it leads to is neither read nor written."""
+    folder = dropin_folder.find([f"--config-dir={tmp_path}"], "", "/store")
+    Path(folder.link).symlink_to(planted)
+    assert dropin_folder.leads(folder, "/store/active/kubelet") is False
+    assert dropin_folder.make(folder, "/store/active/kubelet", "/store")
+    assert os.readlink(folder.link) == "/store/active/kubelet" and os.listdir(tmp_path) == [dropin_folder.LINK]
+
+
+def test_a_link_that_appears_during_the_change_is_not_followed(tmp_path: Path) -> None:
+    """Between the removal of one link and the creation of ours, another one takes the name."""
+    folder = dropin_folder.find([f"--config-dir={tmp_path}"], "", "/store")
+    Path(folder.link).symlink_to("/one")
+
+    class Raced(files.OS):
+        def unlink(self, path: str) -> None:
+            super().unlink(path)
+            os.symlink("/etc/shadow", path)
+
+    with pytest.raises(files.FileError, match="something else has this name: find out what made it"):
+        dropin_folder.make(folder, "/store/active/kubelet", "/store", Raced())
+    assert os.readlink(folder.link) == "/etc/shadow"
 
 
 def test_the_local_configuration_of_a_store_tells_its_delivery(tmp_path: Path) -> None:
