@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import time
 import typing as t
 
 from ansible.plugins.action import ActionBase
@@ -25,6 +26,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return a failure that names every wrong variable of the play's hosts."""
         result: dict[str, t.Any] = super().run(tmp, task_vars)
+        began = int(time.time())
         by_role = specs.by_role()
         _spec, options = self.validate_argument_spec(
             {"roles": {"type": "list", "elements": "str", "choices": sorted(by_role)}}
@@ -33,7 +35,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         read = {*OF_EVERY_PLAYBOOK, *(name for role in roles for name in by_role[role])}
         variables = task_vars or {}
         message = self._message(Inputs(specs.known(by_role), read), variables)
-        result["changed"] = False
+        result.update(changed=False, began=began)
         if message:
             result.update(failed=True, msg=message)
         return result

@@ -41,6 +41,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+began:
+  description: When the check began, in seconds since 1970. The window of a rollout counts from there.
+  returned: always
+  type: int
+  sample: 1763900000
 msg:
   description: Every wrong variable, with its value, its hosts and what it accepts.
   returned: failure

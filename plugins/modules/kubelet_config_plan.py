@@ -66,9 +66,12 @@ options:
   own:
     description:
       - Results of M(livenodes.kubelet.kubelet_preflight_info) with C(delivery=dropin) and C(disk=true) by node name,
-        for nodes with delivery V(checkpoint) from 1.24 on.
-      - The desired configuration of such a node is its own config file merged with the overrides, instead of its live
-        configuration. It contains no defaults. For a result without the content of the file, the plan has a warning.
+        for nodes with delivery V(checkpoint) or V(dropin) from 1.24 on.
+      - The desired configuration of a node with V(checkpoint) is its own config file merged with the overrides, instead
+        of its live configuration. It contains no defaults. Without the content of the file, the plan has a warning, and
+        the desired configuration is the live one merged with the overrides.
+      - The changes of a node with V(dropin) include what the restart takes up from its own config file, if that changed
+        after the kubelet started. They are marked as C(own_file_changed), and O(allow_effect) limits their effect too.
     type: dict
   migrate:
     description:
@@ -96,7 +99,7 @@ options:
     description:
       - Whether values that the kubelet's own validation certainly refuses cause only a warning. The kubelet then
         refuses the configuration itself. With native delivery, this costs a restart and a revert of the node. With
-        checkpoint delivery, the check before the switch refuses it.
+        the other deliveries, the check before the switch refuses it.
     type: bool
     default: false
 seealso:
@@ -143,7 +146,9 @@ plan:
       description: Whether any problem is a refusal.
       type: bool
     summary:
-      description: Counts, and why nodes of the group get different variants.
+      description: >-
+        Counts, and why nodes of the group get different variants. C(from_live) counts the nodes whose own config file
+        was needed and not read.
       type: dict
     text:
       description: The plan for people, line by line.

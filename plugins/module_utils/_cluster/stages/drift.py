@@ -44,7 +44,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         for name, node in nodes.read(session, options["nodes"], options["label_selectors"] or ()).items()
     }
     maps = _maps(session, found.values())
-    live, unread = _live(session, list(found), options["current"] or {})
+    live, unread = _live(session, found, options["current"] or {})
     step = _kubeadm(session, options["kubeadm_configs"]) if options["kubeadm_configs"] else {}
     finder = Finder()
     rows = {}
@@ -53,7 +53,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         facts = _facts(node, maps, host, missing, (options["flags"] or {}).get(name) or ())
         configs = Configs(
             layers.get(name, ()),
-            _content(maps, node.source),
+            _content(maps, node.source, node.minor),
             _assigned(maps, node),
             live.get(name),
             step,
@@ -82,7 +82,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
 
 
 def _live(
-    session: Session, names: list[str], current: dict[str, t.Any]
+    session: Session, found: dict[str, nodes.Node], current: dict[str, t.Any]
 ) -> tuple[dict[str, dict[str, t.Any]], dict[str, str]]:
     """Return the live configurations, from the table `current` if it has them, and by node why others are unknown."""
     try:
@@ -93,12 +93,14 @@ def _live(
         ) from error
     unread: dict[str, str] = {}
     for outcome in parallel.each(
-        [name for name in names if name not in known], lambda name: configz.read(session, name), session.concurrency
+        [name for name in found if name not in known],
+        lambda name: configz.read(session, name, found[name].minor),
+        session.concurrency,
     ):
         if outcome.error:
             unread[outcome.item] = outcome.error.message
         elif outcome.value is not None:
-            known[outcome.item] = pure_configz.restore(outcome.value)
+            known[outcome.item] = pure_configz.restore(outcome.value, found[outcome.item].minor)
     return known, unread
 
 
@@ -121,7 +123,8 @@ def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_s
     unread = [
         f"{name}: {item.fault}"
         for name, item in maps.items()
-        if item.configmap is None and not (item.fault or "").startswith(config_sources.ABSENT)
+        if item.configmap is None
+        and not (item.fault or "").startswith((config_sources.ABSENT, config_sources.NAMELESS))
     ]
     if unread:
         raise ClusterError(
@@ -144,8 +147,10 @@ def _own(node: nodes.Node) -> own_values.Record:
 
 
 def _files(node: nodes.Node, facts: t.Any, live: dict[str, t.Any] | None) -> own_file.Files | None:
-    """Return the own file of a node whose checkpoint is built on it, None for other nodes and if it is not known."""
-    if node.delivery != nodes.CHECKPOINT or node.minor < delivery.OWN_FILE_MINOR or not node.source or live is None:
+    """Return the own file of a node whose checkpoint is built on it, or whose drop-in is laid over it; None for other
+    nodes and if it is not known.
+    """
+    if node.delivery not in nodes.ON_NODE or node.minor < delivery.OWN_FILE_MINOR or not node.source or live is None:
         return None
     try:
         return own_file.of_facts(facts, live)
@@ -190,10 +195,12 @@ def _facts(
         assigned=node.part("assigned"),
         active=node.part("active"),
         error=node.error,
-        pushed=configmaps.reference(configmap, source["kubeletConfigKey"]) if configmap and source else None,
+        pushed=node.known(configmaps.reference(configmap, source["kubeletConfigKey"]))
+        if configmap and source
+        else None,
         ours=ours,
         edited=bool(configmap and ours and _edited(configmap)),
-        fault=(found.fault or "") if found else "",
+        fault=(found.fault_at(node.minor) or "") if found else "",
         host=host,
         host_missing=missing,
         flags=shadow.shadows(argv, node.minor or None),
@@ -206,9 +213,11 @@ def _edited(configmap: dict[str, t.Any]) -> bool:
     return bool(suffix != identity.append_hash(base, configmap.get("data") or {}))
 
 
-def _content(maps: dict[str, config_sources.Found], source: dict[str, str] | None) -> dict[str, t.Any] | None:
+def _content(
+    maps: dict[str, config_sources.Found], source: dict[str, str] | None, minor: int
+) -> dict[str, t.Any] | None:
     found = maps[nodes.describe(source)] if source else None
-    if source is None or found is None or found.fault or found.configmap is None:
+    if source is None or found is None or found.fault_at(minor) or found.configmap is None:
         return None
     return document.parse(found.configmap["data"][source["kubeletConfigKey"]], source["kubeletConfigKey"])
 
@@ -217,9 +226,11 @@ def _assigned(maps: dict[str, config_sources.Found], node: nodes.Node) -> dict[s
     """Return the content of the assigned source, None if its ConfigMap no longer has the assigned revision."""
     reference = node.part("assigned")
     found = maps[nodes.describe(reference)].configmap if reference else None
-    if reference is None or found is None or configmaps.reference(found, reference["kubeletConfigKey"]) != reference:
+    if reference is None or found is None:
         return None
-    return _content(maps, reference)
+    if node.known(configmaps.reference(found, reference["kubeletConfigKey"])) != reference:
+        return None
+    return _content(maps, reference, node.minor)
 
 
 def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tuple[t.Any, t.Any]]:

@@ -14,6 +14,8 @@ LINK = "90-livenodes-kubelet.conf"
 """The name of our drop-in in the kubelet's folder."""
 OWN_FILE_MINOR = 24
 """From this minor on, a checkpoint holds the node's own config file and what is declared."""
+CONFIG_FILE_MINOR = 10
+"""The first minor whose kubelet reads a --config file, which a checkpoint is."""
 DROPIN_MINOR = 30
 """The first minor whose kubelet reads a drop-in folder without an environment variable (KEP-3983)."""
 RESOLV_CONF_MINOR = 32
@@ -26,15 +28,23 @@ def chosen(requested: str, current: str, minor: int, has_source: bool) -> str:
     """Return the delivery by which a node gets its next source: a request, else its own.
 
     ``current`` is its delivery now, ``has_source`` whether it has a source by that. ``minor`` is 0 if it is unknown. A
-    node with a checkpoint keeps this delivery until it is migrated.
+    node with a checkpoint keeps this delivery until it is migrated. A kubelet that reads no config file has no other
+    delivery than ``native``.
     """
     if requested != AUTO:
         return requested
     if current == NATIVE or (current in ON_NODE and has_source):
         return current
+    if 0 < minor < CONFIG_FILE_MINOR:
+        return NATIVE
     return DROPIN if minor >= DEFAULT_DROPIN_MINOR else CHECKPOINT
 
 
 def too_old(delivery: str, minor: int) -> bool:
     """Return whether the kubelets of a known minor cannot read drop-ins, which the delivery needs."""
     return delivery == DROPIN and 0 < minor < DROPIN_MINOR
+
+
+def reads_no_file(delivery: str, minor: int) -> bool:
+    """Return whether the kubelets of a known minor cannot read the config file that a checkpoint is."""
+    return delivery == CHECKPOINT and 0 < minor < CONFIG_FILE_MINOR

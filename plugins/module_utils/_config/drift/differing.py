@@ -33,7 +33,7 @@ def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) 
     again = merged_dropins.merge(live, [declared])
     return [
         (change.path, change.after, change.before)
-        for change in compare.changes(live, again, minor)
+        for change in compare.changes(live, again, minor, True)
         if change.known or change.after is not None
     ]
 
@@ -52,7 +52,7 @@ def beside(
     names = {*former, *(paths.show(path) for layer in declared for path, _value in overlay.written(layer, True))}
     return [
         (change.path, change.before, change.after)
-        for change in compare.changes(before, live, minor)
+        for change in compare.changes(before, live, minor, True)
         if not overlay.is_set(change.path, names) and not any(overlay.is_set(name, {change.path}) for name in names)
     ]
 

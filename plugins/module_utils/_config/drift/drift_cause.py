@@ -101,8 +101,17 @@ def of_undeclared(own: str | None) -> Cause:
     )
 
 
-def of_own_file(value: str) -> Cause:
-    """Return the cause of a value that the node's own file has got since its checkpoint was built on it."""
+def of_own_file(value: str, dropin: bool = False) -> Cause:
+    """Return the cause of a value that the node's own file has got since its checkpoint was built on it; with a
+    drop-in, since the kubelet started.
+    """
+    if dropin:
+        return Cause(
+            OWN_FILE,
+            f"the node's own file changed since its kubelet started, and has {value}",
+            "Restart the kubelet, or run the rollout, which restarts it if something else changes. To keep the live "
+            "value, declare it.",
+        )
     return Cause(
         OWN_FILE,
         f"the node's own file changed since its checkpoint was built on it, and has {value}",

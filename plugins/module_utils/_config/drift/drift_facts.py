@@ -9,6 +9,7 @@ import dataclasses
 from typing import Any, Mapping
 
 from ..delivery import choice as delivery
+from ..plan import own_file
 from ..values.reference import same_place
 
 Reference = Mapping[str, str]
@@ -63,14 +64,13 @@ class Host:
     def _of_file(cls, facts: Mapping[str, Any]) -> Host:
         kubelet, disk = facts["kubelet"], facts.get("disk") or {}
         checkpoint, given = disk.get("checkpoint"), kubelet.get("config_given_by") or {}
-        started, changed = disk.get("started"), disk.get("changed")
         return cls(
             file=disk.get("path") or "",
             content=disk.get("content"),
             unreadable=disk.get("unreadable") or "",
             reference=(checkpoint["uid"], checkpoint["resourceVersion"]) if checkpoint else None,
             damage=(checkpoint or {}).get("damage") or "",
-            outdated=bool(started and changed and changed > started),
+            outdated=own_file.is_outdated(facts),
             other_command=bool(kubelet.get("changes_at_restart")),
             flags=kubelet.get("shadowed") or {},
             dropins=disk.get("dropins") or {},

@@ -50,7 +50,7 @@ class Finder:
     """Finds the drift of many nodes and compares equal configurations only once."""
 
     def __init__(self) -> None:
-        self._values: dict[tuple[str, int], dict[str, Any]] = {}
+        self._values: dict[tuple[str, int, bool], dict[str, Any]] = {}
         self._found: dict[tuple[int, bool, str], Differing] = {}
 
     def rows(self, configs: Configs, facts: Facts) -> list[Row]:
@@ -84,7 +84,7 @@ class Finder:
         if configs.live is None or not configs.own["own"]:
             return
         found = former.undeclared(configs.own, configs.layers, configs.live, facts.minor, facts.dropin)
-        read = {stage: self._read(config, facts.minor) for stage, config in _stages(configs, facts).items()}
+        read = {stage: self._read(config, facts) for stage, config in _stages(configs, facts).items()}
         own = {path: plan_text.shown_value(difftext.mask(path, value)) for path, value in found.known.items()}
         for path in sorted([*own, *found.unknown]):
             # The kubelet's default is live where the source leaves the field to it, as the node's own file does.
@@ -95,12 +95,14 @@ class Finder:
             yield _row(path, values, configs, drift_cause.of_undeclared(text))
 
     def _own_file(self, configs: Configs, facts: Facts) -> Iterator[Row]:
-        """Yield a row for each value that the own file of a node has got, and its checkpoint does not have."""
+        """Yield a row for each value that the own file of a node has got, and its checkpoint does not have; with a
+        drop-in, and its kubelet has not read.
+        """
         if configs.files is None or configs.live is None:
             return
         flags = facts.host.flags if facts.host else facts.flags
-        live = self._read(configs.live, facts.minor)
-        for change in own_file.later(configs.files, configs.layers, facts.minor):
+        live = self._read(configs.live, facts)
+        for change in self._of_own_file(configs.files, configs.live, configs.layers, facts):
             if change.path in configs.own["own"] or shadow.shadow_of(change.path, {name: name for name in flags}):
                 continue
             shown = (
@@ -109,7 +111,17 @@ class Finder:
                 else plan_text.shown_value(difftext.mask(change.path, change.after))
             )
             values = {DISK: change.before, LIVE: live.get(change.path)}
-            yield _row(change.path, values, configs, drift_cause.of_own_file(shown))
+            if facts.dropin:
+                values = {DISK: change.after, LIVE: change.before}
+            yield _row(change.path, values, configs, drift_cause.of_own_file(shown, facts.dropin))
+
+    def _of_own_file(
+        self, files: own_file.Files, live: Config, layers: Sequence[Config], facts: Facts
+    ) -> list[compare.Change]:
+        if not facts.dropin:
+            return own_file.later(files, layers, facts.minor)
+        ours = facts.host.content if facts.host else None
+        return own_file.pending(files, ours or {}, layers, live, facts.minor)
 
     def rendering(self, configs: Configs, facts: Facts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning."""
@@ -139,17 +151,15 @@ class Finder:
             declared = {}
             if base is not None and layers:
                 declared = {DECLARED: overlay.compose(layers) if facts.dropin else _merged(layers, base)}
-            read = {
-                stage: self._read(config, facts.minor) for stage, config in _laid({**declared, **stages}, facts).items()
-            }
+            read = {stage: self._read(config, facts) for stage, config in _laid({**declared, **stages}, facts).items()}
             names = {name for layer in layers for name in _names(layer, facts.dropin)}
             self._found[known] = list(differing.differing(read, names, facts.minor))
         return self._found[known]
 
-    def _read(self, config: Config, minor: int) -> dict[str, Any]:
-        known = (json.dumps(config, sort_keys=True), minor)
+    def _read(self, config: Config, facts: Facts) -> dict[str, Any]:
+        known = (json.dumps(config, sort_keys=True), facts.minor, facts.dropin)
         if known not in self._values:
-            self._values[known] = compare.normalise(config, minor)
+            self._values[known] = compare.normalise(config, facts.minor, runs=facts.dropin)
         return self._values[known]
 
 

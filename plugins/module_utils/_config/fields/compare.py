@@ -28,7 +28,9 @@ class Change:
     """False when one value is absent and the kubelet's default is not known: the two values may be equal."""
 
 
-def normalise(config: Mapping[str, Any], minor: int, complete: bool | None = None) -> dict[str, Any]:
+def normalise(
+    config: Mapping[str, Any], minor: int, complete: bool | None = None, runs: bool = False
+) -> dict[str, Any]:
     """Return every value of a configuration by its path, in a form in which equal values mean the same to a kubelet.
 
     Objects and maps are split into their members, lists are not. Durations are in Go's form, a zero that equals absence
@@ -38,22 +40,31 @@ def normalise(config: Mapping[str, Any], minor: int, complete: bool | None = Non
     With ``complete``, the defaults of the minor are filled in, as far as they are known. Without it, what is not set
     may also be a value of the node's own. By default it follows from the minor: the sources of 1.20 are whole
     configurations, those of later minors need not be.
+
+    With ``runs``, it is what a kubelet with drop-ins runs. Defaults were merged into evictionHard before the drop-ins
+    were laid over it, and a drop-in may have removed some of them.
     """
     config = {key: value for key, value in config.items() if key not in HEADER}
     if _complete(minor) if complete is None else complete:
         config = with_defaults(config, minor)
-    if config.get(_MERGE.path) is True and _MERGE.exists_at(minor) and isinstance(config.get("evictionHard"), Mapping):
-        config["evictionHard"] = {**_MERGED, **config["evictionHard"]}
-    return dict(_leaves(config, (), minor))
+    return dict(_leaves(config if runs else with_thresholds(config, minor), (), minor))
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int) -> list[Change]:
+def with_thresholds(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
+    """Return a config file with the default thresholds that the kubelet merges into its evictionHard."""
+    result = dict(config)
+    if result.get(_MERGE.path) is True and _MERGE.exists_at(minor) and isinstance(result.get("evictionHard"), Mapping):
+        result["evictionHard"] = {**_MERGED, **result["evictionHard"]}
+    return result
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int, runs: bool = False) -> list[Change]:
     """Return the differences between a complete live configuration and a complete desired one, sorted by path.
 
     What the desired configuration does not have gets the default of this minor. If that is not known, it is a change
-    all the same: it may be any other value.
+    all the same: it may be any other value. ``runs`` as in normalise(), for both.
     """
-    old, new = normalise(before, minor, True), normalise(after, minor, True)
+    old, new = normalise(before, minor, True, runs), normalise(after, minor, True, runs)
     present = {path.split(".")[0].split("[")[0] for path in new}
     found = []
     for path in sorted(set(old) | set(new)):

@@ -9,28 +9,30 @@ import copy
 import ipaddress
 from typing import Any, Mapping
 
-from ..values.document import API_VERSION, KIND
+from ..values.document import API_VERSION, KIND, api_version
 from . import fields
 from .field_row import Field
 
 
-def restore(live: Mapping[str, Any]) -> dict[str, Any]:
+def restore(live: Mapping[str, Any], minor: int = 0) -> dict[str, Any]:
     """Return the ``kubeletconfig`` object of /configz as a configuration that yields the same /configz when loaded.
 
     /configz omits kind and apiVersion, and also an explicitly empty list or map whose absence means the default
     (``evictionHard: {}``, ``enforceNodeAllocatable: []``). The kubelet fills in defaults before it shows /configz, so a
     missing field that has a default was explicitly empty. /configz does not show whether the feature gates that the
-    kubelet inherited from its local file are complete.
+    kubelet inherited from its local file are complete. A kubelet 1.8 or 1.9 (``minor``, 0: unknown) has another
+    apiVersion and omits nothing that matters (pkg/kubelet/apis/kubeletconfig/v1alpha1/types.go).
     """
-    result: dict[str, Any] = {"kind": KIND, "apiVersion": API_VERSION, **copy.deepcopy(dict(live))}
-    for field in _HIDDEN_EMPTIES:
-        if result.get(field.path) is None:
-            result[field.path] = _empty(field)
+    result: dict[str, Any] = {"kind": KIND, "apiVersion": api_version(minor), **copy.deepcopy(dict(live))}
+    for path in restored(live, minor):
+        result[path] = _empty(fields.ALL[path])
     return result
 
 
-def restored(live: Mapping[str, Any]) -> list[str]:
+def restored(live: Mapping[str, Any], minor: int = 0) -> list[str]:
     """Return the paths that restore() adds to this /configz as explicitly empty fields."""
+    if api_version(minor) != API_VERSION:
+        return []
     return [field.path for field in _HIDDEN_EMPTIES if live.get(field.path) is None]
 
 

@@ -14,8 +14,7 @@ from .shadow import HIDDEN
 
 def mask(path: str, value: Any) -> Any:
     """Return a value for display: the values of a secret field are hidden, its shape and keys are not."""
-    field = fields.owner(path)
-    return _hide(value) if field is not None and field.secret else value
+    return _hide(value) if fields.is_secret(path) else value
 
 
 def masked(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,12 +15,14 @@ from .fields_table import FIELDS, FLAGS, NEWEST_MINOR, OLDEST_MINOR
 __all__ = [
     "ALL",
     "FLAGS",
+    "FORMER_SECRETS",
     "NEWEST_MINOR",
     "OLDEST_MINOR",
     "Field",
     "children",
     "default_known",
     "flags_of",
+    "is_secret",
     "lookup",
     "nearest",
     "owner",
@@ -28,6 +30,9 @@ __all__ = [
 
 ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""
+
+FORMER_SECRETS = ("manifestURLHeader",)
+"""The name of staticPodURLHeader in 1.8 and 1.9 (pkg/kubelet/apis/kubeletconfig/v1alpha1/types.go)."""
 
 
 def lookup(path: str | paths.Path) -> Field | None:
@@ -47,6 +52,12 @@ def owner(path: str | paths.Path) -> Field | None:
             # A member of a closed object that is not a field itself is unknown; it does not belong to the object.
             return None if end < len(keys) and not _holds_anything(field) else field
     return None
+
+
+def is_secret(path: str) -> bool:
+    """Return whether the value at a path must not be shown."""
+    field = owner(path)
+    return field.secret if field else path.partition("[")[0].partition(".")[0] in FORMER_SECRETS
 
 
 def _holds_anything(field: Field) -> bool:

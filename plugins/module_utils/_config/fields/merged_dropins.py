@@ -46,7 +46,7 @@ def effective(base: Mapping[str, Any], layers: Iterable[Mapping[str, Any]] | Non
     """
     from . import compare
 
-    first = compare.with_defaults(base, minor)
+    first = compare.with_thresholds(compare.with_defaults(base, minor), minor)
     if layers is None:
         return first
     for name in forgotten(base, minor):

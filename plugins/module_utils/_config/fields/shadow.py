@@ -5,7 +5,7 @@
 
 A kubelet applies its flags on top of any configuration, including dynamic ones, and reports success regardless
 (cmd/kubelet/app/server.go kubeletConfigFlagPrecedence). A list or map from a flag replaces the configured one; feature
-gates are merged key by key.
+gates are merged key by key. A few values the kubelet replaces by those that it finds itself.
 """
 
 from __future__ import annotations
@@ -23,6 +23,11 @@ _BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
     **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
 }
+_RUNTIME_DRIVER_MINOR = 28
+"""From this minor on, the kubelet may take cgroupDriver from the runtime (KEP-4033) and show that."""
+_CPUS = "reservedSystemCPUs"
+_REPLACED_BY_CPUS = ("kubeReserved.cpu", "systemReserved.cpu")
+"""What the kubelet replaces if that field is set (cmd/kubelet/app/server.go, run)."""
 
 
 def shadows(argv: Iterable[str], minor: int | None) -> dict[str, str]:
@@ -89,6 +94,13 @@ def shadow_of(path: str, found: Mapping[str, str]) -> str | None:
     if path in found:
         return found[path]
     return next((flag for name, flag in found.items() if path.startswith((f"{name}.", f"{name}["))), None)
+
+
+def computed(path: str, config: Mapping[str, Any], minor: int) -> bool:
+    """Return whether a kubelet with this configuration replaces a configured value by one that it finds itself."""
+    return (path == "cgroupDriver" and minor >= _RUNTIME_DRIVER_MINOR) or (
+        path in _REPLACED_BY_CPUS and bool(config.get(_CPUS))
+    )
 
 
 def _flags(words: list[str], minor: int | None) -> Iterable[tuple[str, str]]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Container, Iterable, Iterator, Mapping
 
 from ..fields import compare, fields, gates
 from ..fields.field_row import DISRUPT, EFFECTS, FORBIDDEN, SAFE
@@ -13,6 +13,8 @@ from ..rules.problem import REFUSAL, Problem
 from ..values import paths
 
 _UNKNOWN = (DISRUPT, "this collection does not know the field, and the change needs a kubelet restart")
+
+_KEEP = "Declare the live value, which keeps it in place of that in the node's own file"
 
 
 class Costs:
@@ -31,8 +33,8 @@ class Costs:
         gate = self._of_gate(str(keys[1])) if field.path == "featureGates" and len(keys) == 2 else None
         return gate or field.cost_at(self._minor)
 
-    def refusals(self, changes: Iterable[compare.Change], allow: str) -> Iterator[Problem]:
-        """Yield a refusal for each change with an effect above `allow`."""
+    def refusals(self, changes: Iterable[compare.Change], allow: str, own: Container[str] = ()) -> Iterator[Problem]:
+        """Yield a refusal for each change with an effect above `allow`. The paths in `own` come from the own file."""
         for change in changes:
             effect, reason = self.of(change)
             if effect == FORBIDDEN:
@@ -40,7 +42,7 @@ class Costs:
                     REFUSAL,
                     change.path,
                     f"this field must not be changed on a live node: {reason}",
-                    "Omit it from the configuration.",
+                    f"{_KEEP}." if change.path in own else "Omit it from the configuration.",
                     "effect",
                 )
             elif EFFECTS.index(effect) > EFFECTS.index(allow):
@@ -48,7 +50,8 @@ class Costs:
                     REFUSAL,
                     change.path,
                     f"the effect of the change is {effect}, above the allowed {allow}: {reason}",
-                    f"Omit the field, or accept it with allow_effect={effect} (in roles: kubelet_config_allow_effect).",
+                    f"{_KEEP if change.path in own else 'Omit the field'}, or accept it with allow_effect={effect} "
+                    "(in roles: kubelet_config_allow_effect).",
                     "effect",
                 )
 

@@ -49,11 +49,11 @@ def lay(
     declared = overlay.compose(layers)
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
     expected = merged_dropins.merge(former.revert(live, no_longer.known), [declared])
-    values = compare.normalise(live, minor, True)
+    values = compare.normalise(live, minor, True, True)
     unknown = [compare.Change(path, values.get(path), None, False) for path in no_longer.unknown if path in values]
-    found = {change.path: change for change in [*compare.changes(live, expected, minor), *unknown]}
+    found = {change.path: change for change in [*compare.changes(live, expected, minor, True), *unknown]}
     names = {paths.show(path) for path, _value in overlay.written(declared, True)}
-    after = compare.normalise(expected, minor, True)
+    after = compare.normalise(expected, minor, True, True)
     replaced = [
         found.get(path) or compare.Change(path, values.get(path), after.get(path), True)
         for path in sorted({*names, *(path for path in {*values, *after} if overlay.is_set(path, names))})

@@ -33,7 +33,7 @@ def undeclared(
     if not record["own"]:
         return Undeclared({}, [])
     names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer, by_key)}
-    values = compare.normalise(live, minor)
+    values = compare.normalise(live, minor, runs=by_key)
     known: dict[str, Any] = {}
     unknown = []
     for path, held in sorted(record["own"].items()):

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The source of a checkpoint that is built on the node's own config file as it is now.
+"""The node's own config file as it is now: what a checkpoint is built on, and what a drop-in is laid over.
 
-It holds no defaults, and what kubeadm, a package or a person changes in that file comes in with the
-next rollout.
+Such a source holds no defaults, and what kubeadm, a package or a person changes in that file comes in with the next
+rollout.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from ..delivery.choice import AUTO, CHECKPOINT, LINK, NONE, OWN_FILE_MINOR, chosen
+from ..delivery.choice import AUTO, LINK, NONE, ON_NODE, OWN_FILE_MINOR, chosen
 from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..values import paths
 from ..values.document import API_VERSION, KIND
@@ -32,6 +32,10 @@ class Files(NamedTuple):
     earlier: Sequence[Mapping[str, Any]] = ()
     """The drop-ins of others that the kubelet lays before ours, in its order."""
     later: Sequence[Mapping[str, Any]] = ()
+    outdated: bool = False
+    """Files that the kubelet reads were changed after its process started."""
+    flags: Mapping[str, str] = {}
+    """The flags of its next start that override fields, by path."""
 
 
 class OwnFileError(ValueError):
@@ -46,7 +50,7 @@ def needed(current: Mapping[str, Any], deliveries: Mapping[str, str]) -> list[st
         delivery = chosen(
             deliveries.get(name) or AUTO, row.get("delivery") or NONE, minor, row.get("source") is not None
         )
-        if delivery == CHECKPOINT and minor >= OWN_FILE_MINOR:
+        if delivery in ON_NODE and minor >= OWN_FILE_MINOR:
             found.append(name)
     return found
 
@@ -75,7 +79,15 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
         raise OwnFileError("one of its drop-ins cannot be read")
     before = [row["content"] for row in others if row["path"].rpartition("/")[2] < LINK]
     after = [row["content"] for row in others if row["path"].rpartition("/")[2] >= LINK]
-    return Files(_revealed(own, live), _revealed(read, live), before, after)
+    flags = {path: str(use["flag"]) for path, use in ((facts.get("kubelet") or {}).get("shadowed") or {}).items()}
+    return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), flags)
+
+
+def is_outdated(facts: Mapping[str, Any]) -> bool:
+    """Return whether files that the kubelet reads were changed after its process started."""
+    disk = facts.get("disk") or {}
+    started, changed = disk.get("started"), disk.get("changed")
+    return bool(started and changed and changed > started)
 
 
 def source(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> Source:
@@ -108,17 +120,17 @@ def to_dropin(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[st
     others = [*files.earlier, *files.later]
     now = merged_dropins.effective(files.read, others or None, minor)
     then = merged_dropins.effective(files.own, [*files.earlier, declared, *files.later], minor)
-    without = compare.normalise(merged_dropins.effective(files.own, others, minor), minor, True)
-    moved = {change.path: change.after for change in compare.changes(now, then, minor)}
+    without = compare.normalise(merged_dropins.effective(files.own, others, minor), minor, True, True)
+    moved = {change.path: change.after for change in compare.changes(now, then, minor, True)}
     expected = merged_dropins.merge(former.revert(live, moved), [declared])
     names = {paths.show(path) for path, _value in overlay.written(declared, True)}
-    after = compare.normalise(expected, minor, True)
+    after = compare.normalise(expected, minor, True, True)
     replaced = [
         compare.Change(path, without.get(path), after.get(path), True)
         for path in sorted({*names, *(path for path in {*without, *after} if overlay.is_set(path, names))})
     ]
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
-    return Source(config, expected, compare.changes(live, expected, minor), replaced, NO_RECORD)
+    return Source(config, expected, compare.changes(live, expected, minor, True), replaced, NO_RECORD)
 
 
 def later(files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> list[compare.Change]:
@@ -130,6 +142,39 @@ def later(files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> list
     found = compare.changes(files.read, config, minor)
     paths_of = {*undeclared(found, layers)}
     return [change for change in found if change.path in paths_of]
+
+
+def pending(
+    files: Files, ours: Mapping[str, Any], layers: Sequence[Mapping[str, Any]], live: Mapping[str, Any], minor: int
+) -> list[compare.Change]:
+    """Return what a restart changes on a node whose own file changed since its kubelet started, if nothing declares it.
+
+    ``ours`` is our drop-in. Only values whose effect is known count. A kubelet whose file is older than it is also runs
+    values that it has computed itself, so nothing is pending there.
+    """
+    if not files.outdated:
+        return []
+    expected = merged_dropins.effective(files.own, [*files.earlier, ours, *files.later], minor)
+    names = {paths.show(path) for layer in (ours, *layers) for path, _value in overlay.written(layer, True)}
+    return [
+        change
+        for change in compare.changes(live, expected, minor, True)
+        if change.known
+        and not overlay.is_set(change.path, names)
+        and shadow.shadow_of(change.path, files.flags) is None
+        and not shadow.computed(change.path, live, minor)
+        and not (change.after is None and _is_machines(change.path))
+    ]
+
+
+def taken_up(made: Source, found: Sequence[compare.Change], live: Mapping[str, Any], minor: int) -> Source:
+    """Return the source of a drop-in with what the restart takes up from the own file in its effect."""
+    if not found:
+        return made
+    expected = former.revert(made.expected, {change.path: change.after for change in found})
+    unknown = [change for change in made.changes if not change.known]
+    changes = {change.path: change for change in [*unknown, *compare.changes(live, expected, minor, True)]}
+    return made._replace(expected=expected, changes=[changes[path] for path in sorted(changes)])
 
 
 def undeclared(changes: Sequence[compare.Change], layers: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -147,6 +192,15 @@ def _revealed(config: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, A
                 raise OwnFileError(f"its {name} is secret, and the kubelet does not run it")
             result[name] = live[name]
     return result
+
+
+def _is_machines(path: str) -> bool:
+    """Return whether a value belongs to one machine. A kubelet may set such a value itself, as a serving certificate.
+
+    Source: cmd/kubelet/app/server.go InitializeTLS.
+    """
+    field = fields.owner(path)
+    return field is not None and field.machine
 
 
 def _hides(value: Any) -> bool:

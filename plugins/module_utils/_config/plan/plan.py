@@ -55,8 +55,9 @@ def make_plan(
     ``deliveries`` holds the requested delivery of nodes (delivery/choice.py). With ``dropin``, the desired
     configuration is what the layers declare, and nothing else: all other values stay the node's own.
 
-    ``own`` holds the results of kubelet_preflight_info for the nodes that own_file.needed() names. Their desired
-    configuration is their own config file merged with the layers, in place of the live configuration.
+    ``own`` holds the results of kubelet_preflight_info for the nodes that own_file.needed() names. With a checkpoint,
+    their desired configuration is their own config file merged with the layers, in place of the live configuration.
+    With a drop-in, the changes include what the restart takes up from that file.
 
     With ``migrate`` (STAY, EQUAL or CHANGED), only nodes with a checkpoint are planned: their sources become drop-ins,
     by default only if the kubelet then runs what it runs now.
@@ -98,22 +99,16 @@ def make_plan(
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
         delivery = chosen((deliveries or {}).get(name) or AUTO, row, minor)
-        files, unread = None, ""
         moves = migrate != STAY and delivery == DROPIN and row.get("delivery") == CHECKPOINT and bool(row.get("source"))
-        if moves:
-            try:
-                files = own_file.of_facts(looked_at.get(name), current["variants"][live])
-            except own_file.OwnFileError as error:
-                nodes[name] = _unusable(row, _no_own_file(str(error), REFUSAL))
-                continue
-        elif delivery == CHECKPOINT and reverts and name in looked_at and minor >= deliveries_of.OWN_FILE_MINOR:
-            try:
-                files = own_file.of_facts(looked_at[name], current["variants"][live])
-            except own_file.OwnFileError as error:
-                unread = str(error)
+        based = delivery == CHECKPOINT and reverts and minor >= deliveries_of.OWN_FILE_MINOR
+        laid = delivery == DROPIN and lays and name in looked_at
+        files, unread = _files(looked_at.get(name), current["variants"][live]) if moves or based or laid else (None, "")
+        if moves and unread:
+            nodes[name] = _unusable(row, _no_own_file(unread, delivery, REFUSAL))
+            continue
         for_this = for_all + for_node.get(name, ())
         record = own_values.of_node(row)
-        desired = planner.plan(live, minor, for_this, known_flags.get(name), record, delivery, files)
+        desired = planner.plan(live, minor, for_this, known_flags.get(name), record, delivery, files, moves)
         if desired.variant not in names:
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
@@ -123,8 +118,8 @@ def make_plan(
         )
         if moves:
             _migrates(nodes[name], migrate)
-        if unread and nodes[name]["action"] == "assign":
-            nodes[name]["problems"] = [*nodes[name]["problems"], _no_own_file(unread).row()]
+        if unread and (nodes[name]["action"] == "assign" or row.get("source") is not None):
+            nodes[name]["problems"] = [*nodes[name]["problems"], _no_own_file(unread, delivery).row()]
     nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(for_node) - set(nodes))})
     plan = {"variants": variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
     plan["summary"] = plan_text.summary(plan)
@@ -152,7 +147,7 @@ def _difference(change: Mapping[str, Any]) -> Problem:
 
 def _complete(target: Any) -> dict[str, Any]:
     text = target if isinstance(target, str) else render(accept(target, "target"))
-    return parse(text, "target", complete=True)
+    return parse(text, "target", complete=True, minor=None)
 
 
 def _check_effect(effect: str) -> None:
@@ -207,8 +202,17 @@ def chosen(requested: str, row: Mapping[str, Any], minor: int) -> str:
 
 
 def _unfit(row: Mapping[str, Any], delivery: str, minor: int, moves: bool) -> Iterator[Problem]:
-    """Yield why a node cannot get a drop-in."""
-    if deliveries_of.too_old(delivery, minor):
+    """Yield why a node cannot get a drop-in or a checkpoint."""
+    if deliveries_of.reads_no_file(delivery, minor):
+        yield Problem(
+            REFUSAL,
+            "",
+            f"kubelet {row.get('kubelet_version')} reads no config file, which the delivery {CHECKPOINT} needs: "
+            f"kubelets from 1.{deliveries_of.CONFIG_FILE_MINOR} on do",
+            "Set kubelet_config_delivery to auto or native for the node.",
+            "delivery",
+        )
+    elif deliveries_of.too_old(delivery, minor):
         yield Problem(
             REFUSAL,
             "",
@@ -287,14 +291,25 @@ def _no_config(name: str) -> Problem:
     )
 
 
-def _no_own_file(cause: str, severity: str = WARNING) -> Problem:
-    then = ", so its source holds its live configuration" if severity == WARNING else ""
+def _files(facts: Any, live: Mapping[str, Any]) -> tuple[own_file.Files | None, str]:
+    """Return the files of a node, or why they are not known."""
+    try:
+        return own_file.of_facts(facts, live), ""
+    except own_file.OwnFileError as error:
+        return None, str(error)
+
+
+def _no_own_file(cause: str, delivery: str, severity: str = WARNING) -> Problem:
+    then = "its source holds its live configuration"
+    if delivery == DROPIN:
+        then = "the plan cannot show what its restart takes up from it"
+    then = f", so {then}" if severity == WARNING else ""
     return Problem(
         severity,
         "",
         f"the node's own config file is not known ({cause}){then}",
         "Plan again when the host answers and root may read the file.",
-        "no-own-file",
+        plan_text.NO_OWN_FILE,
     )
 
 

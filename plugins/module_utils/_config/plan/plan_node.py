@@ -41,6 +41,7 @@ class NodePlan:
         record: Record | None = None,
         expected: Mapping[str, Any] | None = None,
         from_file: Container[str] = (),
+        restart: Container[str] = (),
     ) -> None:
         self.config = config
         self.expected = config if expected is None else expected
@@ -53,14 +54,17 @@ class NodePlan:
             _change_row(change, costs.of(change), flags, change.path in no_longer, change.path in from_file)
             for change in changes
         ]
-        self._applied_rows = [row for row in self.change_rows if row["known"] or row["after"] is not None]
+        self._applied_rows = [
+            row for row in self.change_rows if (row["known"] or row["after"] is not None) and row["path"] not in restart
+        ]
         always = [problem.row() for problem in _sorted(problems)]
         self._problem_rows = {False: always, True: [problem.row() for problem in _sorted([*problems, *on_assign])]}
 
     def rows(self, assign: bool) -> list[dict[str, Any]]:
         """Return the changes; if nothing is assigned, without removals whose result is not known.
 
-        Such a node runs the configuration, and the live value is the default that its kubelet filled in.
+        Such a node runs the configuration, and the live value is the default that its kubelet filled in. Its kubelet is
+        not restarted either, so it takes nothing up.
         """
         return self.change_rows if assign else self._applied_rows
 
@@ -106,23 +110,27 @@ class Planner:
         record: Record | None = None,
         delivery: str = CHECKPOINT,
         files: own_file.Files | None = None,
+        moves: bool = False,
     ) -> NodePlan:
         """Return the plan of a node that runs variant ``live``; equal layers must be the same objects.
 
         ``record`` has the node's own values. What it has of paths that no layer sets is reverted to. What the source
         holds follows from its ``delivery``: the whole configuration, or what is declared. With its ``files``, the
-        whole configuration is the node's own file with what is declared.
+        whole configuration is the node's own file with what is declared. A drop-in is laid over that file: with
+        ``moves``, in place of a checkpoint.
         """
         flags = shadow.shadows(argv or (), minor)
         record = NO_RECORD if record is None else record
         own = "" if record is NO_RECORD else annotation.text(record)
         dropin = delivery == DROPIN
-        read = json.dumps(files, sort_keys=True) if files else ""
+        if dropin and files and not (moves or files.outdated):
+            files = None
+        read = json.dumps([files, moves], sort_keys=True) if files else ""
         known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())), own, dropin, read)
         if known not in self._plans:
             # Keep a reference, so that no later layer gets the id of a deleted one.
             self._held.append(layers)
-            self._plans[known] = self._make(live, minor, layers, flags, record, dropin, files)
+            self._plans[known] = self._make(live, minor, layers, flags, record, dropin, files, moves)
         return self._plans[known]
 
     def _make(
@@ -134,11 +142,14 @@ class Planner:
         record: Record,
         dropin: bool,
         files: own_file.Files | None,
+        moves: bool,
     ) -> NodePlan:
         before = self._variants[live]
         if dropin and self._target is not None:
             layers = (targets.declared(self._target), *layers)
         reverts = self._reverts or (dropin and self._target is not None)
+        laid_over = files if dropin and not moves else None
+        files = None if laid_over else files
         no_longer = (
             former.undeclared(record, layers, before, minor, dropin)
             if reverts and not files
@@ -155,6 +166,7 @@ class Planner:
                 else self._whole(before, layers, no_longer, record, minor)
             )
             check_size(render(desired.config), "the desired configuration")
+            pending = own_file.pending(laid_over, desired.config, layers, before, minor) if laid_over else []
         except (overlay.OverlayError, DocumentError) as error:
             cause, _dot, remedy = str(error).partition(". ")
             return NodePlan(
@@ -165,6 +177,8 @@ class Planner:
                 [Problem(REFUSAL, "", cause, remedy, "layers")],
                 [],
             )
+        always = desired.expected
+        desired = own_file.taken_up(desired, pending, before, minor)
         # What the running source leaves to the kubelet already, it need not lose again.
         changes = [
             change
@@ -173,13 +187,19 @@ class Planner:
         ]
         costs = Costs(before, desired.expected, minor)
         harmless = self._known_harmless(live, minor)
-        found = self._weigh(set(checks.problems(desired.expected, minor)) - harmless, harmless, flags)
+        found = self._weigh(set(checks.problems(always, minor)) - harmless, harmless, flags)
         if dropin:
             found += {*dropin_rules.check(desired.config, minor), *types.check(desired.config, minor)} - {*found}
+        restart = {change.path for change in pending}
+        from_file = own_file.undeclared(changes, layers) if files else [*restart]
         for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
         own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
+        from_own = (
+            self._weigh(set(checks.problems(desired.expected, minor)) - harmless, harmless, flags) if pending else []
+        )
         on_assign = [
-            *costs.refusals(changes, self._allow),
+            *(problem for problem in from_own if problem not in found),
+            *costs.refusals(changes, self._allow, {*from_file}),
             *(dropin_rules.forgotten(before, desired.config, minor) if dropin else _dropped(before, desired.config)),
             *host_values.warnings(changes),
             *host_values.checkpoint_paths(compare.normalise(desired.config, minor).items()),
@@ -187,9 +207,8 @@ class Planner:
             *(() if self._target is None else targets.kept(self._target, before)),
         ]
         unknown = () if dropin else former.warnings(no_longer.unknown)
-        problems = [*found, *_shadowed(changes, flags), *unknown]
+        problems = [*found, *_shadowed([change for change in changes if change.path not in restart], flags), *unknown]
         undeclared = {*no_longer.known, *no_longer.unknown}
-        from_file = own_file.undeclared(changes, layers) if files else []
         undeclared |= {path for path in from_file if path in record["own"]}
         return NodePlan(
             desired.config,
@@ -203,6 +222,7 @@ class Planner:
             desired.record,
             desired.expected,
             from_file,
+            restart,
         )
 
     def _whole(

@@ -9,12 +9,15 @@ import json
 from collections import Counter
 from typing import Any, Iterator, Mapping
 
+from ..delivery.choice import DROPIN
 from ..fields import compare, difftext, fields
 from ..fields.field_row import EFFECTS
 from ..rules.problem import REFUSAL, WARNING
 from ..values.version import minor_of
 from . import dropin_plan
 
+NO_OWN_FILE = "no-own-file"
+"""The rule of the problem that the own file of a node is not known."""
 _SHOWN_NODES = 5
 _ALLOW_INVALID = (
     "To see a kubelet refuse such a value, set allow_invalid (in roles: kubelet_config_allow_invalid) to true."
@@ -38,10 +41,20 @@ def summary(plan: Mapping[str, Any]) -> dict[str, Any]:
         "variants": len(by_variant),
         "refusals": severities[REFUSAL],
         "warnings": severities[WARNING],
+        "from_live": sum(_from_live(row) for row in rows.values()),
         "by_effect": {effect: effects[effect] for effect in EFFECTS if effects[effect]},
         "nodes_by_variant": by_variant,
-        "differences": differences(plan["variants"]),
+        "differences": [row for variants in _by_delivery(plan) for row in differences(variants)],
     }
+
+
+def _by_delivery(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the variants of each delivery. Those of two deliveries hold different parts of a configuration."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in plan["nodes"].values():
+        if row["variant"] in plan["variants"]:
+            found.setdefault(row["delivery"], {})[row["variant"]] = plan["variants"][row["variant"]]
+    return list(found.values())
 
 
 def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -200,4 +213,15 @@ def _sum(plan: Mapping[str, Any]) -> str:
         f"{counted(counts['variants'], 'variant')}, {counted(counts['refusals'], 'refusal')}, "
         f"{counted(counts['warnings'], 'warning')}"
     )
+    if counts["from_live"]:
+        text += (
+            f"; {counts['from_live']} planned from {'its' if counts['from_live'] == 1 else 'their'} live configuration"
+        )
     return f"{text}; REFUSED, nothing may be written" if plan["refused"] else text
+
+
+def _from_live(row: Mapping[str, Any]) -> bool:
+    """Return whether a node is planned without its own file, on which its source should be built."""
+    return row.get("delivery") != DROPIN and any(
+        problem["rule"] == NO_OWN_FILE and problem["severity"] == WARNING for problem in row["problems"]
+    )

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Iterable, Mapping
 
-from ..delivery.choice import ON_NODE
-from ..values.annotation import unconfirmed
+from ..delivery.choice import DROPIN, ON_NODE
+from ..values import annotation
 
 Rows = Mapping[str, Mapping[str, Any]]
 
@@ -18,13 +18,20 @@ GOALS = (PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE)
 """
 ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
+_NONE_LEFT = "a migration to drop-ins leaves no previous configuration, since a checkpoint is no drop-in"
+_UNKNOWN = "its previous configuration is unknown"
+_REMEDY = (
+    "Declare the values that you want and run the rollout, roll back to a ConfigMap with kubelet_config_variant, or "
+    "return to the node's own file with the playbook reset"
+)
 
 
 def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
     """Return the plan for a goal. C(rows) are those of node_config_info; C(plan) is returned for the goal C(plan).
 
     Keys as in a plan of kubelet_config_plan, as far as a rollout reads them, and: C(local), the nodes to return to
-    their local configuration; C(text), the plan for people, line by line.
+    their local configuration; C(text), the plan for people, line by line. For a rollback also: C(stuck), by node with a
+    source why there is nothing to roll back to; C(known), the other nodes.
 
     Raises ValueError for an unknown goal.
     """
@@ -46,9 +53,13 @@ def _previous(rows: Rows) -> dict[str, Any]:
     """Return a plan that assigns to each node its previous source."""
     nodes: dict[str, Any] = {}
     local, unknown, text = [], [], []
+    stuck: dict[str, str] = {}
     for name, row in rows.items():
         goal = row["previous"]
-        if goal is None:
+        if goal is None and row["source"]:
+            first = row.get("delivery") == DROPIN and annotation.PREVIOUS not in (row.get("malformed") or {})
+            stuck[name] = _NONE_LEFT if first else _UNKNOWN
+        elif goal is None:
             unknown.append(name)
         elif not goal:
             if row["source"] or row["config_source"]:
@@ -57,8 +68,21 @@ def _previous(rows: Rows) -> dict[str, Any]:
             nodes[name] = _assigned(_place(goal))
             text.append(f"{name}: {_name(row['active'])} -> {_name(goal)}")
     text += [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local]
-    text += [f"{name}: not changed, its previous configuration is unknown" for name in unknown]
-    return {"nodes": nodes, "local": local, "text": text}
+    text += [f"{name}: not changed, {_UNKNOWN}" for name in unknown]
+    text += [f"{name}: not changed, {why}. {_REMEDY}" for name, why in stuck.items()]
+    return {"nodes": nodes, "local": local, "text": text, "stuck": stuck, "known": sorted(set(rows) - set(stuck))}
+
+
+def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Iterable[str]) -> None:
+    """Raise ValueError if none of the nodes of a rollback that have a source can be rolled back."""
+    given = list(names)
+    stuck = {name: why for name, why in (planned.get("stuck") or {}).items() if name in given}
+    if not stuck or any(name in planned["known"] and rows[name]["source"] for name in given):
+        return
+    found = "; ".join(
+        f"{', '.join(name for name in stuck if stuck[name] == why)}: {why}" for why in dict.fromkeys(stuck.values())
+    )
+    raise ValueError(f"nothing to roll back to. {found}. {_REMEDY}. Nothing was changed")
 
 
 def _local(rows: Rows) -> dict[str, Any]:
@@ -105,7 +129,7 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
         for name, row in rows.items()
         if row["listening"]
         and row["source"]
-        and (row["config_source"] or not row["settled"] or unconfirmed(row["reason"]))
+        and (row["config_source"] or not row["settled"] or annotation.unconfirmed(row["reason"]))
     }
 
 

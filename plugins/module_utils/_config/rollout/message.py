@@ -9,6 +9,8 @@ import re
 from typing import Any, Sequence
 
 UNKNOWN = "the task that failed reported no reason"
+# What follows the name of the node without a colon.
+_PREDICATE = re.compile(r"(?:was|cannot be) ")
 
 
 def node_message(
@@ -29,7 +31,7 @@ def node_message(
     text = "; ".join(filter(None, parts)) or UNKNOWN
     if untouched:
         text += f". Untouched hosts: {', '.join(untouched)}"
-    return f"{node} {name}: {text}" if node else text
+    return f"{node} {name}{'' if _PREDICATE.match(text) else ':'} {text}" if node else text
 
 
 def _bare(reason: str, names: Sequence[str]) -> str:

@@ -20,6 +20,8 @@ NATIVE = "native"
 HOST_ROW = "kubelet_config_row"
 """The variable in which the role `checkpoint` returns the row of its host."""
 KEPT = ("ok", "state", "message", "changed", "delivery", "source", "error", "differences")
+OF_HOST = ("kubelet", "files")
+"""What the preflight has found on a host: the kubelet, and the node's own config file with its drop-ins."""
 OF_ASSIGNMENT = ("changed", "delivery", "source", "previous", "uid")
 LOST = (
     "the connection to the host was lost during the batch. Its guard reverts a configuration that is not confirmed in "
@@ -41,7 +43,7 @@ def added(rows: Rows, found: Rows | None) -> dict[str, Any]:
             continue
         new = {key: row[key] for key in KEPT if key in row}
         # The first assignment has what the node ran before.
-        kept = {key: before[key] for key in ("assigned", "kubelet") if key in before}
+        kept = {key: before[key] for key in ("assigned", *OF_HOST) if key in before}
         changed = bool(before.get("changed") or row.get("changed"))
         result[name] = {**assignment, **kept, "ok": True, "message": "", **new, "changed": changed}
     return result
@@ -61,7 +63,7 @@ def added_by_hosts(
         if row is None or (row.get("delivery") == NATIVE and not native):
             continue
         own = hostvars[host].get(HOST_ROW) or {}
-        more: dict[str, Any] = {"kubelet": own["kubelet"]} if own.get("kubelet") else {}
+        more: dict[str, Any] = {key: own[key] for key in OF_HOST if own.get(key)}
         if own and not own["ok"]:
             known = [] if row["ok"] else [row["message"]]
             message = node_message([*known, own["message"]], name, host, node="")
@@ -79,6 +81,20 @@ def unreachable(hosts: Mapping[str, str], hostvars: Mapping[str, Mapping[str, An
             message = f"was not switched: {result.get('msg')}"
             found[name] = node_row.Row(False, "unreachable", message, error=str(result.get("msg"))).shown()
     return found
+
+
+def found_on_hosts(rows: Rows) -> dict[str, Any]:
+    """Return what the preflights of a batch have found on the hosts, as the option C(hosts) of a verification."""
+    return {
+        name: {"kubelet": row["kubelet"], "own": row["files"]} for name, row in rows.items() if set(OF_HOST) <= set(row)
+    }
+
+
+def results(
+    names: Iterable[str], hosts: Mapping[str, str], hostvars: Mapping[str, Mapping[str, Any]], key: str
+) -> dict[str, Any]:
+    """Return by node name what a call on their hosts has returned. C(hosts): the inventory hosts by node name."""
+    return {name: hostvars[hosts[name]].get(key) for name in names}
 
 
 def open_ones(rows: Rows, names: Iterable[str]) -> list[str]:

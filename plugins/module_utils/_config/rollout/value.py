@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The value `rollout`: what the roles hand on from the preparation to the last batch, and the part of one batch."""
+"""The value `rollout`: what the roles pass on from the preparation to the last batch, and the part of one batch."""
 
 from __future__ import annotations
 
@@ -50,8 +50,9 @@ def begin(
     current: Value | None = None,
     dry_run: bool = False,
     options: Options = NO_OPTIONS,
+    began: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the value of a rollout before its first batch.
+    """Return the value of a rollout before its first batch. C(began): when the run began, in seconds since 1970.
 
     C(order) is its order, C(table) the node_table of the hosts, C(rows) the status of the group, C(current) the dump.
     Keys: those of the order; C(group), its pattern; C(names), all nodes of the group; C(text), a plan that was made
@@ -100,6 +101,7 @@ def begin(
         "names": list(rows),
         "text": list(plan["text"]) if "local" in plan else [],
         "lease": {},
+        "began": began,
         "failed": {},
         "max_failed": int(options.max_failed),
     }

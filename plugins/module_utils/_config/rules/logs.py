@@ -17,6 +17,8 @@ from .rule import Finding, Rule
 
 _MOST = 2**31 - 1
 _OFF = "is disabled"
+_FLUSH_TEXT, _FLUSH_VALIDATED = 28, 35
+"""The first minors that take a text for flushFrequency, and whose validation refuses a negative one."""
 
 
 def _log_verbosity(config: EffectiveConfig) -> Iterator[Finding]:
@@ -69,9 +71,18 @@ def _flush_as_text(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _flush_positive(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "logging.flushFrequency", config.value("logging.flushFrequency")
+    if isinstance(value, str) and config.minor < _FLUSH_TEXT:
+        return
     given = value if isinstance(value, int) else config.nanoseconds(path)
     if given is not None and given < 0:
-        yield path, f"{path}: Invalid value: {value}: Must be greater than zero", 'Write a duration such as "5s".'
+        # Before its validation looked at it, klog.StartFlushDaemon made a ticker of it.
+        why = (
+            "Invalid value: {}: Must be greater than zero"
+            if config.minor >= _FLUSH_VALIDATED
+            else "{} ends the kubelet in a Go panic: non-positive interval for NewTicker"
+        ).format(value)
+        remedy = 'Write a duration such as "5s".' if config.minor >= _FLUSH_TEXT else "Write nanoseconds: 5000000000."
+        yield path, f"{path}: {why}", remedy
 
 
 def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
@@ -109,8 +120,8 @@ def _sampling(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule("log-flush-positive", 35, None, _flush_positive),
-    Rule("log-flush-text", 23, 27, _flush_as_text),
+    Rule("log-flush-positive", 24, None, _flush_positive),
+    Rule("log-flush-text", 23, _FLUSH_TEXT - 1, _flush_as_text),
     Rule("log-options", 25, None, _log_options, ("LoggingAlphaOptions",)),
     Rule("log-verbosity", 23, None, _log_verbosity),
     Rule("tracing-endpoint", 25, None, _tracing_endpoint),

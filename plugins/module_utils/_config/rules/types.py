@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Iterator, Mapping
 
+from ..alpha import first_fields
 from ..fields import fields
 from ..fields.field_row import Field
-from ..values import duration, paths
-from ..values.document import API_VERSION, KIND
+from ..values import duration, paths, quantity
+from ..values.document import KIND, api_version
 from .problem import REFUSAL, Problem
 
 _LIMITS = {"int32": 2**31, "int64": 2**63}
@@ -24,7 +25,7 @@ _BOOL_WORDS = {"true", "false", "yes", "no", "on", "off"}
 
 def check(config: Mapping[str, Any], minor: int) -> Iterator[Problem]:
     """Yield the wrong names and types for a kubelet of this minor. Nulls are skipped: they stand for absence."""
-    for key, wanted in (("kind", KIND), ("apiVersion", API_VERSION)):
+    for key, wanted in (("kind", KIND), ("apiVersion", api_version(minor))):
         if key in config and config[key] != wanted:
             yield Problem(
                 REFUSAL,
@@ -34,7 +35,13 @@ def check(config: Mapping[str, Any], minor: int) -> Iterator[Problem]:
                 "header",
             )
     for key, value in config.items():
-        if key not in ("kind", "apiVersion"):
+        if key in ("kind", "apiVersion"):
+            continue
+        first = first_fields.judge(key, value, minor)
+        if first is not None:
+            cause, remedy = first
+            yield from [Problem(REFUSAL, key, cause, remedy, "first-fields")] if cause else []
+        else:
             yield from _check_field((key,), value, minor)
 
 
@@ -129,7 +136,13 @@ def _string(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
 
 def _quantity(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        yield _wrong(at, value, "a quantity", 'Write a quantity such as "1Gi".', field)
+        yield _wrong(at, value, "a quantity", _QUANTITY, field)
+        return
+    try:
+        # Go's Quantity.UnmarshalJSON takes a number, too, and removes spaces.
+        quantity.parse(str(value).strip(" \t\n\r"))
+    except ValueError as error:
+        yield Problem(REFUSAL, paths.show(at), f"{value}: {error}; the kubelet could not load it", _QUANTITY, "type")
 
 
 def _duration(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
@@ -157,6 +170,7 @@ def _duration(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
         )
 
 
+_QUANTITY = 'Write a quantity such as "1Gi".'
 _SCALARS: dict[str, Callable[[paths.Path, Any, Field], Iterator[Problem]]] = {
     "bool": _bool,
     "int32": _integer,

@@ -4,7 +4,7 @@
 """The rules that a kubelet checks when it loads a configuration (ValidateKubeletConfiguration).
 
 Messages are the kubelet's own. Source: pkg/kubelet/apis/config/validation/validation.go of Kubernetes 1.20 to 1.36.
-With native delivery, a kubelet that finds a broken rule reverts to its last-known-good. With checkpoint delivery it
+With native delivery, a kubelet that finds a broken rule reverts to its last-known-good. With the others it
 ends. Both cost a restart, so a plan refuses what certainly breaks a rule. What may break one is a warning.
 """
 

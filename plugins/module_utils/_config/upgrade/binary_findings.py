@@ -14,6 +14,8 @@ from .node_facts import Facts
 VALID, INVALID = "valid", "invalid"
 # What the kubelet's validation decides. Flags are parsed before it, and some flags do not reach the binary.
 _VALIDATED = {GATE, CGROUP, VALUE}
+# Messages that do not contain the name of their field (pkg/kubelet/apis/config/validation/validation_linux.go).
+_WORDS = {"failCgroupV1": "configured to not run on a host using cgroup v1"}
 
 
 def weighed(facts: Facts, target: int, found: Sequence[Finding]) -> list[Finding]:
@@ -66,7 +68,8 @@ def _said(facts: Facts, target: int, found: Sequence[Finding]) -> Iterator[Findi
 
 def _says(finding: Finding, message: str) -> bool:
     """Return whether a message of the binary is about the same as a finding."""
-    return finding.message in message or (bool(finding.name) and finding.name in message)
+    about = (finding.message, finding.name, _WORDS.get(finding.name, ""))
+    return any(words and words in message for words in about)
 
 
 def _is_validated(finding: Finding) -> bool:

@@ -17,6 +17,8 @@ from typing import Any, Mapping, NoReturn
 from . import strict_yaml
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
+FIRST_API_VERSION = "kubeletconfig/v1alpha1"
+"""The apiVersion of kubelets 1.8 and 1.9, which know no other (pkg/kubelet/apis/kubeletconfig of these minors)."""
 KIND = "KubeletConfiguration"
 MAX_BYTES = 1024 * 1024
 """Largest text a ConfigMap can hold, in bytes (MaxSecretSize of the Kubernetes API: 1 MiB for all keys together)."""
@@ -29,11 +31,17 @@ class DocumentError(ValueError):
     """A document cannot be used. The text names the origin, the line if known, the cause and the remedy."""
 
 
-def parse(text: str | bytes, origin: str, complete: bool = False) -> dict[str, Any]:
+def api_version(minor: int) -> str:
+    """Return the apiVersion of a KubeletConfiguration for kubelets of a minor, 0 for an unknown one."""
+    return FIRST_API_VERSION if minor in (8, 9) else API_VERSION
+
+
+def parse(text: str | bytes, origin: str, complete: bool = False, minor: int | None = 0) -> dict[str, Any]:
     """Return the mapping that a YAML or JSON document holds, made of dict, list, str, int, float, bool and None only.
 
     ``origin`` names the source of the text in error messages. With ``complete`` the document must contain the kind and
-    apiVersion of a KubeletConfiguration, as the kubelet requires; without it a fragment is accepted. Raises
+    apiVersion of a KubeletConfiguration, as a kubelet of ``minor`` requires (0: unknown, None: any kubelet); without it
+    a fragment is accepted. Raises
     DocumentError for an encoding other than UTF-8, control characters, duplicate keys, tabs, several documents, an
     empty document, keys that are not strings, values that PyYAML and Go read differently, and more than 1 MiB.
     """
@@ -48,7 +56,7 @@ def parse(text: str | bytes, origin: str, complete: bool = False) -> dict[str, A
         raise DocumentError(f"{origin}: the document is empty. Write at least one field, or {{}} for none.")
     result = accept(found, origin)
     if complete:
-        _check_header(result, origin)
+        _check_header(result, origin, minor)
     return result
 
 
@@ -158,8 +166,11 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
     return value
 
 
-def _check_header(config: Mapping[str, Any], origin: str) -> None:
-    for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
+def _check_header(config: Mapping[str, Any], origin: str, minor: int | None) -> None:
+    version = api_version(minor or 0)
+    if minor is None and config.get("apiVersion") == FIRST_API_VERSION:
+        version = FIRST_API_VERSION
+    for key, wanted in (("apiVersion", version), ("kind", KIND)):
         if config.get(key) != wanted:
             has = f"is {config[key]!r}" if key in config else "is missing"
             raise DocumentError(f"{origin}: {key} {has}, the kubelet would not load it. Write `{key}: {wanted}`.")

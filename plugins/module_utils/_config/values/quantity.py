@@ -49,7 +49,7 @@ def parse(text: str) -> Fraction:
         if found.group("exponent")
         else _SCALE[found.group("suffix") or ""]
     )
-    return Fraction(_decimal(found.group("number"))) * scale
+    return Fraction(found.group("number")) * scale
 
 
 def parse_percentage(text: str) -> Fraction | None:
@@ -62,15 +62,10 @@ def parse_percentage(text: str) -> Fraction | None:
     number = text.rstrip("%")
     if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", number, re.ASCII):
         raise ValueError(f'"{text}" is not a percentage')
-    return Fraction(number if "e" in number or "E" in number else _decimal(number))
+    return Fraction(number)
 
 
 def show_bytes(value: Fraction) -> str:
     """Return bytes in readable form, with at most one decimal: ``1.5Gi``, ``512Mi``, ``0``."""
     unit = next((unit for unit in ("Ti", "Gi", "Mi", "Ki") if value >= _SCALE[unit]), "")
     return f"{float(value / _SCALE[unit]):.1f}".replace(".0", "") + unit
-
-
-def _decimal(number: str) -> str:
-    """Return the number in a form that Fraction reads: Go also accepts ``5.``."""
-    return f"{number}0" if number.endswith(".") else number

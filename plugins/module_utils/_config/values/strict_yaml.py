@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -46,6 +47,60 @@ _NOT_JSON = {
 }
 
 
+_MAX_DEPTH = 100
+_MAX_NODES = 20_000
+"""A mebibyte of text can hold half a million values, which take PyYAML 20 s."""
+
+
+@functools.lru_cache(maxsize=None)
+def _loader() -> Any:
+    """Return the loader with limits. Without them, nested brackets take seconds until recursion ends, and the memory
+    for merge keys (<<) grows exponentially with their levels.
+    """
+
+    class Limited(yaml.SafeLoader):  # pylint: disable=too-many-ancestors
+        """Refuses a document as soon as it exceeds a limit."""
+
+        nodes = 0
+
+        def fetch_flow_collection_start(self, *arguments: Any) -> None:
+            super().fetch_flow_collection_start(*arguments)
+            self._limit_depth(self.flow_level)
+
+        def add_indent(self, *arguments: Any) -> Any:
+            self._limit_depth(len(self.indents))
+            return super().add_indent(*arguments)
+
+        def compose_node(self, *arguments: Any) -> Any:
+            self.nodes += 1
+            self._limit_nodes(self.nodes)
+            return super().compose_node(*arguments)
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            self._limit_nodes(len(node.value))
+
+        def _limit_depth(self, depth: int) -> None:
+            if depth > _MAX_DEPTH:
+                raise _too_deep(self.line + 1)
+
+        @staticmethod
+        def _limit_nodes(count: int) -> None:
+            if count > _MAX_NODES:
+                raise Problem(
+                    f"the document has more than {_MAX_NODES} values",
+                    "A kubelet configuration has a few hundred. Check that this is the right file, or write it as JSON",
+                )
+
+    return Limited
+
+
+def _too_deep(line: int | None = None) -> Problem:
+    return Problem(
+        "the document is nested too deeply", "A kubelet configuration has four levels at most; check the file.", line
+    )
+
+
 def load(text: str) -> Any:
     """Return the value of the only document in the text, None when there is no document. Raises Problem."""
     if yaml is None:
@@ -55,7 +110,7 @@ def load(text: str) -> Any:
         )
     loader: Any = None
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _loader()(text)
         node = loader.get_single_node()
         if node is None:
             return None
@@ -66,9 +121,7 @@ def load(text: str) -> Any:
     except yaml.YAMLError as error:
         raise Problem(f"not YAML: {str(error).splitlines()[0]}", "Give a YAML or JSON text file in UTF-8.") from None
     except RecursionError:
-        raise Problem(
-            "the document is nested too deeply", "A kubelet configuration has four levels at most; check the file."
-        ) from None
+        raise _too_deep() from None
     finally:
         if loader is not None:
             loader.dispose()

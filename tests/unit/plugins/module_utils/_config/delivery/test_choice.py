@@ -19,6 +19,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery
         ("auto", "checkpoint", 36, True, "checkpoint"),
         ("auto", "dropin", 30, True, "dropin"),
         ("auto", "none", 0, False, "checkpoint"),
+        # The first minors have no config file.
+        ("auto", "none", 1, False, "native"),
+        ("auto", "none", 9, False, "native"),
+        ("auto", "none", 10, False, "checkpoint"),
         ("dropin", "none", 30, False, "dropin"),
         ("checkpoint", "none", 36, False, "checkpoint"),
         ("native", "checkpoint", 20, True, "native"),
@@ -36,7 +40,22 @@ def test_auto_chooses_drop_ins_from_its_minor_on(current: str, minor: int, chose
 
 @pytest.mark.parametrize(
     ("name", "minor", "too_old"),
-    [("dropin", 29, True), ("dropin", 30, False), ("dropin", 0, False), ("checkpoint", 20, False)],
+    [("dropin", 1, True), ("dropin", 29, True), ("dropin", 30, False), ("dropin", 0, False), ("checkpoint", 20, False)],
 )
 def test_which_kubelets_are_too_old(name: str, minor: int, too_old: bool) -> None:
     assert delivery.too_old(name, minor) is too_old
+
+
+@pytest.mark.parametrize(
+    ("name", "minor", "reads_no_file"),
+    [
+        ("checkpoint", 0, False),
+        ("checkpoint", 1, True),
+        ("checkpoint", 9, True),
+        ("checkpoint", 10, False),
+        ("dropin", 9, False),
+        ("native", 9, False),
+    ],
+)
+def test_which_kubelets_read_no_file(name: str, minor: int, reads_no_file: bool) -> None:
+    assert delivery.reads_no_file(name, minor) is reads_no_file

@@ -13,23 +13,26 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery
 @pytest.mark.parametrize(
     ("declared", "minor", "found"),
     [
-        ({"evictionHard": None}, 36, [("refusal", "evictionHard")]),
+        ({"evictionHard": None}, 36, [("refusal", "evictionHard", "dropin-null")]),
         ({"evictionHard": {"memory.available": None}}, 36, []),
         ({"evictionSoft": None}, 36, []),
-        ({"resolvConf": "/etc/x"}, 30, [("refusal", "resolvConf")]),
-        ({"resolvConf": None}, 31, [("refusal", "resolvConf")]),
+        ({"resolvConf": "/etc/x"}, 30, [("refusal", "resolvConf", "dropin-field")]),
+        ({"resolvConf": None}, 31, [("refusal", "resolvConf", "dropin-field")]),
         ({"resolvConf": "/etc/x"}, 32, []),
-        ({"mergeDefaultEvictionSettings": True}, 33, [("warning", "mergeDefaultEvictionSettings")]),
-        ({"tlsCertFile": "pki/kubelet.crt"}, 36, [("refusal", "tlsCertFile")]),
+        ({"mergeDefaultEvictionSettings": True}, 33, [("warning", "mergeDefaultEvictionSettings", "dropin-field")]),
+        ({"tlsCertFile": "pki/kubelet.crt"}, 36, [("refusal", "tlsCertFile", "dropin-path")]),
         ({"tlsCertFile": "/pki/kubelet.crt"}, 36, []),
         ({"tlsCertFile": ""}, 36, []),
-        ({"noSuchField": None}, 36, [("refusal", "noSuchField")]),
+        ({"noSuchField": None}, 36, [("refusal", "noSuchField", "unknown-field")]),
+        ({"crashLoopBackOff": None}, 31, [("refusal", "crashLoopBackOff", "unknown-field")]),
+        ({"crashLoopBackOff": None}, 32, []),
         # Only the binary of a newer kubelet knows.
         ({"noSuchField": None}, 99, []),
     ],
 )
-def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, found: list[tuple[str, str]]) -> None:
-    assert [(problem.severity, problem.path) for problem in dropin_rules.check(declared, minor)] == found
+def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, found: list[tuple[str, str, str]]) -> None:
+    problems = dropin_rules.check(declared, minor)
+    assert [(problem.severity, problem.path, problem.rule) for problem in problems] == found
 
 
 @pytest.mark.parametrize(
@@ -46,4 +49,6 @@ def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, foun
 def test_which_empty_values_a_drop_in_folder_loses(
     live: dict[str, Any], declared: dict[str, Any], found: list[str]
 ) -> None:
-    assert [problem.path for problem in dropin_rules.forgotten(live, declared, 36)] == found
+    problems = list(dropin_rules.forgotten(live, declared, 36))
+    assert [problem.path for problem in problems] == found
+    assert {(problem.severity, problem.rule) for problem in problems} <= {("warning", "dropin-empty")}

@@ -110,7 +110,12 @@ def test_a_value_that_is_no_longer_declared(own: str | None, remedy: str) -> Non
 
 @pytest.mark.parametrize(
     ("path", "minor", "text"),
-    [("seccompDefault", 20, "since 1.22, the node's kubelet is 1.20"), ("dynamicKubeletConfigDir", 30, "")],
+    [
+        ("seccompDefault", 20, "since 1.22, the node's kubelet is 1.20"),
+        ("logging.sanitization", 24, "until 1.23, the node's kubelet is 1.24"),
+        ("logging.sanitization", 19, "since 1.20, the node's kubelet is 1.19"),
+        ("dynamicKubeletConfigDir", 30, ""),
+    ],
 )
 def test_a_field_of_another_version(path: str, minor: int, text: str) -> None:
     facts = dataclasses.replace(FACTS, minor=minor)
@@ -151,3 +156,20 @@ def test_a_field_of_another_version(path: str, minor: int, text: str) -> None:
 )
 def test_a_node_as_a_whole(facts: dict[str, Any], causes: list[str]) -> None:
     assert [cause.cause for cause in drift_cause.of_node(dataclasses.replace(FACTS, **facts))] == causes
+
+
+def test_what_overrides_a_field_that_was_just_written() -> None:
+    """Flags by their file. What a drop-in has is not known, so it may be the reason for all others."""
+    kubelet: dict[str, Any] = {"shadowed": FLAG, "config_dir_files": []}
+    flag = "maxPods: the flag --max-pods=61 (/etc/default/kubelet, line 3) overrides every configuration. Remove the"
+    assert [text.startswith(flag) for text in drift_cause.of_override(["maxPods", "eventBurst"], kubelet)] == [True]
+    kubelet["config_dir_files"] = ["/d/10.conf"]
+    assert drift_cause.of_override(["maxPods", "eventBurst", "podsPerCore"], kubelet)[1:] == [
+        "the drop-in /d/10.conf in --config-dir may override eventBurst, podsPerCore"
+    ]
+    assert len(drift_cause.of_override(["maxPods"], kubelet)) == 1
+    kubelet = {"config_dir_files": ["/d/10.conf", "/d/20.conf"]}
+    assert drift_cause.of_override(["maxPods"], kubelet) == [
+        "the drop-ins /d/10.conf, /d/20.conf in --config-dir may override maxPods"
+    ]
+    assert drift_cause.of_override(["maxPods"], {}) == []

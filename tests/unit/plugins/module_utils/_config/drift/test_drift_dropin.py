@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import Facts, Host
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import merged_dropins
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
 from tests.support.objects import place, reference
 
@@ -126,3 +127,30 @@ def test_the_form_in_which_a_declared_value_is_shown() -> None:
     configs = Configs((declared,), declared, declared, _live({"syncFrequency": "1m0s", "clusterDNS": None}))
     found = Finder().rendering(configs, Facts(36, dropin=True))
     assert [(row["path"], row["declared"], row["live"]) for row in found] == [("syncFrequency", "60s", "1m0s")]
+
+
+@pytest.mark.parametrize(
+    ("file", "outdated", "flags", "found"),
+    [
+        (OWN_FILE, True, {}, {}),
+        ({**OWN_FILE, "containerLogMaxFiles": 9}, True, {}, {"containerLogMaxFiles": (None, 5, "own file changed")}),
+        ({"clusterDNS": ["10.96.0.10"], "failSwapOn": False}, True, {}, {}),
+        ({"maxPods": 100, "failSwapOn": False}, True, {}, {"clusterDNS": (None, ["10.96.0.10"], "own file changed")}),
+        # What the kubelet started with, what a flag sets, and what is declared.
+        ({**OWN_FILE, "containerLogMaxFiles": 9}, False, {}, {}),
+        ({**OWN_FILE, "containerLogMaxFiles": 9}, True, {"containerLogMaxFiles": {"flag": "--x"}}, {}),
+        ({**OWN_FILE, "maxPods": 9, "cgroupDriver": "cgroupfs"}, True, {}, {}),
+    ],
+)
+def test_an_own_file_that_changed_since_the_kubelet_started(
+    file: dict[str, Any], outdated: bool, flags: dict[str, Any], found: dict[str, Any]
+) -> None:
+    declared = {"maxPods": 70}
+    host = Host(file=OURS, content=declared, flags=flags)
+    live = _live(declared)
+    live.update(cgroupDriver="systemd", tlsCertFile="/var/lib/kubelet/pki/kubelet.crt")
+    files = own_file.Files(file, file, outdated=outdated)
+    facts = Facts(36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=host)
+    configs = Configs((declared,), declared, declared, live, files=files, own={**NO_RECORD, "source": "config-a"})
+    rows = {row["path"]: (row["declared"], row["live"], row["cause"]) for row in Finder().rows(configs, facts)}
+    assert rows == found

@@ -13,6 +13,7 @@ def test_secrets_are_masked_but_their_shape_is_seen() -> None:
     assert difftext.mask("staticPodURLHeader.Authorization", ["hunter2"]) == ["********"]
     assert difftext.mask("staticPodURLHeader.Authorization", None) is None
     assert difftext.mask("maxPods", 5) == 5
+    assert difftext.mask("manifestURLHeader.Authorization", ["hunter2"]) == ["********"], "its name up to 1.9"
 
 
 def test_diff_is_ansibles() -> None:

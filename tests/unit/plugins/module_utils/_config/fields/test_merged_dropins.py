@@ -1,7 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of what a kubelet does with drop-ins; tests/e2e_modern/test_dropin_contract.py asks a real one."""
+"""The table of what a kubelet does with drop-ins, and what real kubelets did, as tests/support/record_facts.py has
+recorded it; tests/e2e_modern/test_dropin_contract.py asks a real one.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import merged_dropins
+from tests.support import dropin_contract
 
 from .. import kubelet_model as model
 
@@ -50,6 +53,23 @@ ROWS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]] = {
         {"evictionHard": {"memory.available": "1Gi"}},
     ),
     "an empty evictionHard of the base holds": ({"evictionHard": {}}, [{}], {"evictionHard": {}}),
+    "defaults are merged into the evictionHard of the base": (
+        {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}},
+        [{"evictionHard": {"nodefs.available": None, "imagefs.available": "7%"}}],
+        {
+            "evictionHard": {
+                "imagefs.available": "7%",
+                "imagefs.inodesFree": "5%",
+                "memory.available": "1Gi",
+                "nodefs.inodesFree": "5%",
+            }
+        },
+    ),
+    "mergeDefaultEvictionSettings of a drop-in merges none": (
+        {"evictionHard": {"memory.available": "1Gi"}},
+        [{"mergeDefaultEvictionSettings": True}],
+        {"evictionHard": {"memory.available": "1Gi"}},
+    ),
     "a list is replaced": (
         {"clusterDNS": ["10.0.0.9", "10.0.0.8"]},
         [{"clusterDNS": ["10.0.0.1"]}],
@@ -105,6 +125,20 @@ def test_what_is_live(name: str) -> None:
         assert found == value
     assert (base, layers) == before
     assert {key: live[key] for key in HEADER} == HEADER
+
+
+RECORDED = dropin_contract.recorded()
+
+
+@pytest.mark.parametrize("version", sorted({"v1.36.2", *RECORDED}))
+@pytest.mark.parametrize("name", dropin_contract.LIVE)
+def test_the_model_agrees_with_what_a_real_kubelet_did(version: str, name: str) -> None:
+    """In every field that the kubelet showed, so that no kubelet is needed to find a mistake of the model."""
+    answers, row = RECORDED[version], dropin_contract.LIVE[name]
+    live = answers.live(name)
+    assert {field: live.get(field, dropin_contract.ABSENT) for field in row.live} == row.live
+    expected = dropin_contract.model({**answers.own, **row.base}, row.dropins, answers.minor)
+    assert dropin_contract.differences(live, expected, answers.minor) == []
 
 
 def test_without_a_folder_nothing_is_forgotten() -> None:

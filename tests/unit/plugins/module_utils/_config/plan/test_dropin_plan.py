@@ -96,6 +96,33 @@ def test_what_a_kubelet_makes_of_a_drop_in(declared: dict[str, Any], changes: di
     assert compare.changes(_live(declared), expected, 36) == []
 
 
+@pytest.mark.parametrize(
+    ("own", "declared", "changes"),
+    [
+        (
+            {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}},
+            {"evictionHard": {"nodefs.available": None}},
+            {'evictionHard["nodefs.available"]': ("10%", None)},
+        ),
+        (
+            {"evictionHard": {"memory.available": "1Gi"}},
+            {"mergeDefaultEvictionSettings": True},
+            {"mergeDefaultEvictionSettings": (False, True)},
+        ),
+    ],
+)
+def test_default_thresholds_are_merged_into_the_own_file_only(
+    own: dict[str, Any], declared: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    """So a drop-in can remove them. Seen on 1.36."""
+    live = _live(own=own)
+    made = _plan(_table(live), declared)
+    row = made["nodes"]["n1"]
+    assert _changes(made) == changes
+    expected = dropin_plan.outcome({row["live_variant"]: live}, made["variants"], row)
+    assert compare.changes(_live(declared, own), expected, 36, runs=True) == []
+
+
 def test_nodes_that_differ_in_what_is_their_own_share_a_variant() -> None:
     one, other = _live(), _live(own={"maxPods": 50, "providerID": "aws://n2"})
     table = {

@@ -143,8 +143,10 @@ def test_a_node_without_a_config_file() -> None:
         ("v1.23.1", "none", "auto", False),
         ("v1.24.0", "none", "auto", True),
         ("v1.31.0", "checkpoint", "auto", True),
-        ("v1.31.0", "none", "dropin", False),
+        ("v1.31.0", "none", "dropin", True),
         ("v1.36.2", "checkpoint", "auto", True),
+        ("v1.36.2", "none", "auto", True),
+        ("v1.36.2", "native", "auto", False),
         (None, "none", "auto", False),
     ],
 )
@@ -256,3 +258,96 @@ def test_a_migration_changes_no_other_node(row: dict[str, Any]) -> None:
 def test_a_node_whose_own_file_is_not_known_is_not_migrated() -> None:
     made = _migrated(_of_36(OWN), {"unreachable": True, "msg": "Refused."}, {})
     assert made["refused"] and made["nodes"]["n1"]["problems"][0]["rule"] == "no-own-file"
+
+
+def _dropin(own: dict[str, Any], *layers: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """Plan a node that runs OWN with the drop-in of a former source, and whose own file changed since its start."""
+    live = options.pop("live", _of_36(OWN, {"kubeAPIQPS": 9}))
+    facts = options.pop("facts", None) or _facts_36(own, own)
+    facts["disk"].update(checkpoint=None, started=5.0, changed=options.pop("changed", 6.0))
+    record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
+    row = {**_assigned(record), "delivery": "dropin"}
+    if "source" in options:
+        row["source"] = {**SOURCE, "name": options.pop("source")}
+    variant = identity.variant(live)
+    table = {"variants": {variant: live}, "nodes": {"n1": {"variant": variant, "kubelet_version": "v1.36.2", **row}}}
+    return plan.make_plan(table, None, {"n1": list(layers)}, own={"n1": facts}, **options)
+
+
+CHANGED = {**OWN, "maxPods": 90, "registryPullQPS": 7}
+
+
+def test_a_drop_in_shows_what_its_restart_takes_up_from_the_own_file() -> None:
+    made = _dropin(CHANGED, {"kubeAPIQPS": 10})
+    row = made["nodes"]["n1"]
+    assert _changes(made) == {"kubeAPIQPS": (9, 10), "maxPods": (100, 90), "registryPullQPS": (5, 7)}
+    assert {change["path"] for change in row["changes"] if change.get("own_file_changed")} == {
+        "maxPods",
+        "registryPullQPS",
+    }
+    assert made["variants"][row["variant"]] == {**HEADER, "kubeAPIQPS": 10}
+    assert row["own"]["own"] == {"kubeAPIQPS": [50]}
+    assert [line for line in made["text"] if line.endswith("(the node's own file changed)")]
+
+
+@pytest.mark.parametrize(
+    ("options", "layers", "changes"),
+    [
+        # The own file is as old as the kubelet's process.
+        ({"changed": 4.0}, [{"kubeAPIQPS": 10}], {"kubeAPIQPS": (9, 10)}),
+        # Declared, or no longer declared: not from the own file.
+        ({}, [{"kubeAPIQPS": 9, "maxPods": 80, "registryPullQPS": 5}], {"maxPods": (100, 80)}),
+        ({}, [{"registryPullQPS": 5}], {"kubeAPIQPS": (9, 50), "maxPods": (100, 90)}),
+        # A flag, a later drop-in.
+        (
+            {
+                "facts": {
+                    **_facts_36(CHANGED, CHANGED, **{"95-b": {"registryPullQPS": 5}}),
+                    "kubelet": {"local_config": PATH, "shadowed": {"maxPods": {"flag": "--max-pods"}}},
+                }
+            },
+            [{"kubeAPIQPS": 10}],
+            {"kubeAPIQPS": (9, 10)},
+        ),
+    ],
+    ids=["older", "declared", "no longer declared", "overridden"],
+)
+def test_what_a_restart_does_not_take_up(options: Any, layers: list[Any], changes: Any) -> None:
+    made = _dropin(CHANGED, *layers, **options)
+    assert _changes(made) == changes
+
+
+def test_nothing_is_taken_up_without_a_restart() -> None:
+    name = _dropin(OWN, {"kubeAPIQPS": 9})["nodes"]["n1"]["configmap"]
+    reference = {**SOURCE, "name": name, "uid": "u", "resourceVersion": "1"}
+    live = _of_36(OWN, {"kubeAPIQPS": 9})
+    facts = _facts_36({**CHANGED, "maxPods": -3}, OWN)
+    facts["disk"].update(checkpoint=None, started=5.0, changed=6.0)
+    status = {part: {"configMap": reference} for part in ("assigned", "active", "lastKnownGood")}
+    record = {"complete": True, "source": name, "absent": [], "own": {"kubeAPIQPS": [50]}}
+    row = {"variant": identity.variant(live), "kubelet_version": "v1.36.2", "delivery": "dropin", "own": record}
+    row.update(source={**SOURCE, "name": name}, status=status)
+    table = {"variants": {identity.variant(live): live}, "nodes": {"n1": row}}
+    made = plan.make_plan(table, None, {"n1": [{"kubeAPIQPS": 9}]}, own={"n1": facts})
+    planned = made["nodes"]["n1"]
+    assert (planned["action"], planned["changes"], planned["problems"]) == ("none", [], [])
+    # With another source, the kubelet would end of what it then reads.
+    made = plan.make_plan(table, None, {"n1": [{"kubeAPIQPS": 10}]}, own={"n1": facts})
+    assert made["refused"] and [problem["path"] for problem in made["nodes"]["n1"]["problems"]] == ["maxPods"]
+
+
+def test_an_effect_that_the_own_file_brings_is_asked_for() -> None:
+    own = {**OWN, "enableControllerAttachDetach": False}
+    made = _dropin(own, {"kubeAPIQPS": 10})
+    assert made["refused"] and made["nodes"]["n1"]["effect"] == "drain"
+    [problem] = made["nodes"]["n1"]["problems"]
+    assert problem["remedy"].startswith("Declare the live value")
+    assert not _dropin(own, {"kubeAPIQPS": 10}, allow_effect="drain")["refused"]
+
+
+def test_a_drop_in_on_a_node_whose_own_file_is_not_known() -> None:
+    made = _dropin(OWN, {"kubeAPIQPS": 10}, facts={"unreachable": True, "msg": "Refused.", "disk": {}})
+    [problem] = made["nodes"]["n1"]["problems"]
+    assert (problem["rule"], problem["severity"]) == ("no-own-file", "warning")
+    assert "what its restart takes up from it" in problem["message"]
+    assert made["summary"]["from_live"] == 0

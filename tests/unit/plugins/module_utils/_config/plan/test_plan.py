@@ -390,9 +390,12 @@ def test_other_versions_get_their_own_verdict() -> None:
     table["nodes"]["n1"]["kubelet_version"] = "v1.27.3+k8s"
     made = plan.make_plan(table, {"maxParallelImagePulls": 3})
     assert _rules(made) == [("refusal", "field-too-new", "maxParallelImagePulls")]
-    assert _rules(made, "n1") == [("refusal", "parallel-pulls-serialized", "maxParallelImagePulls")]
+    assert _rules(made, "n1") == [
+        ("refusal", "parallel-pulls-serialized", "maxParallelImagePulls"),
+        ("warning", "no-own-file", ""),
+    ]
     made = plan.make_plan(table, {"maxParallelImagePulls": 3, "serializeImagePulls": False})
-    assert _rules(made, "n1") == []
+    assert _rules(made, "n1") == [("warning", "no-own-file", "")]
 
 
 def test_a_thousand_nodes_are_planned_with_the_work_of_their_kinds(monkeypatch: pytest.MonkeyPatch) -> None:

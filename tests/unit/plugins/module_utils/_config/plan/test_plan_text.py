@@ -89,3 +89,18 @@ def test_variants_that_mean_the_same_do_not_differ() -> None:
     assert plan_text.differences({"a": {"maxPods": 1}, "b": {}}) == [
         {"path": "maxPods", "machine_specific": False, "values": {"a": 1, "b": None}}
     ]
+
+
+def test_variants_of_two_deliveries_are_not_compared() -> None:
+    """One holds a whole configuration, the other what is declared: nearly every field would differ."""
+    lives = [complete_config.restore(model.configz(config)) for config in ({}, {"kubeAPIQPS": 7})]
+    variants = {identity.variant(live): live for live in lives}
+    row = {"source": None, "status": None}
+    nodes = {
+        "n1": {**row, "variant": identity.variant(lives[0]), "kubelet_version": "v1.20.2", "delivery": "native"},
+        "n2": {**row, "variant": identity.variant(lives[1]), "kubelet_version": "v1.20.2", "delivery": "native"},
+        "n3": {**row, "variant": identity.variant(lives[0]), "kubelet_version": "v1.36.2"},
+    }
+    made = plan.make_plan({"variants": variants, "nodes": nodes}, {"maxPods": 50}, deliveries={"n3": "dropin"})
+    assert len({node["variant"] for node in made["nodes"].values()}) == 3
+    assert [row["path"] for row in made["summary"]["differences"]] == ["kubeAPIQPS"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.support.objects import place, reference
 
 
@@ -132,7 +133,9 @@ def test_rollback_plan() -> None:
             "fell back": info(reference("old"), reference("old"), settled=False),
             "was local": info({}, reference("new")),
             "is local": info({}),
-            "never": info(None, reference("new")),
+            "never": info(None),
+            "migrated": info(None, reference("new"), delivery="dropin"),
+            "malformed": info(None, reference("new"), delivery="dropin", malformed={annotation.PREVIOUS: "no JSON"}),
         },
     )
     assert {name: row["source"] for name, row in found["nodes"].items()} == {
@@ -140,9 +143,28 @@ def test_rollback_plan() -> None:
         "fell back": place("old"),
     }
     assert found["local"] == ["was local"]
-    assert found["text"] == [
+    assert list(found["stuck"]) == ["migrated", "malformed"]
+    assert found["text"][:4] == [
         "changed: kube-system/new -> kube-system/old",
         "fell back: kube-system/old -> kube-system/old",
         "was local: kube-system/new -> its local config",
         "never: not changed, its previous configuration is unknown",
     ]
+    migrated, malformed = found["text"][4:]
+    assert "migrated: not changed, a migration to drop-ins leaves no previous configuration" in migrated
+    assert "malformed: not changed, its previous configuration is unknown. Declare the values" in malformed
+
+
+def test_a_rollback_without_any_way_back_is_refused() -> None:
+    """If another node of the play can be rolled back, it is; a node without a source needs none."""
+    rows = {
+        "n1": info(None, reference("new"), delivery="dropin"),
+        "n2": info(reference("old"), reference("old")),
+        "n3": info(None),
+    }
+    made = goals.of_goal("previous", {}, rows)
+    with pytest.raises(ValueError, match=r"nothing to roll back to\. n1: a migration to drop-ins .* reset\. No"):
+        goals.refuse_without_way_back(made, rows, ["n1", "n3"])
+    for names in (["n1", "n2"], ["n2"], ["n3"], []):
+        goals.refuse_without_way_back(made, rows, names)
+    goals.refuse_without_way_back(goals.of_goal("local", {}, {}), {}, ["n1"])

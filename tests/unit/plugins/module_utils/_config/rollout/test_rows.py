@@ -147,7 +147,7 @@ def test_verdicts() -> None:
     )
     assert found == {
         "hosts": {"host-n1": "Node n1: silent; reverted. Untouched hosts: h9"},
-        "lost": "Node n2, n3: was lost. Untouched hosts: h9",
+        "lost": "Node n2, n3 was lost. Untouched hosts: h9",
     }
     found = rows.verdicts({**BATCH, "continues": True}, {"n1": "silent"}, HOSTS, None, UNTOUCHED)
     assert found == {"hosts": {"host-n1": "Node n1: silent"}, "lost": ""}

@@ -66,5 +66,6 @@ _JUNK = st.recursive(
 )
 def test_any_nonsense_gets_a_verdict_and_no_exception(config: dict[str, object], minor: int) -> None:
     wrong = {problem.path for problem in checks.problems(config, minor)}
-    assert "nothing" in wrong or config.get("nothing") is None
+    # What a kubelet knows that is newer than the tables is for its own binary to decide.
+    assert "nothing" in wrong or config.get("nothing") is None or minor > fields.NEWEST_MINOR
     assert compare.changes(config, config, minor) == []

@@ -42,6 +42,7 @@ def _found(minor: int, **given_gates: Any) -> list[Problem]:
         ("GracefulNodeShutdown", True, NEEDS, ()),
     ],
 )
+@pytest.mark.fault(case=4)
 def test_the_minors_that_refuse_a_gate(name: str, value: bool, rule: str, refused: Any) -> None:
     found = {
         minor: problem for minor in range(12, 37) for problem in _found(minor, **{name: value}) if problem.rule == rule

@@ -29,8 +29,9 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     (options("json", infoBufferSize="64Ki"), "log-options", since(25)),
     (options("text", infoBufferSize=1), "log-options", since(30)),
     ({"logging": {"flushFrequency": "5s"}}, "log-flush-text", range(23, 28)),
-    ({"logging": {"flushFrequency": -1}}, "log-flush-positive", {35, 36}),
-    ({"logging": {"flushFrequency": "-1s"}}, "log-flush-positive", {35, 36}),
+    # Before 1.35 it is no rule of the validation: the kubelet ends in a panic.
+    ({"logging": {"flushFrequency": -1}}, "log-flush-positive", since(24)),
+    ({"logging": {"flushFrequency": "-1s"}}, "log-flush-positive", since(28)),
     ({"tracing": {}}, "tracing-gate", {25, 26}),
     ({"tracing": {"endpoint": "a"}, **off("KubeletTracing")}, "tracing-gate", range(25, 34)),
     ({"tracing": {"samplingRatePerMillion": 10**6 + 1}, **on("KubeletTracing")}, "tracing-sampling", since(25)),

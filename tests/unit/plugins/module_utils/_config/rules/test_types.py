@@ -111,5 +111,26 @@ def test_newer_shapes() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("amount", "fine"),
+    [
+        ("1Gi", True),
+        (1, True),
+        ("1e3", True),
+        (" 1Gi ", True),
+        (1.5, True),
+        ("1GB", False),
+        ("", False),
+        ("lots", False),
+    ],
+)
+def test_quantities_that_do_not_decode(amount: Any, fine: bool) -> None:
+    """The kubelet could not load the file: no start, and no word of its validation."""
+    memory = {"reservedMemory": [{"numaNode": 0, "limits": {"memory": amount}}]}
+    size = {"logging": {"options": {"json": {"infoBufferSize": amount}}}}
+    assert _find(memory, 36) == ([] if fine else [("type", "reservedMemory[0].limits.memory")])
+    assert _find(size, 36) == ([] if fine else [("type", "logging.options.json.infoBufferSize")])
+
+
 def test_header_must_be_the_kubelets() -> None:
     assert _find({"kind": "Pod", "apiVersion": "v1"}) == [("header", "kind"), ("header", "apiVersion")]

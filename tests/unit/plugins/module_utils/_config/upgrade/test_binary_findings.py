@@ -70,6 +70,17 @@ def test_a_flag_that_only_the_binary_refuses_has_its_place() -> None:
     assert (one.where, "v1.36.2 does not know" in one.message) == (f"{ENV}, line 1", True)
 
 
+def test_the_words_about_cgroups_are_those_of_the_finding_of_the_host() -> None:
+    """They do not name the field: what 1.36.2 printed for the own file of kubeadm 1.33 on a host with cgroup v1."""
+    message = (
+        "failed to validate kubelet configuration, error: kubelet is configured to not run on a host using cgroup v1. "
+        "cgroup v1 support is unsupported and will be removed in a future release, path: &TypeMeta{Kind:,APIVersion:,}"
+    )
+    rows = [Finding("stops", "cgroup", "failCgroupV1", "why", "Do.")]
+    facts = facts_of("v1.33.0", target={**ANSWER, "verdict": "invalid", "messages": [message]})
+    assert binary_findings.weighed(facts, 36, rows) == rows
+
+
 def test_without_a_binary_nothing_changes() -> None:
     rows = [Finding("stops", "gate", "A", "why", "Do.")]
     assert binary_findings.weighed(facts_of("v1.33.0"), 36, rows) == rows

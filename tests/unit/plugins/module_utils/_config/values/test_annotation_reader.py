@@ -80,6 +80,7 @@ def test_local_configs() -> None:
     ],
 )
 @pytest.mark.parametrize("key", [annotation.SOURCE, annotation.STATUS, annotation.PREVIOUS, annotation.CORDONED])
+@pytest.mark.usefixtures("no_garbage")
 def test_a_text_that_is_no_mapping(key: str, text: str, fault: str) -> None:
     found = read(key, text)
     assert found.source is None and found.previous is None and not found.status and not found.cordoned
@@ -148,6 +149,11 @@ def test_a_malformed_mark_marks_a_cordon() -> None:
         {"time": TIME},
         True,
     )
+
+
+def test_a_malformed_status() -> None:
+    assert annotation_reader.status(None) == (None, "")
+    assert annotation_reader.status([1]) == ({}, "it is a list, not a mapping")
 
 
 def test_a_malformed_spec() -> None:

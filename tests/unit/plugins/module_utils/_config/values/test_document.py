@@ -28,6 +28,15 @@ def test_rendered_documents_are_parsed_without_loss(config: dict[str, Any]) -> N
     assert text.endswith("}\n")
 
 
+def test_the_canonical_text() -> None:
+    """Its hash is the name of a variant: the same on every controller."""
+    config = {"b": {"d": [1, "\u00e9"], "c": None}, "a": True}
+    text = '{\n  "a": true,\n  "b": {\n    "c": null,\n    "d": [\n      1,\n      "\u00e9"\n    ]\n  }\n}\n'
+    assert document.render(config) == text
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        document.render({"a": float("nan")})
+
+
 @given(st.dictionaries(st.text("abcXYZ", min_size=2, max_size=5), st.integers(1, 99) | st.booleans(), max_size=4))
 def test_yaml_reads_like_json(config: dict[str, Any]) -> None:
     lines = "".join(f"{key}: {str(value).lower()}\n" for key, value in config.items())
@@ -45,7 +54,7 @@ def test_yaml_reads_like_json(config: dict[str, Any]) -> None:
         ("1: 2", 1, "key `1` is not text"),
         ("on: 2", 1, "key `on` is not text"),
         ("? [a]\n: 1", 1, "a list or mapping is not text"),
-        ("a: 2020-01-01", 1, "is a date"),
+        ("a: 2020-01-01", 1, "`2020-01-01` is a date"),
         ("a: 1:30", 1, "base 60"),
         ("a: 1:30.5", 1, "base 60"),
         ("a: 010", 1, "octal"),
@@ -58,11 +67,12 @@ def test_yaml_reads_like_json(config: dict[str, Any]) -> None:
         ("a: !!binary aGk=", 1, "binary data"),
         ("a: !!set {x, z}", 1, "a YAML set"),
         ("a: !mine 1", 1, "not valid YAML"),
-        ("a: [1\nb: 2", 2, "not valid YAML"),
+        ("a: [1\nb: 2", 2, "not valid YAML: expected ',' or ']'"),
         ("a: {{ pods }}", 1, "not text"),
-        ("a: 1\nb: \x00", 2, "control character U+0000"),
+        ("a: 1\nb: \x00\nc: 2", 2, "control character U+0000"),
     ],
 )
+@pytest.mark.fault(case=1)
 def test_what_is_refused_names_origin_line_and_cause(text: str, line: int, cause: str) -> None:
     with pytest.raises(document.DocumentError) as error:
         document.parse(text, "group_vars/all.yml")
@@ -90,6 +100,8 @@ def test_what_is_refused_names_origin_line_and_cause(text: str, line: int, cause
         ("a: \x7f\x85\x86", "not YAML"),
     ],
 )
+@pytest.mark.fault(case=5)
+@pytest.mark.usefixtures("no_garbage")
 def test_what_is_refused_as_a_whole(text: str | bytes, cause: str) -> None:
     with pytest.raises(document.DocumentError, match=cause):
         document.parse(text, "x")
@@ -109,6 +121,46 @@ def test_complete_documents_need_their_header() -> None:
         document.parse("kind: KubeletConfiguration", "x", complete=True)
     with pytest.raises(document.DocumentError, match="x: kind is 'Pod'"):
         document.parse("kind: Pod\napiVersion: kubelet.config.k8s.io/v1beta1", "x", complete=True)
+
+
+@pytest.mark.parametrize(
+    ("minor", "version"), [(0, "v1beta1"), (7, "v1beta1"), (8, "v1alpha1"), (9, "v1alpha1"), (10, "v1beta1")]
+)
+def test_the_header_is_that_of_the_minor(minor: int, version: str) -> None:
+    group = "kubelet.config.k8s.io" if version == "v1beta1" else "kubeletconfig"
+    assert document.api_version(minor) == f"{group}/{version}"
+    good = {"kind": "KubeletConfiguration", "apiVersion": document.api_version(minor)}
+    assert document.parse(document.render(good), "x", complete=True, minor=minor) == good
+    # For the kubelet of any minor.
+    assert document.parse(document.render(good), "x", complete=True, minor=None) == good
+    other = {**good, "apiVersion": document.api_version(20 if minor in (8, 9) else 8)}
+    with pytest.raises(document.DocumentError, match=rf"Write `apiVersion: {group}/{version}`\.$"):
+        document.parse(document.render(other), "x", complete=True, minor=minor)
+
+
+@pytest.mark.parametrize("text", ['\n  {"a": 1e3}', '{"a": 1e3}\n\n', '\ufeff{"a": 1e3}', b'\xef\xbb\xbf{"a": 1e3}'])
+def test_json_is_read_as_json_wherever_it_begins(text: str | bytes) -> None:
+    """YAML 1.1 would refuse the number."""
+    assert document.parse(text, "x") == {"a": 1000.0}
+
+
+def nested(levels: int, lists: bool) -> dict[str, Any]:
+    """Return a mapping with as many mappings or lists in one another below it."""
+    value: Any = 1
+    for _level in range(levels):
+        value = [value] if lists else {"a": value}
+    return {"a": value}
+
+
+@pytest.mark.parametrize("lists", [False, True])
+def test_limits_of_what_aliases_may_expand_to(lists: bool) -> None:
+    assert document.accept(nested(99, lists), "x") == nested(99, lists)
+    with pytest.raises(document.DocumentError, match=r"^x: the document expands to more than 100000 values or 100 lev"):
+        document.accept(nested(100, lists), "x")
+    # The mapping counts, and so does the list.
+    assert document.accept({"a": [0] * 99_998}, "x")
+    with pytest.raises(document.DocumentError, match=r"^x: the document expands"):
+        document.accept({"a": [0] * 99_999}, "x")
 
 
 def test_size_is_counted_in_bytes() -> None:

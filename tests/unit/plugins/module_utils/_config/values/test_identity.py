@@ -33,4 +33,6 @@ def test_variants_differ_by_content_and_not_by_order() -> None:
     assert (
         identity.variant({"a": 1, "b": 2}) == identity.variant({"b": 2, "a": 1}) != identity.variant({"a": 1, "b": 3})
     )
+    # The first ten digits of what sha256sum prints for the text.
+    assert identity.variant({"maxPods": 110}) == "2e23fa46bd"
     assert document.parse(document.render({"b": 1, "a": 2}), "x") == {"a": 2, "b": 1}

@@ -59,6 +59,7 @@ def test_what_is_malformed_is_named(change: dict[str, t.Any], fault: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 200_000, "[1]", "null", 5])
+@pytest.mark.usefixtures("no_garbage")
 def test_a_text_that_is_no_record(text: t.Any) -> None:
     found, faults = own_values.read(text)
     assert found is None and set(faults) == {annotation.OWN}

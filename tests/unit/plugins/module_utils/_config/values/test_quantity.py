@@ -46,8 +46,27 @@ def test_what_is_no_quantity(text: str) -> None:
 def test_percentages() -> None:
     assert quantity.parse_percentage("10%") == 10
     assert quantity.parse_percentage("0.5%") == Fraction(1, 2)
-    assert quantity.parse_percentage("1e1%") == 10
+    assert quantity.parse_percentage("1e1%") == quantity.parse_percentage("1E1%") == 10
+    assert quantity.parse_percentage("5.%") == 5
     assert quantity.parse_percentage("10") is None
     for text in ("%", "x%", "<5%"):
         with pytest.raises(ValueError, match="is not a percentage"):
             quantity.parse_percentage(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("0", "0"),
+        ("1023", "1023"),
+        ("1Ki", "1Ki"),
+        ("1.5Gi", "1.5Gi"),
+        ("1023Mi", "1023Mi"),
+        ("1Mi", "1Mi"),
+        ("1Gi", "1Gi"),
+        ("10.04Ti", "10Ti"),
+        ("2Pi", "2048Ti"),
+    ],
+)
+def test_bytes_in_readable_form(value: str, shown: str) -> None:
+    assert quantity.show_bytes(quantity.parse(value)) == shown

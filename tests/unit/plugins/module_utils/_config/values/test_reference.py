@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import read, same_place
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import (
+    describe,
+    read,
+    same_place,
+)
 from tests.support.objects import place, reference
 
 
@@ -26,3 +30,10 @@ def test_read() -> None:
     assert read({"configMap": {**reference(), "more": 1}}) == reference()
     with pytest.raises(ValueError, match=r"active\.configMap has no namespace"):
         read({"configMap": {}}, "active")
+
+
+def test_describe() -> None:
+    assert describe(None) == "the local config"
+    assert describe(place()) == "kube-system/config-a key kubelet"
+    assert describe(reference()) == "kube-system/config-a key kubelet"
+    assert describe({"uid": "a1", "kubeletConfigKey": "kubelet"}) == "the ConfigMap with uid a1"

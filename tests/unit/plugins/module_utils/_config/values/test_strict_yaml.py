@@ -3,7 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import contextlib
+import time
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import strict_yaml
 
@@ -19,6 +24,14 @@ def test_plain_values_are_loaded() -> None:
         ("a: 1\nb: 010", 2, "Put it in quotes"),
         ("a:\n\t- x", 2, "Indent with spaces."),
         ("a: {% if x %}", 1, "It holds an unresolved template expression"),
+        ("a: {{ pods", 1, "It holds an unresolved template expression"),
+        ("b: {{ x }}\na: [1", 2, "Check indentation"),
+        ("a: {{ x }}\nb: {\n", 3, "Check indentation"),
+        ("a: 1\n2: b", 2, "Field names and map keys are text"),
+        ("a: 2020-01-01", 1, "Put it in quotes if it is text."),
+        ("a: 1\n---\nb: 2", 2, "Keep one; the kubelet reads only the first."),
+        ("[" * 3000, 1, "A kubelet configuration has four levels at most"),
+        ("a: \x07", None, "Give a YAML or JSON text file in UTF-8."),
         ("a: 1\na: 2", 2, "Keep one; the kubelet would silently use the last."),
     ],
 )
@@ -27,3 +40,43 @@ def test_a_problem_has_its_line_and_a_remedy(text: str, line: int, remedy: str) 
         strict_yaml.load(text)
     assert error.value.line == line
     assert error.value.remedy.startswith(remedy)
+    assert str(error.value) == error.value.cause
+
+
+MERGES = "a0: &a0 {k0: 1, k1: 1}\n" + "".join(
+    f"a{at}: &a{at} {{<<: [{', '.join([f'*a{at - 1}'] * 9)}]}}\n" for at in range(1, 9)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[" * 30_000, "nested too deeply"),
+        ("a: " + "{a: " * 30_000, "nested too deeply"),
+        ("\n".join(" " * level + "a:" for level in range(1200)), "nested too deeply"),
+        ("- " * 30_000, "nested too deeply"),
+        ("? " * 30_000, "nested too deeply"),
+        ("a: [" + "1," * 500_000 + "]", "more than 20000 values"),
+        ("".join(f"a{number}: 1\n" for number in range(90_000)), "more than 20000 values"),
+        (MERGES, "more than 20000 values"),
+    ],
+    ids=["lists", "maps", "lines", "items", "keys", "long list", "long map", "merge keys"],
+)
+def test_what_would_take_long_is_refused_at_once(text: str, words: str) -> None:
+    """Without the limits, the long list took 20 s, and six levels of merge keys 300 MiB, each level nine times more."""
+    begun = time.process_time()
+    with pytest.raises(strict_yaml.Problem, match=words):
+        strict_yaml.load(text)
+    assert time.process_time() - begun < 10
+
+
+PARTS = ("[", "{", "- ", "? ", "a: ", "{a: ", "\n ", "]", "}")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), min_size=1), st.integers(1, 3000))
+def test_no_nesting_takes_long(parts: list[str], times: int) -> None:
+    begun = time.process_time()
+    with contextlib.suppress(strict_yaml.Problem):
+        strict_yaml.load("".join(parts) * times)
+    assert time.process_time() - begun < 10
