@@ -10,8 +10,13 @@ import typing as t
 import jinja2
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
+
 # Further columns of the node table, and the host variable each of them comes from.
 KINDS = {"flags": "kubelet_config_flags", "deliveries": "kubelet_config_delivery"}
+
+SEALED = {"configs": sealed.layer, "group_configs": sealed.layer, "flags": sealed.flags}
+"""How the secrets of a column are sealed."""
 
 READ = (
     "kubelet_config",
@@ -39,7 +44,11 @@ def node_table_of_hosts(
             f"{', '.join(unseen)} is set in the vars of a play, a role or import_playbook. It has no effect there: "
             "it is not a variable of the hosts. Set it in the inventory, in group_vars or host_vars, or with -e"
         )
-    return node_table(hosts, hostvars)
+    table = node_table(hosts, hostvars)
+    # Tasks show and keep what they are given.
+    for kind, seal in SEALED.items():
+        table[kind] = {name: seal(given) for name, given in table[kind].items()}
+    return table
 
 
 def node_table(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, dict[str, t.Any]]:
@@ -87,7 +96,7 @@ def other_configs(hosts: t.Sequence[str], hostvars: t.Mapping[str, t.Mapping[str
         variables = hostvars[host]
         name, given = variables.get("kubelet_config_node_name", host), variables.get("kubelet_config") or {}
         found[name] = given if found.get(name, given) == given else {}
-    return found
+    return {name: sealed.layer(given) for name, given in found.items()}
 
 
 class FilterModule:

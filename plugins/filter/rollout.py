@@ -1,16 +1,18 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filter that makes, narrows and extends the values that the roles of a rollout hand on."""
+"""The filter that makes, narrows and extends the values that the roles of a rollout pass on."""
 
 from __future__ import annotations
 
 import functools
+import time
 import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals, order, rows, value
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import goals, order, rows, value, window
 
 Mapping = t.Mapping[str, t.Any]
 
@@ -23,13 +25,25 @@ def begin(
     goal: str = goals.PLAN,
     current: t.Any = None,
     dry_run: bool = False,
+    began: t.Any = None,
     **options: t.Any,
 ) -> dict[str, t.Any]:
-    """Return the value of a rollout before its first batch. C(options): those of value.Options, and of order.order."""
+    """Return the value of a rollout before its first batch. C(options): those of value.Options, and of order.order.
+
+    C(began): when the run began, in seconds since 1970; by default now.
+    """
     planned = goals.of_goal(goal, plan, info)
+    goals.refuse_without_way_back(planned, info, table["hosts"])
     own = value.Options(**{key: options.pop(key) for key in value.Options._fields if key in options})
     ordered = order.order(planned, goal, table, info, **options)
-    return value.begin(ordered, planned, table, info, group, current, dry_run, own)
+    return value.begin(ordered, planned, table, info, group, current, dry_run, own, float(began or time.time()))
+
+
+def of_window(
+    given: Mapping, batch: Mapping, minutes: t.Any, forks: t.Any, hostvars: t.Any, **seconds: t.Any
+) -> dict[str, t.Any]:
+    """Return the window of a rollout as the gate of a batch gets it. C(seconds): those of window.of_rollout."""
+    return window.of_rollout(given, batch, minutes, forks, hostvars, time.time(), **seconds)
 
 
 def with_rows(found: Mapping, *results: t.Any) -> dict[str, t.Any]:
@@ -57,6 +71,10 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "verdicts": rows.verdicts,
     "stopped": rows.stopped,
     "moving": goals.moving,
+    "own_files": own_file.needed,
+    "results": rows.results,
+    "window": of_window,
+    "found_on_hosts": rows.found_on_hosts,
 }
 """The functions by the name that the roles use."""
 

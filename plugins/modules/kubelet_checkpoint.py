@@ -53,6 +53,8 @@ options:
         and then arms the trial and switches.
       - For O(state=reset), the module inspects the node, brings an installed guard up to date, and then puts the local
         configuration on trial.
+      - For O(state=staged), the module inspects the node, stores the configuration and installs the guard's program.
+        The kubelet starts as before, also after a reboot.
       - If RV(reasons) is not empty, nothing was changed.
       - What the inspection finds replaces O(local_config), O(invocation), O(kubelet_version), O(was_healthy),
         O(node_proof) and O(state_files).
@@ -83,6 +85,16 @@ options:
       - The kubelet's systemd unit, for O(preflight) and O(state=removed).
     type: str
     default: kubelet.service
+  metrics_dir:
+    description:
+      - With O(preflight), for O(state=assigned) and O(state=staged), a folder of the node's C(node_exporter) that its
+        textfile collector reads. The guard writes the metrics C(kubelet_node_config_assigned),
+        C(kubelet_node_config_active), C(kubelet_node_config_last_known_good) and C(kubelet_node_config_error) there, in
+        the file C(livenodes-kubelet.prom).
+      - The folder must exist, and must not be a link. If the file cannot be written, the module warns.
+      - Without this option, or with an empty one, the guard writes no metrics, and the module removes an earlier file
+        of the guard. O(state=removed) removes it too.
+    type: path
   seconds:
     description:
       - For O(state=removed), seconds until the kubelet's healthz must answer after the restart.
@@ -363,6 +375,7 @@ def main() -> None:
             "unit": {"type": "str", "default": "kubelet.service"},
             "delivery": {"type": "str", "choices": ["checkpoint", "dropin"], "default": "checkpoint"},
             "dropin_dir": {"type": "path"},
+            "metrics_dir": {"type": "path"},
             "seconds": {"type": "int", "default": 60},
             "source": {
                 "type": "dict",

@@ -61,6 +61,21 @@ options:
       - The name does not depend on this option. API servers before 1.19 ignore it.
     type: bool
     default: true
+  keep_days:
+    description:
+      - Days for which O(state=pruned) keeps a ConfigMap that this call creates, although no node uses it yet. Set it to
+        push before a rollout that comes days later.
+      - A ConfigMap that exists is not changed, since kubelets that run it would restart.
+    type: int
+    default: 0
+  access_only:
+    description:
+      - With O(state=pruned), keeps all ConfigMaps, and only revokes the access of kubelets 1.8 to 1.10 to those that
+        they are not assigned any more. Without this option, both is done.
+      - These kubelets read a ConfigMap by a Role and a RoleBinding of its name with the suffix C(-reader), which
+        M(livenodes.kubelet.node_config_source) creates. They keep on their disk what they have read.
+    type: bool
+    default: false
   node_configs:
     description:
       - With O(state=kubeadm), overrides by node name, as a mapping, YAML text, or a list of these that is applied in
@@ -134,8 +149,14 @@ pruned:
   returned: O(state=pruned)
   type: list
   elements: str
+revoked:
+  description: >-
+    The Roles and RoleBindings of kubelets 1.8 to 1.10 that were removed or lost a node.
+  returned: O(state=pruned), if any was
+  type: list
+  elements: str
 kept:
-  description: Names of this collection's ConfigMaps that are still in use.
+  description: Names of this collection's ConfigMaps that are still in use, or staged, see O(keep_days).
   returned: O(state=pruned)
   type: list
   elements: str
@@ -160,6 +181,8 @@ MODULE = controller_module.define(
         "namespace": {"type": "str", "default": "kube-system"},
         "key": {"type": "str", "default": "kubelet", "no_log": False},
         "immutable": {"type": "bool", "default": True},
+        "access_only": {"type": "bool", "default": False},
+        "keep_days": {"type": "int", "default": 0},
         "node_configs": {"type": "dict"},
         "other_configs": {"type": "dict"},
     },

@@ -20,8 +20,8 @@ options:
   state:
     description:
       - V(present) installs the guard, and makes the kubelet's unit read C(active) in O(config_dir).
-      - V(updated) brings an installed guard to the version of this module, and changes nothing else. Where no guard is
-        installed, it changes nothing.
+      - V(updated) brings an installed guard to the version of this module and to O(metrics_dir), and changes nothing
+        else. Where no guard is installed, it changes nothing.
       - V(absent) removes the guard, the drop-in and the status annotation of the Node.
       - V(restarted) restarts the kubelet. It fails unless the kubelet has a new InvocationID that remains, and its
         healthz answers several times in a row.
@@ -40,11 +40,23 @@ options:
       - The kubelet's systemd unit.
     type: str
     default: kubelet.service
+  dropin_dir:
+    description:
+      - The drop-in folder of a kubelet that another program starts, as in M(livenodes.kubelet.kubelet_checkpoint).
+        Without it, O(state=present) refuses the unit of such a program.
+    type: path
   key:
     description:
       - Name of the configuration file in a checkpoint.
     type: str
     default: kubelet
+  metrics_dir:
+    description:
+      - The folder for the guard's metrics, as in M(livenodes.kubelet.kubelet_checkpoint). With an empty one the guard
+        writes none, and the module removes an earlier file of the guard.
+      - Without this option, O(state=present) writes no metrics either, and O(state=updated) keeps the folder that the
+        guard has.
+    type: path
   seconds:
     description:
       - Seconds until the kubelet's healthz must answer after a restart.
@@ -87,6 +99,11 @@ seealso:
 EXAMPLES = r"""
 - name: Install the guard
   livenodes.kubelet.kubelet_guard:
+
+- name: Let a guard that is installed already write metrics for node_exporter
+  livenodes.kubelet.kubelet_guard:
+    state: updated
+    metrics_dir: /var/lib/prometheus/node-exporter
 """
 
 RETURN = r"""
@@ -126,7 +143,9 @@ def main() -> None:
             "state": {"type": "str", "choices": ["present", "updated", "absent", "restarted"], "default": "present"},
             "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},
             "unit": {"type": "str", "default": "kubelet.service"},
+            "dropin_dir": {"type": "path"},
             "key": {"type": "str", "default": "kubelet", "no_log": False},
+            "metrics_dir": {"type": "path"},
             "seconds": {"type": "int", "default": 60},
             "state_files": {"type": "list", "elements": "path", "default": []},
             "restart": {"type": "bool", "default": False},
@@ -135,12 +154,13 @@ def main() -> None:
         supports_check_mode=True,
     )
     options = module.params
-    unit = Unit(options["unit"], run=execute)
+    unit = Unit(options["unit"], run=execute, child=bool(options["dropin_dir"]))
+    metrics = options["metrics_dir"]
     try:
         if options["state"] == "present":
-            result = present(options["config_dir"], unit, options["key"], module.check_mode)
+            result = present(options["config_dir"], unit, options["key"], module.check_mode, metrics=metrics or "")
         elif options["state"] == "updated":
-            result = updated(options["config_dir"], unit, module.check_mode)
+            result = updated(options["config_dir"], unit, module.check_mode, metrics)
         elif options["state"] == "absent" and options["restart"]:
             result = removed(options["config_dir"], unit, options["seconds"], module.check_mode, options["state_files"])
         elif options["state"] == "absent":

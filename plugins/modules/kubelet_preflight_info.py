@@ -285,7 +285,7 @@ own:
   description:
     - The node's own layers, in the kubelet's order. The config file comes first, then each drop-in that is not that of
       this collection.
-  returned: with V(dropin) of O(delivery)
+  returned: success
   type: list
   elements: dict
   contains:

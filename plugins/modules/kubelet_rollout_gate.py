@@ -20,6 +20,7 @@ description:
     change one at a time, and only while the API server and etcd pods of all others are Ready. If these are not pods in
     C(kube-system), the gate does not wait for them.
   - Pause. A key C(paused) with a true value in a ConfigMap stops every rollout before its next batch.
+  - Window. A batch that would end after the window of its rollout does not begin, see O(window).
   - Waits for budget and control plane for at most O(timeout) seconds.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
@@ -87,6 +88,29 @@ options:
       - Whether to return the pods of the batch for a later comparison. Needs one request for each node.
     type: bool
     default: false
+  window:
+    description:
+      - The window of the rollout, as the role P(livenodes.kubelet.rollout#role) determines it. Without this option, the
+        time does not matter.
+    type: dict
+    suboptions:
+      minutes:
+        description: The length of the window, for the message.
+        type: int
+        required: true
+      ends:
+        description: When the window ends, in seconds since 1970.
+        type: float
+        required: true
+      needs:
+        description: Seconds that the batch is expected to take.
+        type: float
+        required: true
+      began:
+        description: When each batch before this one began, as RV(window) of its gate, in seconds since 1970.
+        type: list
+        elements: float
+        default: []
 seealso:
   - module: livenodes.kubelet.kubelet_rollout_lease
   - module: livenodes.kubelet.node_config_info
@@ -142,7 +166,9 @@ budget:
       type: int
   sample: {nodes: 10, limit: 2, unavailable: {n7: cordoned}, left: 1}
 paused:
-  description: Since when, by which program and why rollouts are paused; V(null) if they are not.
+  description: >-
+    Since when, by which program and why rollouts are paused; V(null) if they are not. O(window) and O(pause) pause only
+    this rollout.
   returned: on success, and when the batch must not begin
   type: dict
   contains:
@@ -155,6 +181,11 @@ paused:
     reason:
       description: The ConfigMap's key C(reason).
       type: str
+window:
+  description: In C(began), when each batch began, in seconds since 1970; the last one is this batch.
+  returned: when the batch may begin
+  type: dict
+  sample: {began: [1763900000.0, 1763900065.5]}
 pods:
   description: With O(pods), the pods of each node of the batch, by node and by uid.
   returned: on success, and when the batch must not begin
@@ -189,6 +220,15 @@ MODULE = controller_module.define(
         "timeout": {"type": "int", "default": 300},
         "lease": {"type": "dict"},
         "pods": {"type": "bool", "default": False},
+        "window": {
+            "type": "dict",
+            "options": {
+                "minutes": {"type": "int", "required": True},
+                "ends": {"type": "float", "required": True},
+                "needs": {"type": "float", "required": True},
+                "began": {"type": "list", "elements": "float", "default": []},
+            },
+        },
     },
     gate.gate,
     patient=True,

@@ -22,6 +22,11 @@ options:
     description: The kubelet's systemd unit.
     type: str
     default: kubelet.service
+  dropin_dir:
+    description:
+      - The drop-in folder of a kubelet that another program starts, as in M(livenodes.kubelet.kubelet_checkpoint).
+        Without it, the module takes the command line of that program for that of the kubelet.
+    type: path
   target_binary:
     description:
       - Path of the future kubelet binary on the node.
@@ -117,11 +122,16 @@ RETURNED = ("kubelet", "host", "disk", "words", "own", "cgroup_version", "runtim
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
-        argument_spec={"unit": {"type": "str", "default": "kubelet.service"}, "target_binary": {"type": "path"}},
+        argument_spec={
+            "unit": {"type": "str", "default": "kubelet.service"},
+            "dropin_dir": {"type": "path"},
+            "target_binary": {"type": "path"},
+        },
         supports_check_mode=True,
     )
+    given = module.params
     try:
-        found = upgrade_facts.look(module.params["unit"], module.params["target_binary"] or "")
+        found = upgrade_facts.look(given["unit"], given["target_binary"] or "", dropin_dir=given["dropin_dir"] or "")
     except unit.UnitError as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, **{name: found[name] for name in RETURNED})

@@ -107,6 +107,16 @@ nodes:
       description: >-
         Whether the node has the label C(node-role.kubernetes.io/control-plane) or C(node-role.kubernetes.io/master).
       type: bool
+    place:
+      description: >-
+        From where a kubelet 1.8 to 1.10 has its configuration. V(checkpoint) is a ConfigMap, V(init) its
+        C(--init-config-dir), V(local) its flags and defaults or its own file. Only present for these kubelets.
+      type: str
+    explanation:
+      description: >-
+        What the C(error) of a kubelet 1.8 to 1.10 means and what to do; empty without one. Only present for these
+        kubelets.
+      type: str
   sample:
     n1:
       delivery: native

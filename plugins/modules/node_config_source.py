@@ -54,13 +54,13 @@ options:
   delivery:
     description:
       - How the configuration reaches the kubelets. A source in O(sources) may have its own C(delivery).
-      - V(native) writes Node.spec.configSource, which kubelets of 1.11 to 1.23 with C(--dynamic-config-dir) follow.
+      - V(native) writes Node.spec.configSource, which kubelets of 1.8 to 1.23 with C(--dynamic-config-dir) follow.
       - V(checkpoint) writes the annotation C(kubelet-config.livenodes.io/source) and returns RV(configmaps). The role
         P(livenodes.kubelet.checkpoint#role) copies their content to the node; until then the kubelet does not change.
       - V(dropin) does the same for a source that holds only what is declared. The kubelet lays it over the node's own
         configuration. Kubelets from 1.30 on can do so.
       - V(auto) is the delivery that this annotation names for nodes that have it, V(native) for other nodes whose
-        kubelet reports Node.status.config, V(dropin) for the rest from 1.32 on, and V(checkpoint) for the others. With
+        kubelet reports its source, V(dropin) for the rest from 1.32 on, and V(checkpoint) for the others. With
         O(state=absent) it removes the source from both places.
     type: str
     choices: [auto, native, checkpoint, dropin]
@@ -89,7 +89,15 @@ options:
   before:
     description:
       - With O(state=verified), what the nodes ran before they got a drop-in, from RV(before) of the assignment. The
-        module then names each field that has changed although no drop-in declares it. Such a change is no failure.
+        module then names each field that has changed although no drop-in declares it. Such a change is a failure only
+        with O(hosts), and only if nothing in there explains it.
+    type: dict
+  hosts:
+    description:
+      - With O(state=verified), the results of M(livenodes.kubelet.kubelet_preflight_info) just before the switch, by
+        node name. The module reads C(kubelet) and C(own).
+      - With it, the module also compares what a checkpoint from 1.24 on has from the node's own file. It leaves out
+        what a flag or a drop-in of the node overrides.
     type: dict
 seealso:
   - module: livenodes.kubelet.kubelet_configmap
@@ -163,7 +171,9 @@ nodes:
       type: list
       elements: dict
     beside:
-      description: With O(before), the fields that have changed although no drop-in declares them.
+      description: >-
+        With O(before), the fields that have changed although no drop-in declares them. C(cause) is what explains the
+        change, empty if nothing in O(hosts) does.
       type: list
       elements: dict
   sample:
@@ -183,6 +193,12 @@ configmaps:
   description: The data of the ConfigMaps for nodes with delivery V(checkpoint) or V(dropin), by C(namespace/name).
   returned: with O(state=present)
   type: dict
+granted:
+  description: >-
+    The Roles and RoleBindings that were created or changed, so that kubelets 1.8 to 1.10 may read their ConfigMap.
+  returned: with O(state=present), if any was
+  type: list
+  elements: str
 before:
   description: >-
     What the nodes run that get another drop-in, as C(variants) and C(nodes), for O(before) of their verification.
@@ -208,6 +224,7 @@ MODULE = controller_module.define(
         "wait_timeout": {"type": "int", "default": 180},
         "wait_sleep": {"type": "int", "default": 2},
         "before": {"type": "dict"},
+        "hosts": {"type": "dict"},
         "lease": {"type": "dict"},
     },
     assign_and_wait.config_source,

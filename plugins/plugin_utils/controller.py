@@ -15,9 +15,11 @@ import typing as t
 from ansible import constants as C
 from ansible.plugins.action.normal import ActionModule as Normal
 
+from ..module_utils._cluster.api import kubelet_on_host
 from ..module_utils._cluster.api.controller_module import Definition
 from ..module_utils._cluster.api.errors import MissingLibrary
-from . import in_process
+from . import in_process, sealed
+from .host_programs import HostPrograms
 
 # Python and the dynamic loader read these variables when they start.
 AT_START = ("PYTHON", "LD_")
@@ -29,14 +31,36 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
     module: Definition
 
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        """Run the module in this process, otherwise as an ordinary module."""
-        variables = task_vars or {}
+        """Run the module in this process, otherwise as an ordinary module. Secrets are sealed in its result."""
+        given = self._task.args
+        try:
+            self._task.args = sealed.unseal(given)
+        except sealed.SealError as error:
+            return {"failed": True, "changed": False, "msg": str(error)}
+        try:
+            result = self._result(tmp, task_vars or {})
+        finally:
+            opened, self._task.args = self._task.args, given
+        if not (self._task.until or self._task.retries):
+            # This process ends with the task, and its arguments return to the main process with the result.
+            self._task.args = in_process.shown(self.module, opened)
+        if (result.get("invocation") or {}).get("module_args"):
+            result["invocation"] = {"module_args": sealed.masked(result["invocation"]["module_args"])}
+        result = sealed.seal(result)
+        if not sealed.SHARED and sealed.has_sealed(result):
+            # The next task could not open them.
+            return {**sealed.unseal(result), "_ansible_no_log": True}
+        return result
+
+    def _result(self, tmp: t.Any, variables: dict[str, t.Any]) -> dict[str, t.Any]:
         environment: dict[str, t.Any] = {}
         self._compute_environment_string(environment)
         if self._is_here(variables) and not any(name.startswith(AT_START) for name in environment):
             try:
-                with in_process.surroundings(environment, self._loader.get_basedir()):
-                    result = in_process.run(
+                programs = HostPrograms(self, variables)
+                surroundings = in_process.surroundings(environment, self._loader.get_basedir())
+                with surroundings, kubelet_on_host.reached_by(programs):
+                    return in_process.run(
                         self.module,
                         self._task.action,
                         self._task.args,
@@ -45,14 +69,13 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
                         verbosity=self._display.verbosity,
                         invocation=_wants_invocation(variables),
                     )
-                if not (self._task.until or self._task.retries):
-                    # This process ends with the task, and its arguments return to the main process with the result.
-                    self._task.args = in_process.brief(self._task.args)
-                return result
             except MissingLibrary:
                 # The interpreter that Ansible finds for modules may be another one that has the library.
                 pass
-        return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))
+        if self._connection.transport != "local":
+            # With -vvv, the connection ssh prints what a module has printed.
+            self._play_context.no_log = True
+        return t.cast("dict[str, t.Any]", super().run(tmp, variables))
 
     def _is_here(self, variables: dict[str, t.Any]) -> bool:
         if self._connection.transport != "local" or self._connection.become or self._task.async_val:

@@ -61,7 +61,8 @@ class Definition:
 
     def run(self) -> t.NoReturn:
         """Run as an Ansible module: read the options, exit with the result or the failure."""
-        module = AnsibleModule(argument_spec=self.spec, supports_check_mode=True, **self.limits)
+        # With no_log, the options are not in the log of the host: they contain configurations.
+        module = AnsibleModule(argument_spec=self.spec, supports_check_mode=True, no_log=True, **self.limits)
         module.no_log_values |= self.secrets(module.params)
         try:
             # AnsibleModule has no public attributes for --diff and -v.

@@ -16,6 +16,7 @@ from . import configmaps, nodes
 
 Source = t.Optional[t.Dict[str, str]]
 ABSENT = "there is no such ConfigMap"
+NAMELESS = "the kubelet reports its uid alone"
 # Argument spec of the modules that assign a source to nodes.
 SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
@@ -54,10 +55,20 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """The ConfigMap of a source (None: it does not exist), and the fault that makes it unusable (None: no fault)."""
+    """The ConfigMap of a source (None: it does not exist), and the fault that makes it unusable (None: no fault).
+
+    The fault is the one for kubelets from 1.10 on; `key` is that of the source.
+    """
 
     configmap: dict[str, t.Any] | None
     fault: str | None
+    key: str = "kubelet"
+
+    def fault_at(self, minor: int | None) -> str | None:
+        """Return the fault for kubelets of a minor, 0 for an unknown one; with None, for every kubelet."""
+        if self.configmap is None or (minor is not None and document.api_version(minor) == document.API_VERSION):
+            return self.fault
+        return fault(self.configmap, self.key, minor)
 
 
 def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
@@ -103,27 +114,33 @@ def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
 def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, Found]:
     """Return the ConfigMap of every distinct source (one GET each), by the text of `nodes.describe`.
 
-    If a ConfigMap cannot be read, its fault states why.
+    If a ConfigMap cannot be read, its fault states why. One of which only the uid is known is not read.
     """
     distinct = {nodes.describe(source): source for source in wanted_ones}
+    nameless = {text: Found(None, NAMELESS) for text, source in distinct.items() if "name" not in source}
     outcomes = parallel.each(
-        list(distinct.items()),
+        [item for item in distinct.items() if item[0] not in nameless],
         lambda item: configmaps.read(session, item[1]["namespace"], item[1]["name"]),
         session.concurrency,
     )
-    return {
+    found = {
         outcome.item[0]: Found(
             outcome.value,
             f"the ConfigMap could not be read: {outcome.error.message}"
             if outcome.error
             else fault(outcome.value, outcome.item[1]["kubeletConfigKey"]),
+            outcome.item[1]["kubeletConfigKey"],
         )
         for outcome in outcomes
     }
+    return {**found, **nameless}
 
 
-def fault(configmap: dict[str, t.Any] | None, key: str) -> str | None:
-    """Return why a key of a ConfigMap is unusable (absent, binary, no KubeletConfiguration); None if it is usable."""
+def fault(configmap: dict[str, t.Any] | None, key: str, minor: int | None = 0) -> str | None:
+    """Return why a key of a ConfigMap is unusable (absent, binary, no KubeletConfiguration); None if it is usable.
+
+    `minor` is that of the kubelet, as in document.parse.
+    """
     if configmap is None:
         return f"{ABSENT}; push it first"
     data = configmap.get("data") or {}
@@ -132,7 +149,7 @@ def fault(configmap: dict[str, t.Any] | None, key: str) -> str | None:
             return f"the key {key} holds binary data, which kubelets ignore; its file is not UTF-8 text"
         return f"it has no key {key} (it has: {', '.join(sorted(data)) or 'none'})"
     try:
-        document.parse(data[key], f"key {key}", complete=True)
+        document.parse(data[key], f"key {key}", complete=True, minor=minor)
     except document.DocumentError as error:
         return str(error)
     return None

@@ -15,6 +15,10 @@ from ..api.session import Session
 MANAGED_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "livenodes.kubelet"
 VARIANT_ANNOTATION = "kubelet-config.livenodes.io/variant"
+# Label with the last day (UTC, as 2026-01-31) on which a ConfigMap that no node uses is kept, since it was staged. Only
+# the creation sets it: a later write would change the resourceVersion, and kubelets with native delivery that run the
+# ConfigMap would restart.
+STAGED_LABEL = "kubelet-config.livenodes.io/staged-until"
 
 
 def path(namespace: str, name: str = "") -> str:

@@ -1,29 +1,40 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The live configuration of a kubelet, through the API server's proxy."""
+"""The live configuration of a kubelet, through the API server's proxy or from its port."""
 
 from __future__ import annotations
 
 import typing as t
 import urllib.parse
 
+from ..api import kubelet_endpoint
 from ..api.errors import ApiError
 from ..api.session import Session
 
 # Seconds for which a GET is repeated while a kubelet restarts. A node that stays unreachable must not delay the others.
 PATIENCE = 8.0
+# The last minor whose API server also serves the path /api/v1/proxy (kubernetes PR 59884 removed it).
+LAST_OLD_PROXY = 9
 
 
-def read(session: Session, node: str) -> dict[str, t.Any]:
+def read(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
     """Return the live configuration of the kubelet of `node`, as /configz shows it (one GET).
 
-    Raises ApiError, whose message names the missing permission or the fault of the node.
+    If it is a 1.8 or 1.9 (`minor`, 0: unknown) and not found, a second GET tries the path of the time, which API
+    servers up to 1.9 serve. Raises ApiError, whose message names the missing permission or the fault of the node.
     """
-    path = f"/api/v1/nodes/{urllib.parse.quote(node)}/proxy/configz"
+    name = urllib.parse.quote(node)
     try:
-        answer = session.request("GET", path, budget=PATIENCE)
+        try:
+            answer = kubelet_endpoint.read(session, node, "configz", PATIENCE)
+        except ApiError as error:
+            if error.status != 404 or not 0 < minor <= LAST_OLD_PROXY or session.kubelets:
+                raise
+            answer = session.request("GET", f"/api/v1/proxy/nodes/{name}/configz", budget=PATIENCE)
     except ApiError as error:
+        if session.kubelets and error.status != 404:
+            raise
         raise ApiError(error.status, _explain(error), error.reason, transient=error.transient) from error
     config = answer.get("kubeletconfig") if isinstance(answer, dict) else None
     if not isinstance(config, dict):

@@ -27,6 +27,10 @@ from . import lease_objects
 POLL = 2.0
 # The number of nodes that a message names.
 NAMED = 10
+NO_LEASES = (
+    "the API server has no Leases (coordination.k8s.io/v1, from 1.14 on), so nothing keeps two rollouts off the same "
+    "nodes: run one at a time"
+)
 # The Lease of a run on all nodes that takes a moment: its seconds, and those that it waits for another one that ends.
 SHORT, PATIENCE = 30, 10
 
@@ -44,9 +48,13 @@ def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
         )
     if options["wait"] is None:
         options = {**options, "wait": options["duration"] + 10}
-    if check_mode:
-        return _forecast(session, options)
-    return _hold(session, options)
+    try:
+        return _forecast(session, options) if check_mode else _hold(session, options)
+    except ApiError as error:
+        # One that does not serve Leases answers without a reason; a namespace that does not exist has one.
+        if error.status != 404 or error.reason:
+            raise
+    return {"changed": False, "lease": {}, "taken_over": [], "obstacles": [], "warnings": [NO_LEASES]}
 
 
 def renew(session: Session, lease: dict[str, t.Any] | None) -> None:
@@ -64,7 +72,9 @@ def renew(session: Session, lease: dict[str, t.Any] | None) -> None:
 def whole_cluster(
     session: Session, namespace: str, what: str, refusal: str, check_mode: bool
 ) -> t.Iterator[tuple[Keeper, list[str]]]:
-    """Hold a Lease on all nodes while the block runs; yield what renews it, and the warnings of check mode.
+    """Hold a Lease on all nodes while the block runs; yield what renews it, and a list of warnings.
+
+    These are the warnings of check mode and, after the block, that the Lease could not be removed.
 
     `what` is done meanwhile; `refusal` begins the message of the ClusterError that is raised if any rollout is under
     way. API servers before 1.14 have no Leases, so that no rollout can hold one.
@@ -84,12 +94,17 @@ def whole_cluster(
         if error.status != 404:
             raise
         result = {"lease": {}}
+    warnings = list(result.get("warnings") or [])
     try:
-        yield Keeper(session, result["lease"], fresh=True), result.get("warnings") or []
+        yield Keeper(session, result["lease"], fresh=True), warnings
     finally:
-        # A Lease that cannot be deleted expires.
-        with contextlib.suppress(ApiError):
+        try:
             _release(session, result["lease"], check_mode)
+        except ApiError as error:
+            warnings.append(
+                f"the Lease that kept rollouts off was not removed ({error.message}): it expires after {SHORT} s. "
+                "Until then no rollout begins"
+            )
 
 
 def _hold(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._config.alpha import config_ok
 from ..._config.values.reference import same_place
 from ..api.session import Session
 from . import nodes
@@ -42,6 +43,7 @@ def row(node: nodes.Node) -> dict[str, t.Any]:
         "heartbeat": node.heartbeat,
         "schedulable": not node.unschedulable,
         "control_plane": node.control_plane,
+        **({"place": node.place, "explanation": config_ok.meaning(node.error)} if node.alpha else {}),
     }
 
 

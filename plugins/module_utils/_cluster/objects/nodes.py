@@ -9,6 +9,8 @@ import dataclasses
 import typing as t
 import urllib.parse
 
+from ..._config.alpha import form
+from ..._config.alpha import records as alpha_records
 from ..._config.delivery import choice as deliveries
 from ..._config.values import annotation, annotation_reader, node_row, own_values
 from ..._config.values import reference as references
@@ -50,9 +52,9 @@ SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
     "label_selectors": {"type": "list", "elements": "str"},
 }
-# The first and last minor whose kubelet follows Node.spec.configSource.configMap (kubernetes PR 63221; removed by PR
-# 106932).
-NATIVE_MINORS = range(11, 24)
+# The first and last minor whose kubelet follows Node.spec.configSource (kubernetes PR 46254; removed by PR 106932). Up
+# to 1.10 it is in another form (form.py).
+NATIVE_MINORS = range(form.MINORS.start, 24)
 # Reason of an error of our own.
 _CREATED_AGAIN = "CreatedAgain"
 # Labels with the roles of a node, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
@@ -111,6 +113,8 @@ class Node:
     """The same, when the source in the annotation was assigned."""
     noted_delivery: str = CHECKPOINT
     """The delivery of the source in the annotation."""
+    place: str = ""
+    """From where a kubelet 1.8 to 1.10 has its configuration (config_ok.py); empty for others."""
     malformed: dict[str, str] = dataclasses.field(default_factory=dict)
     """What is malformed and how to repair it, by annotation or field; such values are absent from all other fields."""
 
@@ -131,10 +135,15 @@ class Node:
         return minor_of(self.kubelet_version) or 0
 
     @property
+    def alpha(self) -> bool:
+        """Whether its kubelet is a 1.8 to 1.10, which has spec.configSource and its status in another form."""
+        return form.is_alpha(self.minor)
+
+    @property
     def listening(self) -> bool:
         """Whether its kubelet follows Node.spec.configSource.
 
-        A kubelet with --dynamic-config-dir always reports status.config, at least an empty one; others never do.
+        A kubelet with --dynamic-config-dir always reports its status, at least an empty one; others never do.
         """
         return self.native.status is not None and (not self.minor or self.minor in NATIVE_MINORS)
 
@@ -200,7 +209,7 @@ class Node:
 
     @property
     def references(self) -> list[dict[str, str]]:
-        """All ConfigMap references of the node, of both deliveries."""
+        """All ConfigMap references of the node, of every delivery."""
         found = [
             reference
             for side in (self.native, self.noted)
@@ -209,7 +218,23 @@ class Node:
                 *(_part(side.status, name) for name in annotation_reader.PARTS),
             )
         ]
-        return [reference for reference in (*found, (self.previous or {}).get("configMap")) if reference]
+        named = (*found, (self.previous or {}).get("configMap"))
+        return [reference for reference in named if reference and reference.get("name")]
+
+    @property
+    def uids(self) -> set[str]:
+        """The uids of all ConfigMaps that the node has, also of those whose name it does not report."""
+        parts = [_part(self.native.status, name) for name in annotation_reader.PARTS] if self.alpha else []
+        return {part["uid"] for part in parts if part and part.get("uid")}
+
+    def known(self, reference: dict[str, str]) -> dict[str, str]:
+        """Return a full reference as the kubelet reports it: one of 1.8 to 1.10 knows no revisions."""
+        return form.without_revision(reference) if self.reads_by_role else reference
+
+    @property
+    def reads_by_role(self) -> bool:
+        """Whether its kubelet needs a Role to read its source; later ones have the Node authorizer."""
+        return self.alpha and self.delivery not in ON_NODE
 
     def seen_as(self, delivery: str) -> Node:
         """Return the node with `delivery` as the one that counts; `auto` changes nothing."""
@@ -227,14 +252,15 @@ def trim(node: dict[str, t.Any]) -> Node:
     notes, system = _mapping(meta, "annotations"), _mapping(status, "nodeInfo")
     conditions = {item.get("type"): item for item in reversed(status.get("conditions") or [])}
     ready: dict[str, str] = conditions.get("Ready", {})
-    records = annotation_reader.records(notes, spec.get("configSource"), status.get("config"))
+    kubelet_version = _text(system, "kubeletVersion")
+    records, place = alpha_records.read(notes, spec, status, minor_of(kubelet_version) or 0)
     noted = DROPIN if records.delivery == DROPIN else CHECKPOINT
     own, own_fault = own_values.read(notes.get(annotation.OWN))
     machine = _text(system, "machineID"), _text(meta, "uid")
     found = Node(
         name=meta["name"],
         resource_version=_text(meta, "resourceVersion"),
-        kubelet_version=_text(system, "kubeletVersion"),
+        kubelet_version=kubelet_version,
         native=Side(records.spec, records.config),
         noted=Side(records.source, records.status),
         noted_delivery=noted,
@@ -257,6 +283,7 @@ def trim(node: dict[str, t.Any]) -> Node:
         assigned_to=records.machine,
         capacity=_mapping(status, "capacity"),
         own=own,
+        place=place,
         malformed={**records.malformed, **own_fault},
     )
     return dataclasses.replace(found, delivery=NATIVE) if _is_native(found) else found
@@ -452,5 +479,5 @@ def _patch(
     if annotations:
         body["metadata"]["annotations"] = annotations
     if set(sides) - set(ON_NODE):
-        body["spec"] = {"configSource": whole}
+        body["spec"] = {"configSource": form.config_source(source) if source and node.alpha else whole}
     return body

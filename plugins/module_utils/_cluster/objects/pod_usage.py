@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import typing as t
-import urllib.parse
 from fractions import Fraction
 
 from ..._config.forecast.node_usage import NodeUsage, Observed, Pod
 from ..._config.rules import eviction
 from ..._config.values import quantity
+from ..api import kubelet_endpoint
 from ..api.errors import ApiError
 from ..api.parallel import HOPELESS
 from ..api.session import Session
@@ -19,6 +19,7 @@ from .configz import PATIENCE
 from .nodes import Node
 
 Json = t.Mapping[str, t.Any]
+MALFORMED = "its /stats/summary is malformed; is this a kubelet?"
 _MIRROR = "kubernetes.io/config.mirror"
 
 
@@ -39,9 +40,7 @@ def read(session: Session, node: Node) -> NodeUsage:
         ) from error
     capacity = {name: quantity.parse(str(amount)) for name, amount in node.capacity.items()}
     try:
-        summary = session.request(
-            "GET", f"/api/v1/nodes/{urllib.parse.quote(node.name)}/proxy/stats/summary", budget=PATIENCE
-        )
+        summary = kubelet_endpoint.read(session, node.name, "stats/summary", PATIENCE)
     except ApiError as error:
         if error.status in HOPELESS:
             raise
@@ -50,10 +49,18 @@ def read(session: Session, node: Node) -> NodeUsage:
 
 
 def parse(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: Json) -> NodeUsage:
-    """Return the usage for a capacity, Pod objects and an answer of /stats/summary.
+    """Return the usage for a capacity, Pod objects and an answer of /stats/summary. If that is malformed, the result
+    states it: what one kubelet answers must not end the forecast for the others.
 
     Source: staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1 of Kubernetes.
     """
+    try:
+        return _parsed(capacity, pods, summary)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return NodeUsage(capacity, tuple(pod(item, {}) for item in pods), unread=MALFORMED)
+
+
+def _parsed(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: Json) -> NodeUsage:
     about = summary.get("node") or {}
     root, images = about.get("fs") or {}, (about.get("runtime") or {}).get("imageFs") or {}
     usage = {

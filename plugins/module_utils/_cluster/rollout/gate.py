@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decides from the live cluster whether a batch of nodes may begin: pause, budget and control plane, in this order.
+"""Decides from the live cluster whether a batch of nodes may begin: window, pause, budget and control plane, in order.
 
 Each check is one GET (pause), one PATCH (Lease) and one LIST of nodes. If a Node has not been written for a long time,
 one LIST of heartbeats follows; if the batch is a control-plane node, one LIST of pods.
@@ -13,6 +13,7 @@ import re
 import time
 import typing as t
 
+from ..._config.rollout import window as windows
 from ..._config.values import node_row
 from ..api import timestamps
 from ..api.errors import ClusterError
@@ -45,6 +46,7 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     while True:
         began = time.monotonic()
         result: dict[str, t.Any] = {"changed": False, "nodes": {}, "budget": {}, "paused": None, "pods": {}}
+        _check_window(options["window"] or {}, result)
         _check_pause(session, options, result)
         if not check_mode:
             lease.renew(session, options["lease"])
@@ -53,6 +55,7 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         if not obstacles:
             present = [name for name in batch if result["nodes"][name]["ok"]]
             result["pods"] = pods.snapshot(session, present) if options["pods"] else {}
+            result["window"] = {"began": [*(options["window"] or {}).get("began", ()), time.time()]}
             return result
         if now >= end:
             raise ClusterError(
@@ -94,6 +97,21 @@ def _limit(wanted: t.Any, batch: list[str], group: list[str]) -> int:
 def _counted(wanted: t.Any, allowed: int, group: list[str]) -> str:
     how = f"{wanted} of {len(group)}, rounded down, at least 1" if "%" in str(wanted) else f"of {len(group)}"
     return f"at most {allowed} of the group may be unavailable at once (max_unavailable: {how})"
+
+
+def _check_window(window: t.Mapping[str, t.Any], result: dict[str, t.Any]) -> None:
+    """Raise ClusterError, as for a pause, if the batch would end after the window of the rollout."""
+    now = time.time()
+    if not window or not windows.too_late(window, now):
+        return
+    result["paused"] = {"since": timestamps.text(now), "by": "kubelet_config_window_minutes", "reason": ""}
+    left = timestamps.span(window["ends"] - now)
+    raise ClusterError(
+        f"the window of {window['minutes']} minutes ends in {left}, and this batch may take "
+        f"{timestamps.span(window['needs'])}. Nothing was begun. Run again in the next window: the rollout continues "
+        "where it stopped. For more nodes in a window, use larger batches or a shorter soak",
+        result,
+    )
 
 
 def _check_pause(session: Session, options: dict[str, t.Any], result: dict[str, t.Any]) -> None:

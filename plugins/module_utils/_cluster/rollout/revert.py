@@ -16,13 +16,14 @@ import typing as t
 from ..._config.fields import complete_config as pure_configz
 from ..._config.values import identity, node_row
 from ..._config.values.reference import PLACE, same_place
+from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import configz, node_status, nodes
 from ..objects.lease import Keeper
 from ..stages import diagnose
-from ..stages.verdict import SYNC
+from ..stages.verdict import is_sync_error
 
 REVERTED, NOT_REVERTED, REASSIGNED = "reverted", "not_reverted", "reassigned"
 # Seconds without a heartbeat after which a message reports it (node-monitor-grace-period is 40 s).
@@ -53,21 +54,23 @@ class _Revert:
         self.active: dict[str, str] | None = None
         self.state = NOT_REVERTED
         self.message = ""
+        self.minor = 0
 
     def is_automatic(self, node: nodes.Node) -> bool:
         """Return whether the node has rejected the assigned source, so that it needs no new assignment."""
-        if not node.error or node.error.startswith(SYNC) or not same_place(node.part("assigned"), self.source):
+        if not node.error or is_sync_error(node.error) or not same_place(node.part("assigned"), self.source):
             return False
         return self.delivery in nodes.ON_NODE or same_place(node.part("active"), self.previous)
 
-    def goal(self) -> dict[str, str] | None:
-        """Return the source to assign. Only a checkpoint names the revision."""
+    def goal(self, node: nodes.Node) -> dict[str, str] | None:
+        """Return the source to assign. Only a checkpoint names the revision; a kubelet 1.8 to 1.10 needs the uid."""
         if self.previous is None or self.delivery in nodes.ON_NODE:
             return self.previous
-        return {part: self.previous[part] for part in PLACE}
+        return {part: self.previous[part] for part in (*PLACE, *(["uid"] if node.alpha else []))}
 
     def judge(self, node: nodes.Node) -> bool:
         """Return whether the Node object shows the revert as done; if not, set the message to what is missing."""
+        self.minor = node.minor
         self.taken_up = self.taken_up or same_place(node.part("assigned"), self.source)
         if node.fault:
             self.message = node.fault
@@ -109,7 +112,10 @@ class _Revert:
                 f"reverted to its last-known-good, {nodes.describe(self.active)}; "
                 f"its previous configuration, {nodes.describe(self.previous)}, had not passed its trial yet"
             )
-        elif self.variant is not None and identity.variant(pure_configz.restore(outcome.value)) != self.variant:
+        elif (
+            self.variant is not None
+            and identity.variant(pure_configz.restore(outcome.value, self.minor)) != self.variant
+        ):
             self.message = "its kubelet is healthy, but its live configuration is not the one from before the rollout"
         else:
             self.state = REVERTED
@@ -220,12 +226,19 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
         if not unread and (same_place(now, one.previous) or one.is_automatic(found[name])):
             continue
         if unread or same_place(now, one.source):
-            goals[name] = one.goal()
+            goals[name] = one.goal(found[name])
         else:
             one.state, one.message = (
                 REASSIGNED,
                 f"another user or program has assigned {nodes.describe(now)} since; that assignment is not changed",
             )
+    users: dict[readers.Place, set[str]] = {}
+    for name, goal in goals.items():
+        if goal and found[name].reads_by_role:
+            users.setdefault((goal["namespace"], goal["name"]), set()).add(name)
+    if users:
+        # What fails here is no reason to leave a node on the source that failed: the checkpoint is on its disk.
+        readers.grant(session, users, dry_run)
     for outcome in parallel.each(
         list(goals),
         lambda name: nodes.write_source(session, found[name], goals[name], dry_run, (reverts[name].former,)),
@@ -244,7 +257,9 @@ def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> 
     """Read the waiting nodes, judge them, and return them. Raises ApiError."""
     found = _read(session, reverts)
     healthy = [name for name in waiting if name in found and reverts[name].judge(found[name])]
-    for outcome in parallel.each(healthy, lambda name: configz.read(session, name), session.concurrency):
+    for outcome in parallel.each(
+        healthy, lambda name: configz.read(session, name, found[name].minor), session.concurrency
+    ):
         reverts[outcome.item].compare(outcome)
     return found
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._config.alpha import config_ok, form
 from ..._config.delivery import choice as deliveries
 from ..._config.values import annotation, node_row, own_values
 from ..._config.values.reference import same_place
+from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
@@ -22,6 +24,10 @@ from ..objects import config_sources, configmaps, node_status, nodes
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
 from . import before
+
+# When the feature gate is off, for kubelets up to 1.10 and for later ones.
+_OFF_AT_FIRST = "(default up to 1.10), or it is newer than 1.10 and knows no configMapRef"
+_OFF_LATER = "(default from 1.22, removed in 1.26)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +54,14 @@ class _Step:
         return all(
             node.side(side).source == self.goal and (self.goal is None or node.named(side))
             if side in nodes.ON_NODE
-            else same_place(node.side(side).source, self.goal)
+            else _same(node, node.side(side).source, self.goal)
             for side in self.sides
         )
+
+
+def _same(node: nodes.Node, one: Source, other: Source) -> bool:
+    """Return whether two sources are the same to a kubelet with native delivery: those up to 1.10 compare uids."""
+    return same_place(one, other) and (not node.alpha or (one or {}).get("uid") == (other or {}).get("uid"))
 
 
 def assign(
@@ -59,7 +70,7 @@ def assign(
     """Write the source of every node that has another one, and verify what the API server stored.
 
     Requests: one LIST, one GET for each distinct ConfigMap, one PATCH for each node that changes, and before it one GET
-    of configz for each that gets a drop-in. If any node or
+    of configz for each that gets a drop-in; with kubelets 1.8 to 1.10 those of `readers.grant`. If any node or
     ConfigMap is unfit, nothing is written. A node that does not exist, or whose PATCH fails, does not prevent the
     others. `keeper` renews the rollout's Lease before the first PATCH. Raises NodesFailed, which names every node
     concerned, and LeaseLost before anything is written.
@@ -85,8 +96,11 @@ def assign(
         keeper.keep()
     dropins = [step.node for step in changing.values() if step.node.delivery == nodes.DROPIN and step.goal]
     seen = before.read(session, dropins) if dropins and not check_mode else None
-    _write(session, changing, rows, check_mode)
+    granted = _grant(session, steps, rows, check_mode)
+    _write(session, {name: step for name, step in changing.items() if rows[name]["ok"]}, rows, check_mode)
     result = _result(rows, False)
+    if granted:
+        result.update(changed=True, granted=granted)
     if seen is not None:
         result["before"] = seen
     result["configmaps"] = {
@@ -105,13 +119,14 @@ def _needed(
     """Return the sources whose ConfigMaps must be read, by node.
 
     A kubelet with native delivery reads the ConfigMap on its own, so a new source is only checked. For the others the
-    content is always needed: an earlier run may have been interrupted before it copied the content to the node.
+    content is always needed: an earlier run may have been interrupted before it copied the content to the node. So is
+    the uid for a kubelet 1.8 to 1.10.
     """
     needed = {}
     for name, node in current.items():
         source = wanted[name].source
         if source is not None and (
-            node.delivery in nodes.ON_NODE or (check_source and not same_place(node.source, source))
+            node.delivery in nodes.ON_NODE or node.alpha or (check_source and not same_place(node.source, source))
         ):
             needed[name] = source
     return needed
@@ -137,20 +152,36 @@ def _all_unfit(
     """Return why nodes cannot run their source, by node: for the node itself, else for its ConfigMap."""
     unfit = {name: why for name, step in changing.items() for why in [_unfit(found[name], step)] if why}
     for name, source in needed.items():
-        why = configs[nodes.describe(source)].fault
+        why = configs[nodes.describe(source)].fault_at(found[name].minor)
         # In check mode, an absent ConfigMap may be one that push would create.
         if why and name not in unfit and not (check_mode and why.startswith(config_sources.ABSENT)):
             unfit[name] = f"{nodes.describe(source)}: {why}"
     return unfit
 
 
+def _grant(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, t.Any]], check_mode: bool) -> list[str]:
+    """Let kubelets 1.8 to 1.10 read what they get, and return what that changed. Updates the rows where it fails."""
+    sources = {name: step.goal for name, step in steps.items() if step.goal and step.node.reads_by_role}
+    users: dict[readers.Place, set[str]] = {}
+    for name, source in sources.items():
+        users.setdefault((source["namespace"], source["name"]), set()).add(name)
+    granted, failed = readers.grant(session, users, check_mode) if users else ([], {})
+    for name, source in sources.items():
+        why = failed.get((source["namespace"], source["name"]))
+        if why:
+            rows[name].update(ok=False, message=why, error=why)
+    return granted
+
+
 def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, t.Any]], dry_run: bool) -> None:
     """Write all assignments, and update `rows` with their outcome."""
 
     def write(name: str) -> nodes.Node:
-        return nodes.write_source(
-            session, steps[name].node, steps[name].goal, dry_run, steps[name].sides, steps[name].notes
-        )
+        node = steps[name].node
+        if dry_run and node.alpha:
+            # API servers before 1.12 ignore the parameter dryRun.
+            return dataclasses.replace(node, native=dataclasses.replace(node.native, source=steps[name].goal))
+        return nodes.write_source(session, node, steps[name].goal, dry_run, steps[name].sides, steps[name].notes)
 
     for outcome in parallel.each(list(steps), write, session.concurrency):
         step, row = steps[outcome.item], rows[outcome.item]
@@ -201,10 +232,11 @@ def _step(
             stale = [annotation.STATUS] if found.reimaged else []
             return _Step(node, None, both, dict.fromkeys([*ours, *stale]))
         return _Step(node, None, [wanted.delivery], {})
-    configmap = configs[nodes.describe(source)].configmap if node.delivery in nodes.ON_NODE else None
+    refers = node.delivery in nodes.ON_NODE or node.alpha
+    configmap = configs[nodes.describe(source)].configmap if refers else None
     # The annotation names the revision that is copied to the node; a kubelet with native delivery follows every later
     # one.
-    goal = configmaps.reference(configmap, source["kubeletConfigKey"]) if configmap else source
+    goal = node.known(configmaps.reference(configmap, source["kubeletConfigKey"])) if configmap else source
     own = {annotation.OWN: own_values.text(wanted.own)} if wanted.own else {}
     if wanted.migrates and found.delivery == nodes.CHECKPOINT and node.delivery == nodes.DROPIN:
         # A rollback must not deliver the whole configuration of the checkpoint as a drop-in.
@@ -225,7 +257,10 @@ def _previous(node: nodes.Node, step: _Step) -> Source:
     if node.reimaged:
         return None
     # A node with an error does not run its source.
-    return node.part("active") if node.error else node.source
+    active = node.part("active")
+    if node.error and (active is None or active.get("name")):
+        return active
+    return node.source
 
 
 def _remembered(node: nodes.Node, goal: dict[str, str]) -> dict[str, str | None]:
@@ -242,6 +277,8 @@ def _remembered(node: nodes.Node, goal: dict[str, str]) -> dict[str, str | None]
     ):
         return {}
     active = node.part("active")
+    if active and not active.get("name"):
+        return {}
     return {annotation.PREVIOUS: annotation.text({"configMap": active} if active else {})}
 
 
@@ -255,6 +292,11 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
             return (
                 f"its kubelet follows spec.configSource ({nodes.describe(found.native.source)}), which overrides a "
                 "checkpoint. Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto"
+            )
+        if deliveries.reads_no_file(node.delivery, node.minor):
+            return (
+                f"its kubelet {node.kubelet_version} reads no config file (kubelets from "
+                f"1.{deliveries.CONFIG_FILE_MINOR} on do); set kubelet_config_delivery to auto or native for it"
             )
         if deliveries.too_old(node.delivery, node.minor):
             return (
@@ -271,14 +313,31 @@ def _unfit(found: nodes.Node, step: _Step) -> str | None:
         return _other_delivery(found)
     if node.minor and node.minor not in nodes.NATIVE_MINORS:
         return (
-            f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource.configMap "
-            "(kubelets 1.11 to 1.23 do); set kubelet_config_delivery to auto or checkpoint for it"
+            f"its kubelet {node.kubelet_version} does not follow Node.spec.configSource "
+            "(kubelets 1.8 to 1.23 do); set kubelet_config_delivery to auto or checkpoint for it"
         )
+    if node.alpha:
+        return _unfit_alpha(found, source)
     if found.native.status is None:
         return (
             "its kubelet is not listening: it reports no status.config (a new kubelet does so within 15 s). "
             "Start it with --dynamic-config-dir=DIR and the feature gate DynamicKubeletConfig (off by default from "
             "1.22), or set kubelet_config_delivery to auto or checkpoint for it"
+        )
+    return None
+
+
+def _unfit_alpha(found: nodes.Node, source: dict[str, str]) -> str | None:
+    """Return why a kubelet 1.8 to 1.10 cannot run a source; None if it can."""
+    if found.native.status is None:
+        return (
+            f"its kubelet is not listening: it reports no condition {' or '.join(config_ok.TYPES)}. Start it with "
+            f"{form.FLAGS}, and kube-apiserver with the same feature gate"
+        )
+    if source["kubeletConfigKey"] != form.KEY:
+        return (
+            f"its kubelet {found.kubelet_version} reads only the key {form.KEY} of a ConfigMap, not "
+            f"{source['kubeletConfigKey']}; set kubelet_config_key to {form.KEY}"
         )
     return None
 
@@ -298,8 +357,8 @@ def _dropped(stored: nodes.Node) -> str:
         )
     return (
         f"the API server accepted the patch but stored {nodes.describe(stored.source)}: its feature gate "
-        "DynamicKubeletConfig is off (default from 1.22, removed in 1.26); enable it in kube-apiserver, or set "
-        "kubelet_config_delivery to checkpoint"
+        f"DynamicKubeletConfig is off {_OFF_AT_FIRST if stored.alpha else _OFF_LATER}; enable it in kube-apiserver, "
+        "or set kubelet_config_delivery to checkpoint"
     )
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.fields import complete_config
+from ..._config.drift import differing, explained
+from ..._config.fields import complete_config, difftext
 from ..._config.values import identity
 from ..api import parallel
 from ..api.errors import ClusterError
@@ -44,3 +45,22 @@ def of_node(table: t.Any, name: str) -> tuple[dict[str, t.Any], list[str]] | Non
         return (table["variants"][row["variant"]], list(row["declared"])) if row else None
     except (AttributeError, KeyError, TypeError) as error:
         raise ClusterError(f"before is not that of an assignment ({error!r}): pass it unchanged, or omit it") from error
+
+
+def beside(
+    table: t.Any, node: nodes.Node, declared: dict[str, t.Any], live: dict[str, t.Any], facts: t.Any
+) -> list[dict[str, t.Any]] | None:
+    """Return what has changed on a node beside its drop-in, None if it is not known what the node ran.
+
+    ``live`` is the `kubeletconfig` of its /configz, ``facts`` what was found on its host (None: nothing). Each row has
+    what explains the change as `cause`, empty if nothing does. Raises ClusterError as of_node.
+    """
+    ran = of_node(table, node.name) if node.delivery == nodes.DROPIN else None
+    if ran is None:
+        return None
+    found = differing.beside(ran[0], complete_config.restore(live), [declared], set(ran[1]), node.minor)
+    causes = explained.Node(facts or {}).causes({path: now for path, _was, now in found}, declared, node.minor)
+    return [
+        {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, now), "cause": causes[path]}
+        for path, was, now in found
+    ]

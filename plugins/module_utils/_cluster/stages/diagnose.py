@@ -68,18 +68,36 @@ def differs(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str
 
 
 def beside(found: t.Sequence[dict[str, t.Any]]) -> str:
-    """Return in words what has changed on a node that no drop-in declares."""
-    shown = [f"{item['path']} was {_short(item['before'])}, now {_short(item['live'])}" for item in found]
-    more = f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    """Return in words what has changed on a node that no drop-in declares, and what of the node explains it."""
     return (
-        f"beside what is declared, the restart changed {'; '.join(shown[:SHOWN])}{more}. The node's own configuration "
-        "changed before it: its file, another drop-in, a flag or the kubelet's version. To keep a value, declare it"
+        f"beside what is declared, the restart changed {_changed(found)}. The node's own configuration changed before "
+        "it. To keep a value, declare it"
     )
+
+
+def unexplained(found: t.Sequence[dict[str, t.Any]]) -> Verdict:
+    """Return the verdict on a node whose drop-in is live, but with other changes that nothing of the node explains."""
+    return Verdict(
+        "differs",
+        f"its config is active, but beside what is declared the restart changed {_changed(found)}. Neither the node's "
+        "own file nor another drop-in, a flag or a default explains it. Look at `journalctl -u kubelet` on the node, "
+        "and declare the value that you want",
+        True,
+    )
+
+
+def _changed(found: t.Sequence[dict[str, t.Any]]) -> str:
+    shown = [
+        f"{item['path']} was {_short(item['before'])}, now {_short(item['live'])}"
+        f"{' (' + item['cause'] + ')' if item['cause'] else ''}"
+        for item in found
+    ]
+    return "; ".join(shown[:SHOWN]) + (f"; and {len(shown) - SHOWN} more" if len(shown) > SHOWN else "")
 
 
 def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: str) -> t.Iterator[str]:
     """Yield what can override the fields on such a node, one sentence for each cause."""
-    absent = [item["path"] for item in differences if minor and not _exists(item["path"], minor)]
+    absent = [item["path"] for item in differences if minor and not exists(item["path"], minor)]
     known = [item for item in differences if item["path"] not in absent]
     flagged = [item for item in known if item["flags"]]
     if absent:
@@ -101,7 +119,8 @@ def _overrides(differences: t.Sequence[dict[str, t.Any]], minor: int, delivery: 
         yield f"The cause is unknown, since no flag sets {which}: see the kubelet's log"
 
 
-def _exists(path: str, minor: int) -> bool:
+def exists(path: str, minor: int) -> bool:
+    """Return whether kubelets of a minor version have a field; true for what is not known."""
     owner = fields.owner(path)
     return owner is None or owner.exists_at(minor)
 
@@ -172,8 +191,16 @@ def silence(session: Session, names: t.Iterable[str]) -> dict[str, float]:
 
 
 def heartbeats(session: Session, names: t.Iterable[str]) -> dict[str, float]:
-    """Return when each kubelet last renewed its Lease: seconds since 1970 by its clock (one LIST). Raises ApiError."""
+    """Return when each kubelet last renewed its Lease: seconds since 1970 by its clock (one LIST).
+
+    Empty if the API server has no Leases (before 1.14): these kubelets renew the Node alone. Raises ApiError.
+    """
     wanted = set(names)
-    items = session.request("GET", LEASES).get("items") or []
+    try:
+        items = session.request("GET", LEASES).get("items") or []
+    except ApiError as error:
+        if error.status != 404 or error.reason:
+            raise
+        items = []
     renewals = {item["metadata"]["name"]: timestamps.parse((item.get("spec") or {}).get("renewTime")) for item in items}
     return {name: renewed for name, renewed in renewals.items() if name in wanted and renewed}

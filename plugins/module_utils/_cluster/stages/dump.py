@@ -24,23 +24,24 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     """
     extra = _configmap(session, options["configmap"]) if options.get("configmap") else {}
     found = nodes.read(session, options["nodes"], options["label_selectors"] or ())
-    outcomes = parallel.each(list(found), lambda name: configz.read(session, name), session.concurrency)
+    outcomes = parallel.each(
+        list(found), lambda name: configz.read(session, name, found[name].minor), session.concurrency
+    )
     table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
     failures: dict[str, str] = {}
     for outcome in outcomes:
         if outcome.error is not None:
             failures[outcome.item] = outcome.error.message
             continue
-        live = outcome.value or {}
-        config = pure_configz.restore(live)
+        live, node = outcome.value or {}, found[outcome.item]
+        config = pure_configz.restore(live, node.minor)
         variant = identity.variant(config)
         table["variants"].setdefault(variant, config)
-        node = found[outcome.item]
         table["nodes"][node.name] = {
             "variant": variant,
             "kubelet_version": node.kubelet_version,
             "machine_specific": pure_configz.machine_specific(config),
-            "restored": pure_configz.restored(live),
+            "restored": pure_configz.restored(live, node.minor),
             "delivery": node.delivery,
             # What was assigned to another machine is not on the disk of this one.
             "source": None if node.reimaged else node.source,
@@ -64,10 +65,11 @@ def _configmap(session: Session, given: dict[str, t.Any]) -> dict[str, t.Any]:
         "kubeletConfigKey": given["kubelet_config_key"],
     }
     ((place, found),) = config_sources.find(session, [source]).items()
-    if found.fault or found.configmap is None:
+    fault = found.fault_at(None)
+    if fault or found.configmap is None:
         raise ClusterError(
-            f"configmap: {place} has no configuration to plan with: {found.fault}. "
+            f"configmap: {place} has no configuration to plan with: {fault}. "
             f"List them with `kubectl get configmaps -n {source['namespace']}`"
         )
     text = found.configmap["data"][source["kubeletConfigKey"]]
-    return {"configmap": document.parse(text, place, complete=True)}
+    return {"configmap": document.parse(text, place)}

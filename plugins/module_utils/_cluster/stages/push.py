@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import typing as t
 
 from ..._config.fields import difftext
 from ..._config.values import document, identity
+from ..access import readers
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
@@ -75,7 +77,7 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
         try:
             with open(path, "rb") as source:
                 content = source.read()
-            config = document.parse(content, path, complete=True)
+            config = document.parse(content, path, complete=True, minor=None)
         except OSError as error:
             raise ClusterError(f"src: cannot read {path}: {error.strerror}") from error
         except document.DocumentError as error:
@@ -107,13 +109,16 @@ def _ensure(
 
 
 def _body(options: dict[str, t.Any], variant: str, name: str, text: str) -> dict[str, t.Any]:
+    labels = {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY}
+    if options["keep_days"]:
+        labels[configmaps.STAGED_LABEL] = (_today() + datetime.timedelta(days=options["keep_days"])).isoformat()
     body: dict[str, t.Any] = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {
             "namespace": options["namespace"],
             "name": name,
-            "labels": {configmaps.MANAGED_LABEL: configmaps.MANAGED_BY},
+            "labels": labels,
             "annotations": {configmaps.VARIANT_ANNOTATION: variant},
         },
         "data": {options["key"]: text},
@@ -139,24 +144,34 @@ def _remove_idle(
 ) -> dict[str, t.Any]:
     def remove(item: dict[str, t.Any]) -> None:
         keeper.keep()
-        configmaps.delete(session, item, check_mode)
+        if not (check_mode and old):
+            configmaps.delete(session, item, check_mode)
 
     ours = configmaps.read_managed(session, options["namespace"])
     # Read after the ConfigMaps: one that is assigned between the two reads counts as used.
-    used = _used(nodes.read(session).values())
+    found = nodes.read(session).values()
+    used, uids = _used(found), {uid for node in found for uid in node.uids}
     # Only the hash may follow: the ConfigMaps of another name, such as `NAME-gpu`, begin with the same text.
     made = re.compile(re.escape(options["name"]) + "-[a-z0-9]{10}")
     idle = [
         item
         for item in ours
-        if made.fullmatch(item["metadata"]["name"]) and (options["namespace"], item["metadata"]["name"]) not in used
+        if made.fullmatch(item["metadata"]["name"])
+        and (options["namespace"], item["metadata"]["name"]) not in used
+        and item["metadata"].get("uid") not in uids
+        and not options.get("access_only")
+        and not _is_staged(item)
     ]
+    # API servers before 1.12 ignore dryRun, and would delete.
+    old = any(node.alpha for node in found)
+    revoked = readers.revoke(session, options["namespace"], readers.in_use(found), check_mode) if old else []
     outcomes = parallel.each(idle, remove, session.concurrency)
     gone = [outcome.item for outcome in outcomes if outcome.error is None]
     key = options["key"]
     result = {
-        "changed": bool(gone),
+        "changed": bool(gone or revoked),
         "configmaps": {},
+        **({"revoked": revoked} if revoked else {}),
         "pruned": sorted(item["metadata"]["name"] for item in gone),
         "kept": sorted(item["metadata"]["name"] for item in ours if item not in idle),
         "summary": {"pruned": len(gone), "kept": len(ours) - len(idle)},
@@ -174,6 +189,19 @@ def _remove_idle(
 def _used(all_nodes: t.Iterable[nodes.Node]) -> set[tuple[str, str]]:
     """Return the ConfigMaps (namespace, name) that any node is assigned, runs or could revert to."""
     return {(reference["namespace"], reference["name"]) for node in all_nodes for reference in node.references}
+
+
+def _is_staged(configmap: dict[str, t.Any]) -> bool:
+    """Return whether a ConfigMap waits for the rollout that it was staged for. A malformed day protects nothing."""
+    until = (configmap["metadata"].get("labels") or {}).get(configmaps.STAGED_LABEL, "")
+    try:
+        return datetime.date.fromisoformat(until) >= _today()
+    except ValueError:
+        return False
+
+
+def _today() -> datetime.date:
+    return datetime.datetime.now(datetime.timezone.utc).date()
 
 
 def _diff(namespace: str, name: str, before: str, after: str) -> dict[str, str]:

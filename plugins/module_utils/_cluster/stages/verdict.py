@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._config.alpha import config_ok, form
 from ..._config.values import node_row
 from ..._config.values.reference import same_place
 from ..objects.nodes import ON_NODE, WHERE, Node, describe
@@ -20,6 +21,7 @@ from ..objects.nodes import ON_NODE, WHERE, Node, describe
 SYNC = "failed to sync: "
 THAT_IS = ", that is, "
 """Between the error of a kubelet and its meaning."""
+UNKNOWN = "an error that this collection does not know"
 THREE_LINES = 360
 """The most characters of a message about a node, apart from the words of a kubelet or a guard in it."""
 # The meaning of each status.config.error (pkg/kubelet/kubeletconfig/status/status.go).
@@ -81,8 +83,10 @@ def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
     if node.status is None:
         return _judge_without_status(node)
     assigned, active = node.part("assigned"), node.part("active")
-    if node.error.startswith(SYNC):
-        return Verdict("sync_error", f"its kubelet reports `{node.error}` and still runs {describe(active)}")
+    if is_sync_error(node.error):
+        return Verdict(
+            "sync_error", f"its kubelet reports `{node.error}`{_meaning(node)} and still runs {describe(active)}"
+        )
     if assigned != expected:
         older = " an earlier revision of it" if same_place(assigned, expected) else f" {describe(assigned)}"
         return Verdict(
@@ -102,6 +106,12 @@ def _judge_without_status(node: Node) -> Verdict:
         return Verdict(
             "pending",
             "waiting for the guard on the node to report; see `journalctl -u livenodes-kubelet-guard` there",
+        )
+    if node.alpha:
+        return Verdict(
+            "not_listening",
+            f"its kubelet is not listening: it reports no condition {' or '.join(config_ok.TYPES)}. It needs "
+            f"{form.FLAGS}",
         )
     return Verdict(
         "not_listening",
@@ -130,11 +140,9 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     active = node.part("active")
     current = "its last-known-good, " + describe(active) if active else "its local config"
     # The guard reports the cause; a kubelet writes it only to its log.
-    meaning = (
-        ""
-        if node.delivery in ON_NODE
-        else f"{THAT_IS}{MEANING.get(node.error, 'an error that this collection does not know')}"
-    )
+    if node.place == config_ok.INIT:
+        current = "the configuration in its --init-config-dir"
+    meaning = "" if node.delivery in ON_NODE else _meaning(node) or f"{THAT_IS}{UNKNOWN}"
     return Verdict(
         "fell_back",
         f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{meaning}",
@@ -142,8 +150,21 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     )
 
 
+def is_sync_error(error: str) -> bool:
+    """Return whether a kubelet reports that it cannot take up its source, so that it still runs what it ran."""
+    return error.startswith(SYNC) or config_ok.is_sync_error(error)
+
+
+def _meaning(node: Node) -> str:
+    """Return the meaning of an error after THAT_IS, empty for one of an unknown meaning."""
+    words = config_ok.meaning(node.error) if node.alpha else MEANING.get(node.error)
+    return f"{THAT_IS}{words}" if words else ""
+
+
 def _judge_local(node: Node) -> Verdict:
     left = [name for name in ("assigned", "active", "lastKnownGood") if node.part(name)]
+    if left and node.alpha and is_sync_error(node.error):
+        return Verdict("sync_error", f"its kubelet reports `{node.error}`{_meaning(node)}")
     if left:
         return Verdict(
             "pending",

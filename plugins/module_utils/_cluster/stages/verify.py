@@ -13,8 +13,9 @@ import json
 import time
 import typing as t
 
+from ..._config.alpha import config_ok
 from ..._config.delivery.choice import OWN_FILE_MINOR
-from ..._config.drift import differing
+from ..._config.drift import differing, explained
 from ..._config.fields import complete_config as pure_configz
 from ..._config.fields import difftext, fields, overlay
 from ..._config.rules import checks
@@ -40,7 +41,7 @@ class Expected:
         self.source = source
         self.reference: dict[str, str] = {}
         self.config: dict[str, t.Any] | None = None
-        self.fault: str | None = None
+        self._found = config_sources.Found(None, None)
         # Most nodes of a batch have equal configurations, and comparing takes longer than reading.
         self._known: dict[tuple[str, int, str], list[tuple[str, t.Any, t.Any]]] = {}
         self.refresh(session)
@@ -49,10 +50,15 @@ class Expected:
         """Read the ConfigMap again (one GET). Raises ApiError."""
         key = self.source["kubeletConfigKey"]
         configmap = configmaps.read(session, self.source["namespace"], self.source["name"])
-        self.fault = config_sources.fault(configmap, key)
+        self._found = config_sources.Found(configmap, config_sources.fault(configmap, key), key)
         self.reference = configmaps.reference(configmap, key) if configmap else {}
-        self.config = document.parse(configmap["data"][key], key) if configmap and not self.fault else None
+        usable = configmap is not None and not self._found.fault_at(None)
+        self.config = document.parse(configmap["data"][key], key) if configmap and usable else None
         self._known = {}
+
+    def fault(self, minor: int) -> str | None:
+        """Return why a kubelet of a minor cannot load it, None if it can."""
+        return self._found.fault_at(minor)
 
     def differences(self, live: dict[str, t.Any], minor: int, delivery: str) -> list[tuple[str, t.Any, t.Any]]:
         """Return (path, expected, live) for all that differs in the `kubeletconfig` of a /configz.
@@ -62,7 +68,7 @@ class Expected:
         alike = (json.dumps(live, sort_keys=True), minor, delivery)
         if alike not in self._known:
             compare = differing.of_dropin if delivery == nodes.DROPIN else differing.between
-            self._known[alike] = compare(self.config or {}, pure_configz.restore(live), minor)
+            self._known[alike] = compare(self.config or {}, pure_configz.restore(live, minor), minor)
         return self._known[alike]
 
 
@@ -76,9 +82,11 @@ class Watch:
         names: t.Collection[str],
         delivery: str,
         before: t.Any = None,
+        hosts: t.Mapping[str, t.Any] | None = None,
     ) -> None:
         self.session = session
         self._before = before
+        self._hosts = hosts or {}
         self.beside: dict[str, list[dict[str, t.Any]]] = {}
         found = nodes.find(session, names)
         uids = {name: wanted[name].uid if wanted is not None else "" for name in names}
@@ -135,12 +143,14 @@ class Watch:
                 answering[name] = found
             else:
                 self.verdicts[name] = (
-                    diagnose.refusal(found, expected.fault, self._problems(name))
+                    diagnose.refusal(found, expected.fault(node.minor), self._problems(name))
                     if found.state == "fell_back" and expected
                     else found
                 )
         for outcome in parallel.each(
-            list(answering), lambda name: configz.read(self.session, name), self.session.concurrency
+            list(answering),
+            lambda name: configz.read(self.session, name, self.nodes[name].minor),
+            self.session.concurrency,
         ):
             self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)
 
@@ -164,9 +174,10 @@ class Watch:
             return verdict.Verdict(
                 "differs", f"its config is active but cannot be compared with the live one: {message}", True
             )
-        if expected.config is None:
+        fault = expected.fault(self.nodes[name].minor)
+        if expected.config is None or fault:
             return verdict.Verdict(
-                "differs", f"its config is active but cannot be compared with the live one: {expected.fault}", True
+                "differs", f"its config is active but cannot be compared with the live one: {fault}", True
             )
         self.differences[name] = [
             {
@@ -178,39 +189,35 @@ class Watch:
             for path, wanted, live in expected.differences(
                 outcome.value, self.nodes[name].minor, self.nodes[name].delivery
             )
-            if self._counts(name, path)
+            if self._counts(name, path, wanted, expected.config)
         ]
-        self._compare_with_before(name, expected.config, outcome.value)
+        changed = before.beside(self._before, self.nodes[name], expected.config, outcome.value, self._hosts.get(name))
+        if changed is not None:
+            self.beside[name] = changed
         if self.differences[name]:
             return diagnose.differs(self.differences[name], self.nodes[name].minor, self.nodes[name].delivery)
-        return found
+        strange = [item for item in self.beside.get(name, ()) if name in self._hosts and not item["cause"]]
+        return diagnose.unexplained(strange) if strange else found
 
-    def _counts(self, name: str, path: str) -> bool:
-        """Return whether a difference counts: not where a checkpoint has the value of the node's own file.
-
-        A flag or a drop-in of the node overrides that as it did before.
+    def _counts(self, name: str, path: str, wanted: t.Any, config: dict[str, t.Any]) -> bool:
+        """Return whether a difference counts: not where a checkpoint has the value of the node's own file, and a flag
+        or a drop-in of the node overrides that as it did before.
         """
         node = self.nodes[name]
         record = node.own or {}
         if node.delivery != nodes.CHECKPOINT or node.minor < OWN_FILE_MINOR or not record.get("complete"):
             return True
-        return overlay.is_set(path, record["own"]) or any(overlay.is_set(known, {path}) for known in record["own"])
-
-    def _compare_with_before(self, name: str, declared: dict[str, t.Any], live: dict[str, t.Any]) -> None:
-        """Find what has changed on a node beside its drop-in."""
-        node = self.nodes[name]
-        ran = before.of_node(self._before, name) if node.delivery == nodes.DROPIN else None
-        if ran is not None:
-            self.beside[name] = [
-                {"path": path, "before": difftext.mask(path, was), "live": difftext.mask(path, now)}
-                for path, was, now in differing.beside(
-                    ran[0], pure_configz.restore(live), [declared], set(ran[1]), node.minor
-                )
-            ]
+        if overlay.is_set(path, record["own"]) or any(overlay.is_set(known, {path}) for known in record["own"]):
+            return True
+        # The file leaves what it does not set to the kubelet, which ignores fields that its version does not have.
+        facts = self._hosts.get(name) if wanted is not None and diagnose.exists(path, node.minor) else None
+        return facts is not None and not explained.Node(facts).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected = self.expected[name]
-        return checks.problems(expected.config, self.nodes[name].minor) if expected and expected.config else []
+        minor = self.nodes[name].minor
+        usable = expected is not None and expected.config is not None and not expected.fault(minor)
+        return checks.problems(expected.config, minor) if expected and expected.config and usable else []
 
     def poll(self) -> None:
         """Read all waiting nodes again, and each ConfigMap of which a kubelet reports another revision.
@@ -229,7 +236,7 @@ class Watch:
                 expected
                 and self.nodes[name].delivery not in nodes.ON_NODE
                 and same_place(assigned, expected.source)
-                and assigned != expected.reference
+                and assigned != self.nodes[name].known(expected.reference)
             ):
                 moved[id(expected)] = expected
         for expected in moved.values():
@@ -308,7 +315,7 @@ def wait(
     if wanted is None and not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
-        watch = Watch(session, wanted, names, options["delivery"], options.get("before"))
+        watch = Watch(session, wanted, names, options["delivery"], options.get("before"), options.get("hosts"))
         if names:
             keeper.keep()
     except ApiError as error:
@@ -353,7 +360,7 @@ def _reference(node: nodes.Node, expected: Expected) -> dict[str, str]:
     """
     if node.delivery in nodes.ON_NODE and node.source and same_place(node.source, expected.source):
         return node.source
-    return expected.reference or expected.source
+    return node.known(expected.reference or expected.source)
 
 
 def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) -> NodesFailed:
@@ -377,6 +384,11 @@ def unseen(what: str, undone: str, names: t.Sequence[str], error: ClusterError) 
     )
 
 
+def _is_explained(node: nodes.Node) -> bool:
+    """Return whether a sync error names its cause already, which only kubelets 1.8 to 1.10 do."""
+    return config_ok.is_sync_error(node.error) and not config_ok.is_download_error(node.error)
+
+
 def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
     """Replace the verdicts of waiting nodes at the timeout by final ones with the most precise cause."""
     names = watch.waiting
@@ -388,7 +400,7 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
         expected = watch.expected[name]
         if lost:
             watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
-        elif last.state == "sync_error" and expected:
+        elif last.state == "sync_error" and expected and not _is_explained(watch.nodes[name]):
             watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
         else:
             watch.verdicts[name] = verdict.at_timeout(last, watch.nodes[name].delivery, silence.get(name), seconds)

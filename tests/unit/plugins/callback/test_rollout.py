@@ -18,26 +18,26 @@ from pathlib import Path
 
 import pytest
 
+from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import boundaries
 from tests.support.ansible import Ansible
 from tests.support.calls import NODES
-from tests.support.served_cluster import ServedCluster, served_ansible
 
 ERASE = "\r\x1b[2K"
 
 
 @pytest.fixture
-def fleet() -> t.Iterator[ServedCluster]:
+def fleet() -> t.Iterator[PlayedCluster]:
     """Three nodes with native delivery, whose kubelets follow their source. One of them has none."""
-    with ServedCluster("n1", "node-2", "n3", local=["node-2"]) as made:
+    with PlayedCluster("n1", "node-2", "n3", local=["node-2"]) as made:
         yield made
 
 
 @pytest.fixture
-def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
+def ansible(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
     """ansible-playbook with the callback and the fleet as its cluster. The name of one host differs from its node's."""
     hosts = {"n1": {}, "h2": {"kubelet_config_node_name": "{{ 'node-' ~ 2 }}"}, "n3": {}}
-    made = served_ansible(tmp_path, fleet, hosts, kubelet_config={"maxPods": 80})
+    made = played_ansible(tmp_path, fleet, hosts, kubelet_config={"maxPods": 80})
     made.environment.update(
         ANSIBLE_CALLBACKS_ENABLED="livenodes.kubelet.rollout",
         PWD=str(tmp_path),
@@ -85,7 +85,7 @@ def on_a_terminal(ansible: Ansible, name: str, *arguments: str) -> tuple[int, st
         return process.wait(60), seen.decode().replace("\r\n", "\n")
 
 
-def test_a_rollout_with_a_failed_node_and_its_rollback(ansible: Ansible, fleet: ServedCluster) -> None:
+def test_a_rollout_with_a_failed_node_and_its_rollback(ansible: Ansible, fleet: PlayedCluster) -> None:
     """The rollout runs on a terminal, where the progress line must not disturb other output; the rollback does not."""
     fleet.refusing.add("node-2")
     code, raw = on_a_terminal(ansible, "rollout", "-e", "kubelet_config_max_failed=1")
@@ -157,7 +157,7 @@ def test_check_mode_is_reported_and_a_pause_is_not_a_failure(ansible: Ansible) -
 
 @pytest.mark.parametrize(("number", "stuck"), [(signal.SIGTERM, False), (signal.SIGINT, False), (signal.SIGINT, True)])
 def test_an_interrupted_run_leaves_its_report(
-    ansible: Ansible, fleet: ServedCluster, number: signal.Signals, stuck: bool
+    ansible: Ansible, fleet: PlayedCluster, number: signal.Signals, stuck: bool
 ) -> None:
     """Also if the controller does not end by itself, and a second signal kills it."""
     fleet.deaf.add("n3")

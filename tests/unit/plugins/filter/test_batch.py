@@ -11,6 +11,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.filter import batch
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 
 
 def test_node_table() -> None:
@@ -79,3 +80,17 @@ def test_names_as_playbooks_use_them() -> None:
         "node_table": batch.node_table_of_hosts,
         "other_configs": batch.other_configs,
     }
+
+
+def test_the_table_of_a_task_has_no_secrets() -> None:
+    """Facts and arguments are shown with -v."""
+    variables = {
+        "kubelet_config": {"staticPodURLHeader": {"Authorization": ["Bearer 4711"]}},
+        "kubelet_config_host": "staticPodURLHeader: {Authorization: [4711]}",
+        "kubelet_config_flags": ["--manifest-url-header=Authorization:4711"],
+    }
+    hostvars = {"h1": variables}
+    context: Any = {"inventory_hostname": "h1"}
+    table = batch.node_table_of_hosts(context, ["h1"], hostvars)
+    assert "4711" not in str((table, batch.other_configs(["h1"], hostvars)))
+    assert sealed.unseal(table) == batch.node_table(["h1"], hostvars)

@@ -15,6 +15,7 @@ from ansible.plugins.action.normal import ActionModule as Normal
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import MissingLibrary
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.controller import ControllerAction
 
 HERE, THERE = {"changed": False, "here": True}, {"changed": False, "here": False}
@@ -57,8 +58,12 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., bool]:
         connection = types.SimpleNamespace(transport=transport, become=become, _shell=shell)
         templar = types.SimpleNamespace(template=lambda value: value)
         loader = types.SimpleNamespace(get_basedir=lambda: "/")
-        result = action(task, connection, None, loader, templar, None).run(task_vars=variables or {})
+        context = types.SimpleNamespace(no_log=False)
+        result = action(task, connection, context, loader, templar, None).run(task_vars=variables or {})
         assert not result.get("failed"), result
+        # With -vvv, the connection ssh prints what a module has printed.
+        assert context.no_log == (transport != "local")
+        runner.result = result  # type: ignore[attr-defined]
         # A function's own attributes have no type.
         runner.args = task.args  # type: ignore[attr-defined]
         return t.cast("bool", result["here"])
@@ -137,3 +142,44 @@ def test_large_arguments_do_not_return_with_the_result(run: Run, keywords: dict[
     )
     run(action=action, args={"plan": PLAN}, **keywords)
     assert run.args == {"plan": "(1 entries, not repeated in the result)" if short else PLAN}  # type: ignore[attr-defined]
+
+
+CONFIG = {"maxPods": 5, "staticPodURLHeader": {"Authorization": ["Bearer 4711"]}}
+SPEC = {"plan": {"type": "dict"}, "api_key": {"type": "str", "no_log": True}, "header": {"type": "dict", "options": {}}}
+SPEC["header"]["options"] = {"basic_auth": {"type": "str", "no_log": True}}
+TABLE = {"variants": {"a": CONFIG}}
+
+
+@pytest.mark.parametrize("keywords", [{}, {"become": object()}], ids=["in this process", "as a module"])
+def test_results_and_arguments_without_secrets(
+    run: Run, monkeypatch: pytest.MonkeyPatch, keywords: dict[str, t.Any]
+) -> None:
+    """The module gets what another one has returned, sealed. What callbacks get of both has no secret."""
+    taken: list[t.Any] = []
+
+    def call(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
+        taken.append(options["plan"])
+        return {**HERE, "plan": options["plan"], "invocation": {"module_args": {"plan": options["plan"]}}}
+
+    monkeypatch.setattr(Normal, "run", lambda self, *_given, **_named: call(self._task.args, False))
+    action = type("Takes", (ControllerAction,), {"module": Definition(SPEC, call)})
+    given = {"plan": sealed.seal(TABLE), "api_key": "token-4711", "header": {"basic_auth": "user:4711"}}
+    run(action=action, args=given, **keywords)
+    assert taken == [TABLE]
+    assert "4711" not in str((run.result, run.args))  # type: ignore[attr-defined]
+    assert sealed.unseal(run.result["plan"]) == TABLE  # type: ignore[attr-defined]
+    assert run.args["plan"]["variants"]["a"]["maxPods"] == 5  # type: ignore[attr-defined]
+
+
+def test_a_strategy_whose_workers_share_no_key_hides_the_result(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "SHARED", False)
+    action = type("Reads", (ControllerAction,), {"module": Definition({}, lambda *_given: {**HERE, **TABLE})})
+    run(action=action)
+    assert without_arguments(run) == {**HERE, **TABLE, "_ansible_no_log": True}
+    run()
+    assert without_arguments(run) == HERE
+
+
+def without_arguments(run: Run) -> dict[str, t.Any]:
+    """Return the last result without the task's arguments, which ansible-core repeats in it before 2.21 only."""
+    return {key: value for key, value in run.result.items() if key != "invocation"}  # type: ignore[attr-defined]

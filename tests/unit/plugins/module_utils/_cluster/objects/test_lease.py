@@ -70,7 +70,7 @@ def test_hold(api: LeaseApi, wall: Wall) -> None:
         "lease": {
             "name": name,
             "namespace": "kube-system",
-            "uid": "uid-8",
+            "uid": item["metadata"]["uid"],
             "holder": "me",
             "group": "batch",
             "duration": 60,
@@ -238,24 +238,23 @@ def test_a_claim_that_was_taken_for_dead_is_not_held(api: LeaseApi, wall: Wall) 
     assert "this rollout lost its Lease" in refused(api).message
 
 
-def test_nothing_is_left_when_the_look_fails(api: LeaseApi, wall: Wall, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_arguments: t.Any) -> t.Any:
+def test_nothing_is_left_when_the_look_fails(api: LeaseApi, wall: Wall) -> None:
+    def fail(_ask: t.Callable[[], t.Any]) -> t.Any:
         raise ApiError(403, "leases is forbidden")
 
-    monkeypatch.setattr(api, "_get", fail)
+    api.answers["GET"] = fail
     assert refused(api).message == "leases is forbidden"
     assert not api.items
 
 
-def test_an_answer_that_was_lost_on_the_way(api: LeaseApi, wall: Wall, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_was_lost_on_the_way(api: LeaseApi, wall: Wall) -> None:
     """The session repeats the request: our own claim is there already."""
-    post = api._post
 
-    def twice(*arguments: t.Any) -> t.Any:
-        post(*arguments)
-        return post(*arguments)
+    def twice(ask: t.Callable[[], t.Any]) -> t.Any:
+        ask()
+        return ask()
 
-    monkeypatch.setattr(api, "_post", twice)
+    api.answers["POST"] = twice
     assert hold(api)["lease"]["name"] in api.items
     assert methods(api) == ["POST", "GET", "GET", "PATCH"]
 
@@ -388,3 +387,30 @@ def test_release(api: LeaseApi, wall: Wall) -> None:
     assert not release(api, {**other, "uid": "not ours"}) and not release(api, {**other, "uid": "not ours"}, check=True)
     assert methods(api) == ["GET", "DELETE", "GET", "DELETE", "DELETE", "GET"]
     assert list(api.items) == [other["name"]]
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_an_api_server_without_leases(check: bool) -> None:
+    """Before 1.14. A namespace that does not exist is another error."""
+    path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+
+    class Old:
+        """Answers every request for Leases in this way."""
+
+        def __init__(self, reason: str) -> None:
+            self.reason = reason
+
+        def server_time(self) -> float:
+            """Return some time."""
+            return 1_800_000_000.0
+
+        def request(self, _method: str, asked: str, *_rest: t.Any, **_named: t.Any) -> t.Any:
+            """Refuse."""
+            assert asked.startswith(path)
+            raise ApiError(404, "404 page not found", self.reason)
+
+    found = hold(Old(""), check=check)
+    assert (found["lease"], found["warnings"]) == ({}, [lease.NO_LEASES])
+    assert not release(Old(""), found["lease"])
+    with pytest.raises(ClusterError, match="page not found"):
+        hold(Old("NotFound"), check=check)

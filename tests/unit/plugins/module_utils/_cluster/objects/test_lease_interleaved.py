@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
+from tests.support.examples import examples
 from tests.support.lease_api import Client, LeaseApi
 
 DURATION = 60
@@ -115,7 +116,7 @@ class Race:
     st.sampled_from((0, 70)),
     PLAN,
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_never_two_on_one_node(
     clocks: Clocks, sets: list[tuple[str, ...]], offs: list[float], wait: int, plan: list[tuple[str, int]]
 ) -> None:
@@ -131,7 +132,7 @@ def test_never_two_on_one_node(
     st.sampled_from([pair for pair in itertools.product(SETS, SETS) if overlap(*pair)]),
     st.lists(st.integers(0, 1), max_size=14),
 )
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_of_two_exactly_one_begins(
     clocks: Clocks, pair: tuple[tuple[str, ...], tuple[str, ...]], order: list[int]
 ) -> None:
@@ -148,7 +149,7 @@ def test_of_two_exactly_one_begins(
 
 
 @given(st.lists(st.integers(0, 1), max_size=14))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_two_on_other_nodes_do_not_know_of_each_other(clocks: Clocks, order: list[int]) -> None:
     race = Race(clocks, (("n1", "n2"), ("n3",)), (0.0, 0.0), wait=0)
     try:
@@ -159,7 +160,7 @@ def test_two_on_other_nodes_do_not_know_of_each_other(clocks: Clocks, order: lis
 
 
 @given(st.integers(0, 6), st.lists(st.integers(0, 1), max_size=20))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_after_a_kill_at_any_request_one_of_two_that_wait_begins(
     clocks: Clocks, requests: int, order: list[int]
 ) -> None:

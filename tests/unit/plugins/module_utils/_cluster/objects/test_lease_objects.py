@@ -53,6 +53,7 @@ def test_trim() -> None:
 
 
 @pytest.mark.parametrize("text", ["garbage", "[" * 200_000])
+@pytest.mark.usefixtures("no_garbage")
 def test_a_lease_without_values_covers_all_nodes(text: str) -> None:
     """Its times are that of its creation."""
     meta = {**lease()["metadata"], "annotations": {lease_objects.NODES: text}}

@@ -12,9 +12,9 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
+from tests.sim.played import PlayedCluster
 from tests.support.calls import DRY, MERGE, NODES, PAGE, Call, Calls
 from tests.support.objects import items, node, place, reference, status
-from tests.support.served_cluster import ServedCluster
 
 CONFLICT = ApiError(409, "the object has been modified", "Conflict")
 EXPIRED = ApiError(410, "too old resource version", "Expired")
@@ -229,14 +229,14 @@ def test_an_outage_of_the_api_server_is_no_missing_node() -> None:
 
 @pytest.mark.parametrize(
     ("count", "wanted", "lists", "gets_of_nodes"),
-    [(3, 3, 1, 0), (20, 20, 1, 0), (600, 1, 1, 0), (600, 8, 1, 7), (600, 60, 1, 36), (600, 600, 3, 0)],
+    [(3, 3, 1, 0), (20, 20, 1, 0), (600, 1, 1, 0), (600, 8, 1, 7), (600, 60, 1, 34), (600, 600, 3, 0)],
 )
 def test_requests_of_a_real_session(
     bare_environment: None, count: int, wanted: int, lists: int, gets_of_nodes: int
 ) -> None:
     """Few nodes of a large cluster cost neither its pages nor the bytes of all its nodes."""
     names = [f"n{number}" for number in range(count)]
-    with ServedCluster(*names) as api:
+    with PlayedCluster(*names) as api:
         chosen = names[:: max(1, count // wanted)][:wanted]
         found = nodes.read(Session({"host": api.url}), chosen)
     assert list(found) == chosen
@@ -341,3 +341,53 @@ def test_conflicts_without_end() -> None:
 def test_other_refusals_are_passed_on() -> None:
     with Calls(patch(ApiError(403, "forbidden"), place())) as session, pytest.raises(ApiError, match="forbidden"):
         nodes.write_source(session, one(), place(), dry_run=False)
+
+
+ALPHA = {"namespace": "kube-system", "name": "config-a", "uid": "uid-config-a"}
+
+
+def alpha_node(version: str = "v1.9.11") -> dict[str, t.Any]:
+    """A kubelet 1.8 to 1.10 that runs config-a, and has a last-known-good whose name it does not report."""
+    found = node(version=version)
+    found["spec"]["configSource"] = {"configMapRef": ALPHA}
+    found["status"]["conditions"].append(
+        {
+            "type": "ConfigOK",
+            "status": "False",
+            "message": 'using last-known-good (UID: "other")',
+            "reason": 'failed to parse current (UID: "uid-config-a")',
+        }
+    )
+    return found
+
+
+@pytest.mark.parametrize("version", ["v1.8.15", "v1.9.11", "v1.10.13"])
+def test_the_first_form(version: str) -> None:
+    """The same parts as for every later kubelet."""
+    found = nodes.trim(alpha_node(version))
+    whole = {**ALPHA, "kubeletConfigKey": "kubelet"}
+    assert (found.alpha, found.listening, found.delivery, found.place) == (True, True, "native", "checkpoint")
+    assert (found.source, found.part("assigned"), found.error) == (
+        whole,
+        whole,
+        'failed to parse current (UID: "uid-config-a")',
+    )
+    assert nodes.describe(found.part("active")) == "the ConfigMap with uid other"
+    assert (found.references, found.uids) == ([whole, whole], {"uid-config-a", "other"})
+
+
+def test_the_first_form_on_a_later_kubelet() -> None:
+    found = nodes.trim(alpha_node("v1.20.2"))
+    assert (found.alpha, found.listening, found.source, found.place, found.uids) == (False, False, None, "", set())
+
+
+def test_write_the_first_form() -> None:
+    """uid and no key; the local config removes the field."""
+    found = nodes.trim(alpha_node())
+    new = {**ALPHA, "name": "config-b", "uid": "uid-config-b"}
+    for wanted, written in ({**new, "kubeletConfigKey": "kubelet"}, {"configMapRef": new}), (None, None):
+        body = {"metadata": {"resourceVersion": "1"}, "spec": {"configSource": written}}
+        answer = alpha_node()
+        answer["spec"]["configSource"] = written
+        with Calls(Call("PATCH", f"{NODES}/n1", answer, body=body, content_type=MERGE)) as session:
+            assert nodes.write_source(session, found, wanted, False).source == wanted

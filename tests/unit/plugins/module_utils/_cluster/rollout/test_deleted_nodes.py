@@ -114,6 +114,7 @@ def gated(api: t.Any) -> dict[str, t.Any]:
         "timeout": 10,
         "lease": None,
         "pods": True,
+        "window": None,
     }
     return gate.gate(api, options, False)
 

@@ -146,6 +146,7 @@ def test_finished_pods_go_without_leave(clock: Clock) -> None:
     assert api.pods == {}
 
 
+@pytest.mark.fault(case=27)
 def test_a_budget_that_blocks_until_the_end(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others go on; what is left is named with its budget, and the cordon stays."""
     monkeypatch.setattr("random.uniform", lambda _least, most: most)

@@ -14,6 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
+from tests.support import gating
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import LEASES, Clock, Cluster
 from tests.support.objects import configmap, node, place, pod, status
@@ -40,20 +41,7 @@ def group(**others: Node) -> Cluster:
 
 
 def run(api: Cluster, *batch: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    given = {
-        "nodes": list(batch),
-        "group_nodes": GROUP,
-        "max_unavailable": "1",
-        "allow_unready": False,
-        "pause_configmap": "livenodes-kubelet-rollout",
-        "namespace": "kube-system",
-        "pause": False,
-        "started": False,
-        "timeout": 0,
-        "lease": None,
-        "pods": False,
-    }
-    return gate.gate(t.cast("t.Any", api), {**given, **options}, check)
+    return gating.look(api, GROUP, batch, check, **options)
 
 
 def refused(api: Cluster, *batch: str, **options: t.Any) -> ClusterError:
@@ -71,6 +59,7 @@ def test_a_batch_that_may_begin(clock: Clock) -> None:
         "budget": {"nodes": 10, "limit": 2, "unavailable": {}, "left": 2},
         "paused": None,
         "pods": {},
+        "window": {"began": [clock.time()]},
     }
     assert api.requests == [
         ("GET", f"{CONFIGMAPS}/livenodes-kubelet-rollout"),

@@ -15,6 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     NodesFailed,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
+from tests.support.assigning import patiently
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import Clock, Cluster
 from tests.support.objects import configmap, live, node, place, reference, status, text
@@ -45,19 +46,8 @@ def made(kind: type[Api], **more: t.Any) -> Api:
 
 
 def run(api: Cluster, check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
-    options = {
-        "state": "present",
-        "nodes": None,
-        "source": None,
-        "sources": None,
-        "delivery": "auto",
-        "check_source": True,
-        "wait": True,
-        "wait_timeout": 60,
-        "wait_sleep": 2,
-        "lease": None,
-    }
-    return assign_and_wait.config_source(api, {**options, **given}, check_mode)
+    options = patiently(**{"wait_timeout": 60, "wait_sleep": 2, "lease": None, **given})
+    return assign_and_wait.config_source(api, options, check_mode)
 
 
 def follow(api: Cluster, *names: str) -> t.Callable[[], None]:

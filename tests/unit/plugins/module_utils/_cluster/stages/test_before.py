@@ -82,11 +82,34 @@ def test_what_changed_beside_the_drop_in_is_said_by_name() -> None:
     result = run(api, {"n1": place()}, before=_before("kubeAPIQPS"))
     assert result["nodes"]["n1"]["ok"]
     # What an earlier drop-in declared reverts.
-    assert result["nodes"]["n1"]["beside"] == [{"path": "failSwapOn", "before": False, "live": True}]
+    (change,) = result["nodes"]["n1"]["beside"]
+    assert change.pop("cause") and change == {"path": "failSwapOn", "before": False, "live": True}
     (warning,) = result["warnings"]
-    assert warning.startswith("Node n1: beside what is declared, the restart changed failSwapOn was False, now True.")
+    assert warning.startswith("Node n1: beside what is declared, the restart changed failSwapOn was False, now True")
     again = run(api, {"n1": place()}, before=_before())
     assert [item["path"] for item in again["nodes"]["n1"]["beside"]] == ["failSwapOn", "kubeAPIQPS"]
+
+
+def _hosts(own: t.Any, **flags: str) -> dict[str, t.Any]:
+    uses = {path: {"flag": flag, "file": None, "line": None} for path, flag in flags.items()}
+    return {
+        "n1": {"kubelet": {"local_config": "/k.yaml", "shadowed": uses}, "own": [{"path": "/k.yaml", "content": own}]}
+    }
+
+
+def test_a_change_that_the_own_file_explains_is_said() -> None:
+    api = _cluster({"maxPods": 70}, maxPods=70, kubeAPIQPS=9, failSwapOn=False)
+    result = run(api, {"n1": place()}, before=_before(), hosts=_hosts({"kubeAPIQPS": 9, "failSwapOn": False}))
+    assert [item["cause"] for item in result["nodes"]["n1"]["beside"]] == ["/k.yaml changed"]
+    assert "kubeAPIQPS was 7, now 9 (/k.yaml changed). The node's own configuration changed" in result["warnings"][0]
+
+
+def test_a_change_that_nothing_explains_fails_the_proof() -> None:
+    api = _cluster({"maxPods": 70}, maxPods=70, kubeAPIQPS=9, failSwapOn=True)
+    found = fail(api, {"n1": place()}, before=_before(), hosts=_hosts({"kubeAPIQPS": 8})).result["nodes"]["n1"]
+    assert (found["ok"], found["state"]) == (False, "differs")
+    assert "the restart changed kubeAPIQPS was 7, now 9. Neither the node's own file" in found["message"]
+    assert "failSwapOn" not in found["message"] and len(found["beside"]) == 2
 
 
 def test_nothing_changed_beside_the_drop_in() -> None:
@@ -129,4 +152,26 @@ def test_a_value_of_the_own_file_that_a_flag_overrides(version: str, record: t.A
     one = node("n1", marked=A, reported=status(A, A), version=version, own=record)
     api = Cluster(one, configmaps=[configmap("config-a", text(maxPods=100))], live={"n1": live(maxPods=61)})
     found = run(api, {"n1": place()}) if ok else fail(api, {"n1": place()}).result
+    assert found["nodes"]["n1"]["state"] == ("active" if ok else "differs")
+
+
+@pytest.mark.parametrize(
+    ("hosts", "content", "ok"),
+    [
+        (_hosts({}, maxPods="--max-pods=61"), {"maxPods": 100}, True),
+        (_hosts({}), {"maxPods": 100}, False),
+        (_hosts({}, maxPods="--max-pods=61"), {"maxPods": 100, "kubeAPIQPS": 9}, False),
+        (_hosts({}), {"maxPods": 61}, True),
+        # kubeadm may write a field that only later kubelets have.
+        (_hosts({}), {"maxPods": 61, "failCgroupV1": False}, True),
+    ],
+)
+def test_the_whole_source_of_a_checkpoint_is_compared(hosts: t.Any, content: t.Any, ok: bool) -> None:
+    """Only what a flag or a drop-in of the node overrides, and no layer declares, need not be live."""
+    one = node("n1", marked=A, reported=status(A, A), version="v1.28.7", own=OWN)
+    if "kubeAPIQPS" in content:
+        one["metadata"]["annotations"].update(node("n1", own={**OWN, "own": {}})["metadata"]["annotations"])
+    api = Cluster(one, configmaps=[configmap("config-a", text(**content))], live={"n1": live(maxPods=61, kubeAPIQPS=5)})
+    options = {"hosts": hosts}
+    found = run(api, {"n1": place()}, **options) if ok else fail(api, {"n1": place()}, **options).result
     assert found["nodes"]["n1"]["state"] == ("active" if ok else "differs")

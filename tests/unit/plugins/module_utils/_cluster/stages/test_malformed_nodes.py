@@ -175,6 +175,7 @@ def test_the_start_that_a_node_reports_is_a_number(bad: dict[str, t.Any]) -> Non
 
 
 @pytest.mark.parametrize("key", OURS)
+@pytest.mark.usefixtures("no_garbage")
 def test_very_deep_json(key: str) -> None:
     """Python's parser gives up with RecursionError. An annotation may have 256 KiB."""
     bad = node("n1")

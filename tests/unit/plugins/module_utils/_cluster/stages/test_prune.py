@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import datetime
 import typing as t
 
 import pytest
@@ -232,3 +233,16 @@ def test_prune_on_an_api_server_without_leases() -> None:
     for check_mode in (False, True):
         with Old(managed(), cluster()) as session:
             assert not push.push(t.cast("t.Any", session), options(state="pruned"), check_mode)["changed"]
+
+
+@pytest.mark.parametrize(("days", "kept"), [(-1, False), (0, True), (7, True), (None, False)])
+def test_a_staged_configmap_is_kept_until_its_day(days: int | None, kept: bool) -> None:
+    """A label that is not a day protects nothing: no later prune would remove the ConfigMap."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    until = "soon" if days is None else (today + datetime.timedelta(days=days)).isoformat()
+    staged = configmap(f"base-{SUFFIX}", TEXT)
+    staged["metadata"]["labels"] = {"kubelet-config.livenodes.io/staged-until": until}
+    removal = [] if kept else [delete(f"base-{SUFFIX}")]
+    with Pruned(managed(staged), cluster(node("n1")), *removal) as session:
+        result = push.push(session, options(state="pruned"), False)
+    assert (result["kept"], result["pruned"]) == (([f"base-{SUFFIX}"], []) if kept else ([], [f"base-{SUFFIX}"]))

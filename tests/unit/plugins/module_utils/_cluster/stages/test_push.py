@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import datetime
 import typing as t
 from pathlib import Path
 
@@ -22,6 +23,7 @@ TEXT = document.render(CONFIG)
 NAME = identity.configmap_name("base", TEXT)
 GONE = ApiError(404, "not found", "NotFound")
 SUFFIX = "abcdefghkm"
+STAGED = "kubelet-config.livenodes.io/staged-until"
 
 
 def options(**given: t.Any) -> dict[str, t.Any]:
@@ -33,6 +35,7 @@ def options(**given: t.Any) -> dict[str, t.Any]:
         "namespace": "kube-system",
         "key": "kubelet",
         "immutable": True,
+        "keep_days": 0,
         **given,
     }
 
@@ -199,3 +202,16 @@ def test_files_that_mean_the_same_are_two_objects(tmp_path: Path) -> None:
     with Calls(*calls[0], *calls[1]) as session:
         result = push.push(session, options(src=list(map(str, paths))), False)
     assert [result["configmaps"][str(path)]["name"] for path in paths] == names
+
+
+def test_a_staged_configmap_is_marked_when_it_is_created_only() -> None:
+    """A later write would change its resourceVersion, and kubelets with native delivery that run it would restart."""
+    until = datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=7)
+    labels = {"app.kubernetes.io/managed-by": "livenodes.kubelet", STAGED: until.isoformat()}
+    marked = body()
+    marked["metadata"] = {**marked["metadata"], "labels": labels}
+    wanted = options(variants={VARIANT: CONFIG}, keep_days=7)
+    with Calls(get(GONE), Call("POST", CONFIGMAPS, configmap(NAME, TEXT), body=marked)) as session:
+        assert push.push(session, wanted, False)["changed"]
+    with Calls(get(configmap(NAME, TEXT))) as session:
+        assert not push.push(session, wanted, False)["changed"]

@@ -164,6 +164,7 @@ def test_many_reported_pods(clock: Clock) -> None:
     assert row["message"].endswith("default/b: deleted through the API; and 3 more") and len(row["message"]) < 240
 
 
+@pytest.mark.fault(case=26)
 def test_pods_that_are_lost(clock: Clock) -> None:
     """Named with namespace and reason, within half a minute; the other node goes on."""
     api = cluster(clock, done("n1"), done("n2"), pods=[pod("a", **OWNED), pod("b", "n2", **OWNED)])
@@ -176,6 +177,20 @@ def test_pods_that_are_lost(clock: Clock) -> None:
     }
     assert failed.result["nodes"]["n1"]["pods"]["lost"] == [{"namespace": "default", "name": "a", "reason": "Evicted"}]
     assert state(failed) == "pods_lost" and failed.result["nodes"]["n2"]["ok"]
+
+
+@pytest.mark.fault(case=29)
+def test_a_pod_that_a_changed_label_rejects(clock: Clock) -> None:
+    """The restarted kubelet admits its pods again, by the labels that the Node has now. What a kubelet writes then:
+    pkg/kubelet/lifecycle/predicate.go.
+    """
+    api = cluster(clock, done("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED)])
+    before = snapshot(api)
+    message = "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
+    put(api.pods["b"], phase="Failed", reason="NodeAffinity", message=message)
+    failed = fail(api, pods=before)
+    assert state(failed) == "pods_lost" and "default/b: NodeAffinity" in failed.failures["n1"]
+    assert [item["name"] for item in failed.result["nodes"]["n1"]["pods"]["lost"]] == ["b"]
 
 
 @pytest.mark.parametrize(
