@@ -120,8 +120,8 @@ def test_each_playbook_names_all_its_roles(playbook: str) -> None:
     # Parts of other playbooks, which check the variables.
     if playbook in ("require_hosts", "batches"):
         return
-    if "import_playbook: batches.yml" in text:
-        text += (ROOT / "playbooks/batches.yml").read_text(encoding="utf-8")
+    for other in re.findall(r"(?:import_playbook: |import_tasks: )(batches\.yml|tasks/\w+\.yml)", text):
+        text += (ROOT / "playbooks" / other).read_text(encoding="utf-8")
     named = plays[0]["vars"]["require_roles"] if "vars" in plays[0] else None
     if named is None:
         (named,) = (

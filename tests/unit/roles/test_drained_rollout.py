@@ -12,19 +12,23 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.api.handlers import Request
+from tests.sim.api.kinds import KINDS
+from tests.sim.played import LEASES, PlayedCluster, played_ansible
+from tests.sim.switched import SwitchedCluster, switched_ansible
+from tests.support import objects
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import LEASES, ServedCluster, served_ansible
-from tests.support.switched_cluster import SwitchedCluster, switched_ansible
+from tests.support.permissions import USER, manifest, permissions, used
 
 NAMES = ("n1", "n2", "n3")
 
 
-class Keeping(ServedCluster):
+class Keeping(PlayedCluster):
     """A cluster that refuses to uncordon the nodes of `kept`."""
 
     kept: t.Collection[str] = ()
 
-    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
         name = url.partition("?")[0].rpartition("/")[2]
         if (
@@ -40,7 +44,7 @@ class Keeping(ServedCluster):
                 "message": "nodes is forbidden",
                 "code": 403,
             }
-        return super().serve(method, url, body)
+        return super().serve(method, url, body, request)
 
     def cordoned(self) -> set[str]:
         """Return the cordoned nodes."""
@@ -57,11 +61,18 @@ def fleet() -> t.Iterator[Keeping]:
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: Keeping) -> Ansible:
     """ansible-playbook with the fleet as its cluster. All nodes are drained."""
-    return served_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80}, kubelet_config_drain="always")
+    return played_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80}, kubelet_config_drain="always")
 
 
 def test_each_batch_is_uncordoned(ansible: Ansible, fleet: Keeping) -> None:
-    run = ansible.playbook("rollout")
+    """The user needs no more than the manifests of the playbook and of the option, and all of the latter."""
+    option = manifest("option-drain")
+    fleet.grant([*manifest("rollout"), *option])
+    pod = {**objects.pod("web", "n1", owner=("ReplicaSet", "web")), "spec": {"nodeName": "n1", "containers": []}}
+    fleet.store.create(KINDS["pods"], "default", pod)
+    run = ansible.playbook("rollout", K8S_AUTH_IMPERSONATE_USER=USER)
+    assert used(fleet.api.asked[USER], permissions(option)) == {*permissions(option)}
+    assert fleet.store.find("pods", "web", "default") is None
     assert run.code == 0, run.output
     assert (fleet.assigned, fleet.cordoned()) == (set(NAMES), set())
     assert run.output.count("Uncordon the drained nodes]") == len(NAMES)
@@ -71,7 +82,7 @@ def test_a_failed_node_is_uncordoned(ansible: Ansible, fleet: Keeping) -> None:
     """It is uncordoned after its revert and before the verdict, which names the untouched hosts."""
     fleet.refusing.add("n2")
     run = ansible.playbook("rollout")
-    assert run.code != 0 and "Node n2: " in run.output and "Untouched hosts: n3" in run.output, run.output
+    assert run.code != 0 and "Node n2" in run.output and "Untouched hosts: n3" in run.output, run.output
     assert (fleet.assigned, fleet.cordoned(), fleet.claims.items) == ({"n1", "n2"}, set(), {})
 
 
@@ -103,27 +114,40 @@ def test_a_preparation_that_fails_releases_the_lease(ansible: Ansible, fleet: Ke
 class Lost(SwitchedCluster):
     """The host of n2 cannot be reached from the moment in which a rollout holds a Lease. `cordons` are all cordons."""
 
-    def __init__(self) -> None:
-        super().__init__(*NAMES, native=["n1"])
+    def __init__(self, native: str) -> None:
+        super().__init__(*NAMES, native=[native])
         self.cordons: list[str] = []
 
-    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
         if (method, url.partition("?")[0]) == ("POST", LEASES):
             self.lost_after = {"n2": len(self.steps["n2"])}
         if method == "PATCH" and "/nodes/" in url and (body.get("spec") or {}).get("unschedulable"):
             self.cordons.append(url.partition("?")[0].rpartition("/")[2])
-        return super().serve(method, url, body)
+        return super().serve(method, url, body, request)
 
 
-def test_a_node_whose_host_cannot_be_reached_is_not_drained(tmp_path: Path) -> None:
-    """Its pods would move, and nothing could be changed. The other nodes of the batch go through."""
-    with Lost() as fleet:
+@pytest.mark.parametrize("native", ["n1", "n3"])
+def test_a_node_whose_host_cannot_be_reached_is_not_drained(tmp_path: Path, native: str) -> None:
+    """Its pods would move, and nothing could be changed. The other nodes of the batch go through.
+
+    A host that need not be reached skips the call, before or after the one that is lost.
+    """
+    with Lost(native) as fleet:
         ansible = switched_ansible(tmp_path, fleet, kubelet_config_drain="always")
         before = fleet.marked("n2")
         run = ansible.playbook("rollout", "-e", json.dumps({"kubelet_config_serial": 3}))
-        assert run.code != 0 and "Node n2: was not switched: " in run.output, run.output
+        assert run.code != 0 and "Node n2 was not switched: " in run.output, run.output
         assert "No route to host" in run.output, run.output
         assert (sorted(set(fleet.cordons)), fleet.cordoned(), fleet.claims.items) == (["n1", "n3"], set(), {})
         assert {name: live["maxPods"] for name, live in fleet.live.items()} == {"n1": 80, "n2": 90, "n3": 80}
         assert fleet.marked("n2") == before
+
+
+def test_each_call_on_a_node_names_its_unit_and_folder(tmp_path: Path) -> None:
+    """In another unit the call would find no kubelet."""
+    place = {"kubelet_config_unit": "rke2-agent.service", "kubelet_config_dropin_dir": "/var/lib/rancher/conf.d"}
+    with SwitchedCluster("n1") as fleet:
+        run = switched_ansible(tmp_path, fleet, kubelet_config_drain="always", **place).playbook("rollout")
+        assert run.code == 0, run.output
+        assert [found[1:] for found in fleet.looked_at] == [tuple(place.values())] * 2

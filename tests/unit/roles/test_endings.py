@@ -19,9 +19,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.sim.api.handlers import Request
+from tests.sim.switched import REACH, SwitchedCluster, switched_ansible
 from tests.support import boundaries
 from tests.support.ansible import Ansible, Run
-from tests.support.switched_cluster import REACH, SwitchedCluster, switched_ansible
 
 NATIVE, COPIED, LATER = "n1", "n2", "n3"
 NAMES = (NATIVE, COPIED, LATER)
@@ -44,11 +45,11 @@ class Fleet(SwitchedCluster):
         super().__init__(*NAMES, native=(NATIVE, LATER))
         self.sent: list[tuple[str, str, t.Any]] = []
 
-    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
         if not url.startswith(REACH):
             self.sent.append((method, url, body))
-        return super().serve(method, url, body)
+        return super().serve(method, url, body, request)
 
     def stage(self) -> str:
         """Return one of STAGES."""
@@ -96,7 +97,7 @@ def delete(name: str) -> t.Callable[[Fleet], Outcome]:
     """Return what deletes a Node, as an autoscaler does."""
 
     def strike(fleet: Fleet) -> Outcome:
-        with fleet._lock:
+        with fleet.lock:
             del fleet.nodes[name]
         return True
 
@@ -207,7 +208,7 @@ def check(ansible: Ansible, fleet: Fleet, ending: Ending, played: Played) -> Non
     assert must in (None, failed), run.output
     begun = STAGES.index(played.stage) < STAGES.index("later")
     if failed:
-        assert (ending.verdict or "") in words and all(f"Node {name}: " in words for name in ending.hits), run.output
+        assert (ending.verdict or "") in words and all(f"Node {name}" in words for name in ending.hits), run.output
         through = CONFIRM in fleet.steps[COPIED]
         named = "Untouched hosts: n3" in words or (through and f"stopped at {LATER}: " in words)
         # Before the first batch, no host is named.
@@ -287,6 +288,7 @@ EACH = [
 
 
 @pytest.mark.parametrize(("name", "stage"), SOME)
+@pytest.mark.fault(case=17)
 def test_an_ending_in_a_stage(stand: Stand, name: str, stage: str) -> None:
     """Of the first batch."""
     with stand() as (ansible, fleet):
@@ -296,6 +298,7 @@ def test_an_ending_in_a_stage(stand: Stand, name: str, stage: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "part"), EACH)
+@pytest.mark.fault(case=17)
 def test_an_ending_at_each_step(stand: Stand, name: str, part: int) -> None:
     """Of the rollout that does something."""
     ending, wrong = ENDINGS[name], []

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import objects
 from tests.support.ansible import Run
-from tests.support.calls import CONFIGMAPS
-from tests.support.served_cluster import ServedCluster, served_ansible
+from tests.support.permissions import USER, manifest, permissions, used
 
 NAME = "kubelet-config-1.20"
 PLAY = [
@@ -26,42 +26,32 @@ PLAY = [
 ]
 
 
-class Cluster(ServedCluster):
-    """Also accepts a PATCH of a ConfigMap's data."""
-
-    def _answer(self, method: str, path: str, query: dict[str, t.Any], body: t.Any) -> t.Any:
-        if method == "PATCH" and path.startswith(CONFIGMAPS):
-            self.configmaps[NAME]["data"].update(body["data"])
-            return self.configmaps[NAME]
-        return super()._answer(method, path, query, body)
-
-
 @pytest.fixture
-def fleet() -> t.Iterator[ServedCluster]:
+def fleet() -> t.Iterator[PlayedCluster]:
     """A cluster that kubeadm made."""
-    with Cluster("n1", "n2") as made:
+    with PlayedCluster("n1", "n2") as made:
         cluster = {"ClusterConfiguration": "kind: ClusterConfiguration\nkubernetesVersion: v1.20.2\n"}
         made.configmaps["kubeadm-config"] = objects.configmap("kubeadm-config", data=cluster)
         made.configmaps[NAME] = objects.configmap(NAME, objects.text(eventBurst=9))
         yield made
 
 
-def run(fleet: ServedCluster, home: Path, gpu: dict[str, t.Any], *arguments: str) -> Run:
+def run(fleet: PlayedCluster, home: Path, gpu: dict[str, t.Any], impersonate: str = "") -> Run:
     """Run the tasks for the group of n1; n2 is in another group, and a host of another cluster has n2's name."""
     groups = {
         "workers": {"hosts": {"n1": {}}, "vars": {"kubelet_config": {"eventBurst": 31}}},
         "gpu": {"hosts": {"h2": {"kubelet_config_node_name": "n2"}}, "vars": {"kubelet_config": gpu}},
         "elsewhere": {"hosts": {"e9": {"kubelet_config_node_name": "n9"}, "f9": {"kubelet_config_node_name": "n9"}}},
     }
-    ansible = served_ansible(home, fleet, {"n1": {}})
+    ansible = played_ansible(home, fleet, {"n1": {}})
     (ansible.inventory / "groups.yml").write_text(json.dumps({"all": {"children": groups}}))
     play = home / "play.yml"
     play.write_text(json.dumps(PLAY))
     given = {"kubelet_config_hosts": "workers", "kubelet_config_kubeadm": "update"}
-    return ansible.playbook(str(play), "-e", json.dumps(given), *arguments)
+    return ansible.playbook(str(play), "-e", json.dumps(given), K8S_AUTH_IMPERSONATE_USER=impersonate)
 
 
-def test_another_group_that_does_not_share_the_values(fleet: ServedCluster, tmp_path: Path) -> None:
+def test_another_group_that_does_not_share_the_values(fleet: PlayedCluster, tmp_path: Path) -> None:
     before = json.dumps(fleet.configmaps[NAME])
     found = run(fleet, tmp_path, {"eventBurst": 32})
     assert found.code != 0
@@ -70,8 +60,12 @@ def test_another_group_that_does_not_share_the_values(fleet: ServedCluster, tmp_
     assert json.dumps(fleet.configmaps[NAME]) == before
 
 
-def test_another_group_that_declares_the_same(fleet: ServedCluster, tmp_path: Path) -> None:
-    found = run(fleet, tmp_path, {"eventBurst": 31, "maxPods": 7})
+def test_another_group_that_declares_the_same(fleet: PlayedCluster, tmp_path: Path) -> None:
+    """Its user needs no more than the manifest of the option, and all of that."""
+    option = manifest("option-kubeadm")
+    fleet.grant([*manifest("dump"), *option])
+    found = run(fleet, tmp_path, {"eventBurst": 31, "maxPods": 7}, impersonate=USER)
     assert found.code == 0, found.output
+    assert used(fleet.api.asked[USER], permissions(option)) == {*permissions(option)}
     assert found.recap("n1")["changed"] == 1
     assert json.loads(fleet.configmaps[NAME]["data"]["kubelet"]) == {**objects.HEADER, "eventBurst": 31}

@@ -11,22 +11,22 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.played import PlayedCluster, played_ansible
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster, served_ansible
 
 
 @pytest.fixture
-def fleet() -> t.Iterator[ServedCluster]:
+def fleet() -> t.Iterator[PlayedCluster]:
     """n1 has maxPods 110 of its own, n2 has 80."""
-    with ServedCluster("n1", "n2", local=("n1", "n2")) as made:
+    with PlayedCluster("n1", "n2", local=("n1", "n2")) as made:
         made.live["n2"] = {**made.local, "maxPods": 80}
         yield made
 
 
 @pytest.fixture
-def ansible(tmp_path: Path, fleet: ServedCluster) -> Ansible:
+def ansible(tmp_path: Path, fleet: PlayedCluster) -> Ansible:
     """ansible-playbook with the fleet as its cluster."""
-    return served_ansible(tmp_path, fleet, kubelet_config_forecast="ignore")
+    return played_ansible(tmp_path, fleet, kubelet_config_forecast="ignore")
 
 
 def declare(ansible: Ansible, n1: t.Mapping[str, t.Any], n2: t.Mapping[str, t.Any]) -> None:
@@ -34,11 +34,11 @@ def declare(ansible: Ansible, n1: t.Mapping[str, t.Any], n2: t.Mapping[str, t.An
     ansible.host_variables(n1={"kubelet_config": dict(n1)}, n2={"kubelet_config": dict(n2)})
 
 
-def values(fleet: ServedCluster, field: str = "maxPods") -> list[t.Any]:
+def values(fleet: PlayedCluster, field: str = "maxPods") -> list[t.Any]:
     return [fleet.live[name].get(field) for name in ("n1", "n2")]
 
 
-def test_a_deleted_line_reverts_each_node_of_a_shared_variant(fleet: ServedCluster, ansible: Ansible) -> None:
+def test_a_deleted_line_reverts_each_node_of_a_shared_variant(fleet: PlayedCluster, ansible: Ansible) -> None:
     """Both nodes run one ConfigMap, but only n1 has a declared maxPods, and n2 has the same value of its own."""
     declare(ansible, {"maxPods": 80, "eventBurst": 7}, {"eventBurst": 7})
     run = ansible.playbook("rollout")
@@ -63,7 +63,7 @@ def test_a_deleted_line_reverts_each_node_of_a_shared_variant(fleet: ServedClust
     assert "0 drifted" in ansible.playbook("drift").output
 
 
-def test_a_revert_needs_the_permission_of_its_effect(fleet: ServedCluster, ansible: Ansible) -> None:
+def test_a_revert_needs_the_permission_of_its_effect(fleet: PlayedCluster, ansible: Ansible) -> None:
     declare(ansible, {"clusterDNS": ["10.96.0.99"]}, {})
     assert ansible.playbook("rollout", "-e", "kubelet_config_allow_effect=drain").code == 0
     declare(ansible, {}, {})
@@ -75,7 +75,7 @@ def test_a_revert_needs_the_permission_of_its_effect(fleet: ServedCluster, ansib
     assert values(fleet, "clusterDNS") == [None, None]
 
 
-def test_a_reset_removes_the_record(fleet: ServedCluster, ansible: Ansible) -> None:
+def test_a_reset_removes_the_record(fleet: PlayedCluster, ansible: Ansible) -> None:
     declare(ansible, {"maxPods": 50}, {"maxPods": 50})
     assert ansible.playbook("rollout").code == 0
     assert annotation.OWN in fleet.nodes["n1"]["metadata"]["annotations"]

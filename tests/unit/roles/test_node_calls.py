@@ -85,7 +85,12 @@ class Case(t.NamedTuple):
 
 CASES = {
     "switch": Case("main", {SWITCH: SWITCHED}, [SWITCH, RESTART, CONFIRM]),
-    "later": Case("main", {SWITCH: SWITCHED}, [SWITCH, RESTART], variables={"kubelet_config_confirm": False}),
+    "later": Case(
+        "main",
+        {SWITCH: SWITCHED},
+        [SWITCH, RESTART],
+        variables={"kubelet_config_confirm": False, "kubelet_config_metrics_dir": "/m"},
+    ),
     "again": Case("main", {SWITCH: DONE}, [SWITCH, CONFIRM]),
     # Only the guard was updated, so the kubelet is not restarted.
     "guard": Case("main", {SWITCH: {**DONE, "changed": True}}, [SWITCH, CONFIRM]),
@@ -227,6 +232,7 @@ def test_what_the_calls_get(seen: Seen) -> None:
     assert first["preflight"] == {"state_files": "keep", **dict.fromkeys(names, False)}
     assert set(first["data"]) == {"kubelet", "more"} and first["source"] == last["source"] == SOURCE
     assert int(first["confirm_seconds"]) > 0 and int(first["trial_seconds"]) == 600
+    assert "metrics_dir" not in first and seen.calls["later"][0][1]["metrics_dir"] == "/m"
     [_reset, removed] = [options for _name, options in seen.calls["reset-again"]]
     assert removed["state_files"] == ["/s"]
 

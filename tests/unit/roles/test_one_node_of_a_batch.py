@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from tests.sim.api.handlers import Request
+from tests.sim.played import PlayedCluster, played_ansible
+from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support import objects
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster, served_ansible
-from tests.support.switched_cluster import SwitchedCluster, switched_ansible
 
 NAMES = ("n1", "n2", "n3")
 BAD = "n2"
@@ -27,7 +28,7 @@ CONFLICT = 409, "Conflict", "the object has been modified"
 TIMEOUT = 504, "Timeout", "the request did not complete in time"
 
 
-class Denying(ServedCluster):
+class Denying(PlayedCluster):
     """A cluster that answers each write of `denied`'s config source with an error."""
 
     denied: tuple[int, str, str] = (0, "", "")
@@ -41,7 +42,7 @@ class Denying(ServedCluster):
         for name, node in self.nodes.items():
             node["metadata"]["uid"] = f"uid-{name}"
 
-    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
         if self.denied[0] and method == "PATCH" and f"/nodes/{BAD}" in url and "configSource" in body.get("spec", {}):
             code, reason, message = self.denied
@@ -51,7 +52,7 @@ class Denying(ServedCluster):
             del self.nodes[BAD]
             if self.new:
                 self.nodes[BAD], self.live[BAD] = self.new, self.local
-        return super().serve(method, url, body)
+        return super().serve(method, url, body, request)
 
     def runs(self, name: str) -> int:
         """Return maxPods of a kubelet."""
@@ -68,7 +69,7 @@ def fleet() -> t.Iterator[Denying]:
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: Denying) -> Ansible:
     """ansible-playbook with the fleet as its cluster, all nodes in one batch."""
-    made = served_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80})
+    made = played_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80})
     quick = {"kubelet_config_serial": 3, "kubelet_config_max_unavailable": "100%", "kubelet_config_soak_seconds": 0}
     (made.inventory / "quick.yml").write_text(json.dumps({"all": {"vars": quick}}))
     return made
@@ -80,7 +81,7 @@ def test_a_write_that_fails_fails_its_node_alone(
 ) -> None:
     fleet.denied = denied
     run = ansible.playbook("rollout")
-    assert run.code != 0 and f"Node {BAD}: " in run.output, run.output
+    assert run.code != 0 and f"Node {BAD}" in run.output, run.output
     assert [fleet.runs(name) for name in NAMES] == [80, 90, 80]
     assert (run.recap(BAD)["failed"], run.recap("n3")["failed"]) == (1, 0), run.output
     assert (denied[2] if denied is not CONFLICT else "changes faster than it can be patched") in run.output
@@ -105,11 +106,11 @@ def test_a_node_that_is_deleted_fails_alone(ansible: Ansible, fleet: Denying, st
     """Also in front of the step's own reading of the Nodes: then the next request for it has no answer."""
     begun = fleet.serve
 
-    def serve(method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+    def serve(method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         # The dump reads /configz, too.
         if not fleet.ends_at and BAD in fleet.nodes and (step not in ("verify", "soak") or BAD in fleet.assigned):
             fleet.ends_at = STEPS[step]
-        return begun(method, url, body)
+        return begun(method, url, body, request)
 
     fleet.serve = serve  # type: ignore[method-assign]  # only of this fleet, which ends with the test
     run = ansible.playbook("rollout", "-e", "kubelet_config_drain=always", "-e", "kubelet_config_soak_seconds=1")
@@ -134,26 +135,26 @@ class Migrating(SwitchedCluster):
     def __init__(self) -> None:
         super().__init__(*NAMES, native=NAMES)
 
-    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
         if method == "PATCH" and f"/nodes/{BAD}" in url and annotation.SOURCE in json.dumps(body):
             code, reason, message = DENIED
             return code, {"kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code}
-        return super().serve(method, url, body)
+        return super().serve(method, url, body, request)
 
-    def _kubelet(self, name: str) -> None:
+    def follow(self, name: str) -> None:
         if not self.nodes[name]["spec"].get("configSource") and self.steps[name]:
             # It restarts with its checkpoint.
             self.nodes[name]["status"]["config"] = {}
         else:
-            super()._kubelet(name)
+            super().follow(name)
 
 
 def test_a_write_that_fails_in_a_migration_fails_its_node_alone(tmp_path: Path) -> None:
     with Migrating() as fleet:
         ansible = switched_ansible(tmp_path, fleet, kubelet_config_delivery="checkpoint", kubelet_config_serial=3)
         run = ansible.playbook("migrate", "-e", "kubelet_config_serial=3")
-        assert run.code != 0 and f"Node {BAD}: " in run.output and DENIED[2] in run.output, run.output
+        assert run.code != 0 and f"Node {BAD}" in run.output and DENIED[2] in run.output, run.output
         assert (run.recap(BAD)["failed"], run.recap("n1")["failed"], run.recap("n3")["failed"]) == (1, 0, 0), run.output
         sources = {name: bool(node["spec"].get("configSource")) for name, node in fleet.nodes.items()}
         marks = {

@@ -18,10 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.sim.api.handlers import Request
+from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import boundaries, objects
 from tests.support.ansible import Ansible, Run
 from tests.support.calls import CONFIGMAPS, NODES
-from tests.support.served_cluster import ServedCluster, served_ansible
 
 LEFT, RIGHT, APART = "n1:n2", "n2:n3", "n3"
 OLD = "livenodes-kubelet-abcdefghij"
@@ -39,7 +40,7 @@ class Held(t.NamedTuple):
     free: threading.Event
 
 
-class Watched(ServedCluster):
+class Watched(PlayedCluster):
     """Three nodes, and a ConfigMap that no node uses.
 
     `held` are requests that wait. `unlocked` are the writes of nodes, and the
@@ -52,7 +53,7 @@ class Watched(ServedCluster):
         self.held: list[Held] = []
         self.unlocked: list[str] = []
 
-    def serve(self, method: str, url: str, body: t.Any) -> tuple[int, t.Any]:
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
         words = f"{method} {url}"
         for held in self.held:
@@ -65,7 +66,7 @@ class Watched(ServedCluster):
             self._watch(words, url.partition("?")[0].rpartition("/")[2])
         if method == "DELETE" and url.startswith(CONFIGMAPS):
             self._watch(words, None)
-        return super().serve(method, url, body)
+        return super().serve(method, url, body, request)
 
     def _watch(self, words: str, node: str | None) -> None:
         covering = []
@@ -98,7 +99,7 @@ def fleet() -> t.Iterator[Watched]:
 def ansible(tmp_path: Path, fleet: Watched) -> Ansible:
     """ansible-playbook with the fleet as its cluster."""
     given = {"kubelet_config_wait_timeout": 500, "kubelet_config_lease_seconds": SECONDS}
-    return served_ansible(tmp_path, fleet, **given)
+    return played_ansible(tmp_path, fleet, **given)
 
 
 class Begun:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.sim.played import PlayedCluster, played_ansible
 from tests.support import objects
 from tests.support.ansible import Ansible
-from tests.support.served_cluster import ServedCluster, served_ansible
 
 TARGET = "config-of-n1"
 
@@ -29,16 +29,16 @@ def own(name: str) -> dict[str, t.Any]:
     }
 
 
-class Pushed(ServedCluster):
+class Pushed(PlayedCluster):
     """Remembers the number of Leases at each push."""
 
     def __init__(self, *names: str) -> None:
         super().__init__(*names)
         self.leases: list[int] = []
 
-    def _push(self, body: dict[str, t.Any], dry: bool) -> dict[str, t.Any]:
+    def pushing(self, body: dict[str, t.Any]) -> None:
+        """Count."""
         self.leases.append(len(self.claims.items))
-        return super()._push(body, dry)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def fleet() -> t.Iterator[Pushed]:
 @pytest.fixture
 def ansible(tmp_path: Path, fleet: Pushed) -> Ansible:
     """ansible-playbook with the fleet as its cluster, and an inventory that declares another value."""
-    return served_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80})
+    return played_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80})
 
 
 def to(name: str) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ansible import ROOT, Run, bare
+from tests.support.ansible import Run, bare
+from tests.support.stubs import LOST, collection
 from tests.support.upgrading import result
 
 STUB = """#!/usr/bin/python
@@ -26,23 +27,6 @@ if given.get("target_binary"):
         "messages": ["a new rule"], "refused_flags": [], "unknown_fields": []}}
 print(json.dumps(found))
 """
-LOST = """
-DOCUMENTATION = '''
-name: lost
-short_description: A host that cannot be reached
-description: For tests.
-author: tests
-'''
-from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.connection import local
-
-
-class Connection(local.Connection):
-    transport = "livenodes.kubelet.lost"
-
-    def exec_command(self, *given, **named):
-        raise AnsibleConnectionFailure("ssh: no route to host")
-"""
 PAUSE = "--pod-infra-container-image=pause:3.10"
 GOOD, BAD = result("v1.34.1"), result("v1.34.1", PAUSE)
 BROKEN = {"failed": True, "msg": "systemctl show kubelet.service failed"}
@@ -53,20 +37,9 @@ class Nodes:
 
     def __init__(self, home: Path, answers: dict[str, dict[str, t.Any]], lost: tuple[str, ...] = ()) -> None:
         self.home = home
-        place = home / "collections/ansible_collections/livenodes/kubelet"
-        for folder in ("plugins/modules", "plugins/connection"):
-            (place / folder).mkdir(parents=True)
-        names = ("roles", "meta", "playbooks", *(f"plugins/{name}" for name in ("action", "filter")))
-        for name in (*names, "plugins/module_utils", "plugins/plugin_utils", "plugins/doc_fragments"):
-            (place / name).symlink_to(ROOT / name)
-        for path in (ROOT / "plugins/modules").glob("*.py"):
-            (place / "plugins/modules" / path.name).symlink_to(path)
-        stub = place / "plugins/modules/kubelet_upgrade_info.py"
-        stub.unlink()
-        stub.write_text(STUB.format(answers=answers))
-        (place / "plugins/connection/lost.py").write_text(LOST)
+        collection(home, {"kubelet_upgrade_info": STUB.format(answers=answers)})
         hosts: dict[str, dict[str, str]] = {name: {"ansible_connection": "local"} for name in answers}
-        hosts.update({name: {"ansible_connection": "livenodes.kubelet.lost"} for name in lost})
+        hosts.update({name: {"ansible_connection": LOST} for name in lost})
         given = {"ansible_python_interpreter": sys.executable, "kubelet_config_upgrade_file": str(home / "found.json")}
         (home / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts, "vars": given}}))
 
