@@ -7,8 +7,14 @@ the caller's shell has set for other work, so that a plain `pytest` behaves as t
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import os
+import platform
 import sys
+import typing as t
+
+import pytest
 
 from tools.clean_environment import clean
 from tools.collection_tree import ROOT, link
@@ -22,3 +28,22 @@ os.environ.update(
 )
 if COLLECTIONS not in sys.path:
     sys.path.insert(0, COLLECTIONS)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what tests/contract reads."""
+    parser.addoption(
+        "--cluster",
+        choices=("sim", "lab"),
+        default="sim",
+        help="what tests/contract runs on: the simulation, or the lab with kubelets of 1.20 that is up",
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def versions(record_testsuite_property: t.Callable[[str, object], None]) -> None:
+    """Write what the tests run with into the report (`--junitxml`), for tools/generate_faults_page.py."""
+    record_testsuite_property("python", platform.python_version())
+    for name in ("ansible-core", "kubernetes"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            record_testsuite_property(name, importlib.metadata.version(name))

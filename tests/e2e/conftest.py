@@ -5,88 +5,17 @@
 
 from __future__ import annotations
 
-import os
 import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.reference import same_place
-from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
+from tests.support.dynamic_lab import fleet, lab  # noqa: F401  # pylint: disable=unused-import  # fixtures
 from tests.support.lab_fixtures import proxy, session  # noqa: F401  # pylint: disable=unused-import  # fixtures
-from tests.support.views import eventually
-
-FLEET = ("n1", "n2", "n3")
-
-
-@pytest.fixture(scope="session")
-def lab() -> t.Iterator[Lab]:
-    """Yield a running lab; one that runs already is used and keeps running."""
-    try:
-        found: Lab | None = Lab.attach()
-    except LabError:
-        found = None
-    if found is not None and found.is_whole() and {node.name for node in found.nodes} >= set(FLEET):
-        yield found
-        return
-    try:
-        yield Lab.up(nodes=len(FLEET))
-    except LabError as error:
-        if os.environ.get("LAB") == "require":
-            raise
-        pytest.skip(f"no lab here: {error}")
-    finally:
-        Lab.down()
 
 
 @pytest.fixture
 def ansible(lab: Lab, tmp_path: t.Any) -> Ansible:
     """Return Ansible for the lab."""
     return Ansible(tmp_path, lab.kubeconfig, lab.inventory)
-
-
-@pytest.fixture
-def fleet(lab: Lab, session: Session) -> t.Iterator[tuple[str, ...]]:
-    """Yield three nodes on their local config; reset them before and after."""
-    to_local(lab, session)
-    yield FLEET
-    to_local(lab, session)
-
-
-def to_local(lab: Lab, session: Session) -> None:
-    """Reset every node of the fleet to its local config and an empty status; remove the tests' ConfigMaps."""
-    before = nodes.read(session, FLEET)
-    options = {
-        "state": "absent",
-        "nodes": list(FLEET),
-        "sources": None,
-        "delivery": "auto",
-        "check_source": True,
-        "wait": True,
-        "wait_timeout": 90,
-        "wait_sleep": 1,
-    }
-    assign_and_wait.config_source(session, options, False)
-    # A kubelet that has not read its source yet may still fail to fetch it, and reports that until its next restart
-    # (status.go of 1.20).
-    halfway = {node.name for node in before.values() if not same_place(node.source, node.part("assigned"))}
-    stale = {node.name for node in nodes.read(session, FLEET).values() if node.error}
-    for name in sorted(halfway | stale):
-        lab.node(name).run("systemctl restart kubelet")
-    if halfway | stale:
-        lab.wait_ready()
-        _until_clean(session, sorted(halfway | stale))
-    for label in ("app.kubernetes.io/managed-by=livenodes.kubelet", "livenodes.test=yes"):
-        lab.kubectl("delete", "configmap", "-n", "kube-system", "-l", label, "--ignore-not-found")
-
-
-def _until_clean(session: Session, names: list[str]) -> None:
-    eventually(
-        lambda: not any(node.error for node in nodes.read(session, names).values()),
-        60,
-        f"an empty status on {', '.join(names)}",
-    )

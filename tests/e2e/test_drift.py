@@ -14,11 +14,11 @@ import typing as t
 import pytest
 
 from tests.e2e.test_mixed import modern, notes  # noqa: F401  # pylint: disable=unused-import  # a fixture
-from tests.e2e.test_rollout import views
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.ansible import Ansible, Run
 from tests.support.views import eventually
+from tests.support.views import look_at_all as views
 
 HOSTS = ("-e", "kubelet_config_hosts=n1:n3", "-e", "kubelet_config_serial=2")
 LOOK = ("-e", "kubelet_config_drift_hosts=true")
@@ -135,6 +135,8 @@ def test_every_cause_of_a_mixed_fleet(
     assert rows["n3", "eventBurst"]["cause"] == "unknown" and "--event-burst" in rows["n3", "eventBurst"]["message"]
 
 
+# One more cause; the unit tests of drift have all, and the test above seven on real nodes.
+@pytest.mark.long
 def test_a_file_changed_without_a_restart_of_the_kubelet(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
     """On request, drift also checks a local config."""
     node = lab.node("n1")

@@ -79,6 +79,8 @@ def test_a_real_node_is_read(lab: Lab, pods: tuple[str, ...], session: Session) 
     assert [pod.name for pod in found.pods] == sorted(pods)
 
 
+# The plan decides this alone; the two other tests compare with the kubelet.
+@pytest.mark.long
 def test_pods_that_would_be_evicted_stop_the_plan(lab: Lab, pods: tuple[str, ...], ansible: Ansible) -> None:
     """The plan is refused before anything is written; the file for CI contains the forecast."""
     ansible.variables(workers_a={"kubelet_config": SCARCE})
@@ -118,6 +120,7 @@ def test_pods_that_would_be_evicted_stop_the_plan(lab: Lab, pods: tuple[str, ...
     assert (run.code, "at risk" in run.output) == (0, False), run.output
 
 
+@pytest.mark.fault(case=26)
 def test_the_forecast_comes_true(lab: Lab, pods: tuple[str, ...], ansible: Ansible) -> None:
     """The kubelet refuses exactly the pods that the forecast names."""
     eventually(

@@ -12,16 +12,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign_and_wait, dump, push
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible, inventory
+from tests.support.assigning import patiently
 from tests.support.proxy import Proxy
 
-ASSIGN = {
-    "state": "present",
-    "delivery": "auto",
-    "check_source": True,
-    "wait": True,
-    "wait_timeout": 60,
-    "wait_sleep": 1,
-}
 PUSH = {
     "state": "present",
     "src": None,
@@ -29,6 +22,7 @@ PUSH = {
     "namespace": "kube-system",
     "key": "kubelet",
     "immutable": True,
+    "keep_days": 0,
 }
 
 
@@ -69,7 +63,7 @@ def test_hosts_groups_cache_and_a_playbook(
         "kubelet_configz"
     ]
     (pushed,) = push.push(session, {**PUSH, "variants": table["variants"]}, False)["configmaps"].values()
-    assign_and_wait.config_source(session, {**ASSIGN, "nodes": None, "source": None, "sources": {"n1": pushed}}, False)
+    assign_and_wait.config_source(session, patiently(sources={"n1": pushed}), False)
     proxy.forget()
     assert groups(**cached) == before
     assert proxy.count() == 0

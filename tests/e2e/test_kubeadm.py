@@ -151,6 +151,8 @@ def test_joining_nodes_get_the_configuration_of_the_group(
     assert {name: look(lab, name) for name in live} == live
 
 
+# kubeadm has no part in it; tests/unit/roles/test_kubeadm_of_one_group.py plays the playbook.
+@pytest.mark.long
 def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]
 ) -> None:
@@ -173,6 +175,7 @@ def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
     assert read(lab) == maps
 
 
+@pytest.mark.long
 def test_values_of_one_group_are_refused(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]
 ) -> None:

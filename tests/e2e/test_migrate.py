@@ -12,12 +12,14 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import metrics, textfile
 from tests.e2e.test_mixed import LAYOUT, notes
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
 from tests.support.views import eventually, look
 
 N1 = ("-e", "kubelet_config_hosts=n1")
+TEXTFILES = "/run/textfile"
 
 
 def to(delivery: str) -> tuple[str, ...]:
@@ -28,7 +30,8 @@ def to(delivery: str) -> tuple[str, ...]:
 def assigned(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> t.Iterator[str]:
     """Yield the source of n1 in native delivery; its files must be unchanged afterwards."""
     layout = lab.node("n1").run(LAYOUT)
-    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
+    lab.node("n1").run(f"mkdir -p {TEXTFILES}")
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}, "kubelet_config_metrics_dir": TEXTFILES})
     run = ansible.playbook("rollout", *N1)
     assert run.code == 0, run.output
     try:
@@ -39,6 +42,23 @@ def assigned(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> t.Iterator[s
         lab.wait_listening()
         assert back.code == 0, back.output
         assert lab.node("n1").run(LAYOUT) == layout
+        # It must be empty.
+        lab.node("n1").run(f"rmdir {TEXTFILES}")
+
+
+def series(text: str) -> list[str]:
+    """Return the series of a kubelet's configuration among metrics."""
+    return sorted(line for line in text.splitlines() if line.startswith(metrics.PREFIX))
+
+
+def of_kubelet(lab: Lab) -> list[str]:
+    """Return what the kubelet of n1 serves itself."""
+    return series(lab.kubectl("get", "--raw", "/api/v1/nodes/n1/proxy/metrics"))
+
+
+def of_guard(lab: Lab) -> list[str]:
+    """Return what the guard of n1 has written for node_exporter."""
+    return series(lab.node("n1").run(f"cat {TEXTFILES}/{textfile.NAME}", check=False))
 
 
 @contextlib.contextmanager
@@ -67,6 +87,8 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
     checked = ansible.playbook("migrate", *to("checkpoint"), "--check")
     assert checked.code == 0, checked.output
     assert (look(lab, "n1"), notes(lab, "n1"), node.run(LAYOUT)) == (native, {}, assigned)
+    served = of_kubelet(lab)
+    assert len(served) == 4 and (served, of_guard(lab)) == (series(metrics.text(native.status)), [])
 
     with always(lab, "kubeAPIQPS", 57):
         there = ansible.playbook("migrate", *to("checkpoint"))
@@ -74,6 +96,8 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
         moved = look(lab, "n1")
         assert (moved.spec, moved.status, moved.configz) == (None, {}, native.configz)
         assert notes(lab, "n1")["source"]["configMap"] == native.status["active"]["configMap"]
+        # A dashboard shows the same as before.
+        assert of_guard(lab) == served
         again = ansible.playbook("migrate", *to("checkpoint"))
         assert (again.code, again.recap("n1")["changed"]) == (0, 0), again.output
         assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
@@ -82,6 +106,7 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
         node.set_dynamic(False)
         eventually(lambda: look(lab, "n1").invocation != moved.invocation, 30, "the kubelet without the flag")
         assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
+        assert (of_kubelet(lab), of_guard(lab)) == ([f"{metrics.PREFIX}_error 0"], served)
 
         node.set_dynamic(True)
         lab.wait_ready()
@@ -90,10 +115,13 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
     now = look(lab, "n1")
     assert (now.spec, now.status["active"], now.configz) == (native.spec, native.status["active"], native.configz)
     assert (notes(lab, "n1"), node.run(LAYOUT)) == ({}, assigned)
+    assert (of_kubelet(lab), of_guard(lab)) == (served, [])
     assert ansible.playbook("migrate", *to("native")).recap("n1")["changed"] == 0
     assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
 
 
+@pytest.mark.long
+@pytest.mark.fault(case=17)
 def test_killed_half_way(lab: Lab, ansible: Ansible, assigned: str) -> None:
     """Killed after the checkpoint exists and before spec.configSource is removed: a second run completes it."""
     with always(lab, "kubeAPIQPS", 57):

@@ -11,13 +11,16 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from tests.e2e.test_rollout import ALL, GROUP_A, configmaps, views
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.ansible import Ansible
 from tests.support.calls import MERGE, NODES
 from tests.support.views import View, eventually
+from tests.support.views import look_at_all as views
+from tests.support.views import managed_configmaps as configmaps
 
+ALL = ("-e", "kubelet_config_hosts=workers_a:workers_b")
+GROUP_A = ("-e", "kubelet_config_hosts=workers_a")
 LAYOUT = (
     "find /etc/systemd /etc/kubernetes /etc/default /var/lib/kubelet/config.yaml "
     "/var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet-config "
@@ -104,6 +107,8 @@ def test_one_workflow_for_both_deliveries(lab: Lab, fleet: tuple[str, ...], ansi
     assert ansible.playbook("reset", *ALL, *TOGETHER).recap("n3")["changed"] == 0
 
 
+# tests/e2e_fleet/test_failure.py has the same revert on real nodes, tests/unit/roles the rest of the batch.
+@pytest.mark.long
 def test_the_failed_node_is_reverted_the_others_of_its_batch_stay(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode
 ) -> None:
@@ -134,6 +139,8 @@ def test_the_failed_node_is_reverted_the_others_of_its_batch_stay(
     assert views(lab, ("n3",))["n3"].configz["kubeAPIQPS"] == 57
 
 
+# tests/unit/roles/test_drained_rollout.py and test_node_calls.py play lost hosts.
+@pytest.mark.long
 def test_a_node_that_cannot_be_reached(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode) -> None:
     """Not reachable by ssh, while the cluster reports it as healthy."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})
@@ -147,6 +154,8 @@ def test_a_node_that_cannot_be_reached(lab: Lab, fleet: tuple[str, ...], ansible
     ansible.host_variables()
 
 
+# The unit tests of deliveries have it; tests/e2e_node rolls out to such nodes.
+@pytest.mark.long
 def test_a_stale_status_and_the_delivery_that_is_asked_for(
     lab: Lab, fleet: tuple[str, ...], session: Session, ansible: Ansible, modern: LabNode
 ) -> None:

@@ -54,6 +54,7 @@ def test_name_is_kubectls(lab: Lab, session: Session, tmp_path: t.Any, text: str
         "namespace": "kube-system",
         "key": "kubelet",
         "immutable": True,
+        "keep_days": 0,
     }
     try:
         (row,) = push.push(session, options, False)["configmaps"].values()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
+import pytest
 import yaml
 
 from tests.lab.lab import Lab
@@ -34,6 +35,8 @@ def _static(lab: Lab) -> list[dict[str, t.Any]]:
     )
 
 
+# The collection has no part in it; other tests fail if the lab does not do this.
+@pytest.mark.long
 def test_control_plane_and_worker_again(lab: Lab) -> None:
     """Labels, group and static pods are created and removed; readiness switches; a kubelet restart keeps containers."""
     before = _groups(lab)

@@ -179,9 +179,15 @@ def _rolls_out(reader: Reader) -> None:
 def _changes_and_rolls_back(reader: Reader) -> None:
     first = reader.variants()
     reader.group(CHECKPOINT, kubeAPIQPS=62)
+    reader.plays("stage")
+    assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 61
     reader.plays("rollout -e kubelet_config_max_unavailable=20% -e kubelet_config_serial=1,20%")
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 62
     (second,) = reader.variants() - first
+    reader.plays("rollback")
+    assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 61
+    reader.plays("rollout -e kubelet_config_window_minutes=60")
+    assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 62
     reader.plays("rollback")
     assert reader.live(CHECKPOINT)["kubeAPIQPS"] == 61
     reader.plays("rollback -e kubelet_config_variant=CONFIGMAP", CONFIGMAP=second)

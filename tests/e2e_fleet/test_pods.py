@@ -25,7 +25,7 @@ def pods(lab: Lab) -> t.Iterator[Pods]:
         yield made
 
 
-@pytest.mark.parametrize("node", ["n1", "n2"])
+@pytest.mark.parametrize("node", ["n2", pytest.param("n1", marks=pytest.mark.long)])
 def test_same_containers_over_a_kubelet_restart(lab: Lab, pods: Pods, node: str) -> None:
     """A bound pod and a static one, on a node with and on one without cgroups per QoS class."""
     names = (pods.create("bound", node, requests={"cpu": "10m", "memory": "8Mi"}), pods.static("fixed", node))
@@ -62,6 +62,8 @@ def test_restarts_and_new_pods_are_seen(lab: Lab, pods: Pods) -> None:
     wait_for("the end", lambda: (now := pods.see("done")) is not None and now.phase == "Succeeded", 30)
 
 
+# The collection has no part in it; tests of drains and soaks use the same pods.
+@pytest.mark.long
 def test_readiness_switches(pods: Pods) -> None:
     """Readiness of a bound and of a static pod switches off and on without a restart of a container."""
     names = (pods.create("bound", "n1", probe=True), pods.static("fixed", "n1", probe=True))
@@ -73,6 +75,8 @@ def test_readiness_switches(pods: Pods) -> None:
     assert pods.wait_ready(*names) == before
 
 
+# The collection has no part in it; tests of drains and soaks use the same pods.
+@pytest.mark.long
 def test_budgets_and_priorities(lab: Lab) -> None:
     """429 if no disruption is allowed or the budget is outdated; otherwise as many evictions as are allowed.
 
@@ -112,6 +116,8 @@ def _budgets_and_priorities(lab: Lab, pods: Pods) -> None:
     assert (now := pods.see("web-1")) is not None and now.ready
 
 
+# The collection has no part in it; tests of drains and soaks use the same pods.
+@pytest.mark.long
 def test_removed_with_a_dead_kubelet_too(lab: Lab, pods: Pods) -> None:
     """The end of a test does not depend on the node."""
     pods.wait_ready(pods.create("orphan", "n1"))

@@ -9,6 +9,8 @@ import json
 import re
 import typing as t
 
+import pytest
+
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible, Run
 from tests.support.control_plane import ControlPlaneNode
@@ -68,6 +70,7 @@ def test_canary_batches_control_plane_and_their_pods(
     assert sum(again.recap(name)["changed"] for name in fleet.names) == 0
 
 
+@pytest.mark.long
 def test_rollback_to_the_previous_configuration_and_to_a_variant(fleet: Fleet, ansible: Ansible) -> None:
     """Local nodes and changed ones are rolled back; a second rollback undoes the first."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 52}})
@@ -98,6 +101,8 @@ def variant(fleet: Fleet, name: str) -> str:
     return t.cast(str, (node["spec"].get("configSource") or marked)["configMap"]["name"])
 
 
+# The test above rolls back real nodes of both deliveries.
+@pytest.mark.long
 def test_rollback_to_the_local_config(fleet: Fleet, ansible: Ansible) -> None:
     """A node without a previous source is rolled back to its local config."""
     group = ("-e", "kubelet_config_hosts=n4")

@@ -105,9 +105,10 @@ def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, control
         pytest.param(signal.SIGTERM, "Plan the configurations", id="canceled while planning", marks=pytest.mark.long),
         pytest.param(signal.SIGTERM, "checkpoint : Confirm", id="canceled in the switch"),
         pytest.param(signal.SIGTERM, "Soak the verified nodes", id="canceled in the soak", marks=pytest.mark.long),
-        pytest.param(signal.SIGKILL, "checkpoint : Confirm", id="its pod died"),
+        pytest.param(signal.SIGKILL, "checkpoint : Confirm", id="its pod died", marks=pytest.mark.long),
     ],
 )
+@pytest.mark.fault(case=18)
 def test_stopped_and_launched_again(
     lab: Lab, fleet: Fleet, ansible: Ansible, controller: Controller, stop: signal.Signals, at: str
 ) -> None:

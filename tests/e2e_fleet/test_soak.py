@@ -120,6 +120,8 @@ def test_pods_survive_a_safe_restart(lab: Lab, pods: Pods, session: Session, ans
     }
 
 
+# The unit tests of the soak have it; real pods and kubelets get lost in the others.
+@pytest.mark.long
 def test_requests(pods: Pods, session: Session, proxy: Proxy) -> None:
     """One LIST per poll for all nodes, five requests per node, and one more per node that had pods."""
     pods.wait_ready(pods.create("bound", "n1"))
@@ -163,6 +165,8 @@ def test_a_lost_container(
     assert run(session, pods=before, seconds=0, allow_pod_loss="1")["summary"]["ok"] == 2
 
 
+# The unit tests of the soak have it; real pods and kubelets get lost in the others.
+@pytest.mark.long
 def test_missing_pods(lab: Lab, pods: Pods, session: Session) -> None:
     """A pod that the kubelet refuses is a loss; deleted pods are reported, and one that has finished is not."""
     names = [
@@ -186,6 +190,7 @@ def test_missing_pods(lab: Lab, pods: Pods, session: Session) -> None:
     assert "lab-soak/big: OutOfcpu" in fail(session, "n1", pods=known, seconds=0).message
 
 
+@pytest.mark.long
 def test_a_mirror_that_is_deleted(lab: Lab, pods: Pods, session: Session) -> None:
     """The kubelet creates it again with another uid, and the static pod kept running; without a manifest it is lost."""
     name = pods.static("fixed", "n1")
@@ -202,6 +207,8 @@ def test_a_mirror_that_is_deleted(lab: Lab, pods: Pods, session: Session) -> Non
     assert failed.result["nodes"]["n1"]["state"] == "pods_unready" and "no longer has its manifest" in failed.message
 
 
+# The unit tests of the soak have it; real pods and kubelets get lost in the others.
+@pytest.mark.long
 def test_the_soak_ends_with_the_last_pod(pods: Pods, session: Session, later: t.Callable[..., None]) -> None:
     """The soak does not end before the pod is Ready again, and ends soon after."""
     pods.wait_ready(pods.create("probed", "n1", probe=True))
@@ -230,6 +237,8 @@ def test_a_kubelet_that_restarts(lab: Lab, session: Session, later: t.Callable[.
     assert failed.result["nodes"]["n1"]["ok"]
 
 
+# The unit tests of the soak have it; real pods and kubelets get lost in the others.
+@pytest.mark.long
 def test_a_configuration_that_another_user_changes(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
     """The next poll detects it."""
     later(3, lambda: lab.kubectl("patch", "node", "n1", "--type=merge", "-p", THEIRS))
@@ -245,6 +254,8 @@ def test_a_configuration_that_another_user_changes(lab: Lab, session: Session, l
     eventually(lambda: lab.get("/api/v1/nodes/n1")["status"].get("config") == {}, 60, "an empty status")
 
 
+# The unit tests of the soak have it; real pods and kubelets get lost in the others.
+@pytest.mark.long
 def test_the_api_server_stops_for_a_while(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
     """The outage fails no node."""
 

@@ -1,11 +1,13 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Three nodes with releases from a folder of binaries: n1 runs 1.28, the others and the API server run 1.36."""
+"""Three nodes with releases from a folder of binaries: n1 runs 1.28, the others and the API server run 1.36.
+
+LIVENODES_LAB_KUBERNETES may name other versions, such as "v1.33 n1=v1.28" for the tests of drop-ins.
+"""
 
 from __future__ import annotations
 
-import os
 import typing as t
 from pathlib import Path
 
@@ -14,19 +16,14 @@ import pytest
 from tests.lab import releases
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
-from tests.support.borrowed_lab import borrowed
+from tests.support.borrowed_lab import borrowed, need
 from tests.support.node_bench import Bench
 
 
 @pytest.fixture(scope="session")
 def lab() -> t.Iterator[Lab]:
-    """Yield the lab. Skip the tests without the binaries, or fail where LAB_KUBERNETES=require asks for them."""
-    reason = releases.missing(releases.UPGRADED)
-    if reason and os.environ.get("LAB_KUBERNETES") == "require":
-        pytest.fail(reason)
-    if reason:
-        pytest.skip(reason)
-    with borrowed(nodes=3, dynamic=False, kubernetes=releases.UPGRADED) as found:
+    """Yield the lab."""
+    with borrowed(nodes=3, dynamic=False, kubernetes=releases.asked() or releases.UPGRADED) as found:
         yield found
 
 
@@ -51,3 +48,19 @@ def bench(lab: Lab, ansible: Ansible, request: pytest.FixtureRequest) -> t.Itera
         run = ansible.playbook("reset", "-e", f"kubelet_config_hosts={bench.node.name}")
         assert run.code == 0, run.output
         lab.kubectl("delete", "configmap", "-n", "kube-system", "-l", "app.kubernetes.io/managed-by=livenodes.kubelet")
+
+
+@pytest.fixture
+def earlier(bench: Bench, lab: Lab) -> t.Iterator[str]:
+    """Give the node of `bench` the kubelet of an earlier minor, and yield its version; restore version and files."""
+    need((releases.EARLIER,))
+    name, newest = bench.node.name, bench.node.release.version
+    try:
+        lab.upgrade(name, releases.EARLIER)
+        bench.wait(bench.healthy, 60, "healthz of the earlier version")
+        version = lab.node(name).release.version
+        bench.reports(version)
+        yield version
+    finally:
+        lab.upgrade(name, newest)
+        bench.wait(bench.healthy, 60, "healthz of the newest version")

@@ -3,162 +3,47 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the real kubelet does with its drop-in folder: the contract that delivery `dropin` builds on.
 
-A new minor that differs fails here. `_config/fields/merged_dropins.py` models these rows, and must agree with the
+`tests/contract/dropin_rules.py` has the rules that also hold on the simulation. A new minor that differs fails here.
+`_config/fields/merged_dropins.py` models these rows, and must agree with the
 kubelet about every field.
 """
 
 from __future__ import annotations
 
-import json
 import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, merged_dropins
+from tests.contract.dropin_rules import (  # noqa: F401  # pylint: disable=unused-import  # tests
+    test_flags_win_over_all,
+    test_json_is_taken,
+    test_what_ends_the_kubelet,
+    test_what_is_live,
+)
+from tests.lab import releases
 from tests.lab.lab import Lab
-from tests.support.dropin_node import FOLDER, HEADER, DropinNode, dropin
-
-SIGNALS = {
-    "imagefs.available": "15%",
-    "imagefs.inodesFree": "5%",
-    "memory.available": "100Mi",
-    "nodefs.available": "10%",
-    "nodefs.inodesFree": "5%",
-}
-ABSENT = "absent"
-# The kubelet sets these itself when it creates its serving certificate.
-MADE = ("tlsCertFile", "tlsPrivateKeyFile")
-Fields = dict[str, t.Any]
+from tests.support.borrowed_lab import need
+from tests.support.dropin_node import FOLDER, DropinNode, dropin
 
 
-class Row(t.NamedTuple):
-    """Fields of the config file, the drop-ins, and some fields of what is live (ABSENT: /configz does not show it)."""
-
-    base: Fields
-    dropins: dict[str, Fields]
-    live: Fields
-
-
-LIVE = {
-    "a value": Row({}, {"1.conf": {"maxPods": 70}}, {"maxPods": 70}),
-    "a map is merged by key with the defaults": Row(
-        {},
-        {"1.conf": {"evictionHard": {"memory.available": "300Mi"}}},
-        {"evictionHard": {**SIGNALS, "memory.available": "300Mi"}},
-    ),
-    "a map is merged by key with the config file": Row(
-        {"evictionHard": {"memory.available": "200Mi"}},
-        {"1.conf": {"evictionHard": {"nodefs.available": "3%"}}},
-        {"evictionHard": {"memory.available": "200Mi", "nodefs.available": "3%"}},
-    ),
-    "null removes a key": Row(
-        {},
-        {"1.conf": {"evictionHard": {"memory.available": None}}},
-        {"evictionHard": {key: value for key, value in SIGNALS.items() if key != "memory.available"}},
-    ),
-    "evictionHard: null is no threshold at all": Row({}, {"1.conf": {"evictionHard": None}}, {"evictionHard": ABSENT}),
-    "a list is replaced": Row({}, {"1.conf": {"clusterDNS": ["10.0.0.1"]}}, {"clusterDNS": ["10.0.0.1"]}),
-    "null of a list": Row({}, {"1.conf": {"clusterDNS": None}}, {"clusterDNS": ABSENT}),
-    "null of a field without default is its zero": Row(
-        {"rotateCertificates": True}, {"1.conf": {"rotateCertificates": None}}, {"rotateCertificates": ABSENT}
-    ),
-    "an explicit zero": Row({}, {"1.conf": {"kubeAPIQPS": 0}}, {"kubeAPIQPS": 0}),
-    "an unknown field is ignored": Row({}, {"1.conf": {"maxPodz": 1, "maxPods": 71}}, {"maxPods": 71}),
-    "only apiVersion and kind": Row({"maxPods": 72}, {"1.conf": {}}, {"maxPods": 72}),
-    "the last name wins": Row(
-        {"maxPods": 60}, {"90.conf": {"maxPods": 90}, "10.conf": {"maxPods": 10}}, {"maxPods": 90}
-    ),
-    "folders are walked in the order of names": Row(
-        {}, {"a.conf": {"maxPods": 61}, "a/9.conf": {"maxPods": 62}}, {"maxPods": 61}
-    ),
-    "folders below are read": Row({}, {"a.conf": {"maxPods": 61}, "b/c/1.conf": {"maxPods": 63}}, {"maxPods": 63}),
-    "other names than *.conf are skipped": Row(
-        {}, {"1.conf": {"maxPods": 61}, "2.yaml": {"maxPods": 62}, "3.conf.bak": {"maxPods": 63}}, {"maxPods": 61}
-    ),
-    "feature gates are merged": Row(
-        {"featureGates": {"CPUManagerPolicyAlphaOptions": False}},
-        {"1.conf": {"featureGates": {"CPUManagerPolicyAlphaOptions": True}}, "2.conf": {"featureGates": {}}},
-        {"featureGates": {"CPUManagerPolicyAlphaOptions": True}},
-    ),
-    "an empty evictionHard of the config file holds": Row(
-        {"evictionHard": {}}, {"1.conf": {}}, {"evictionHard": ABSENT}
-    ),
-    "an empty list of the config file is forgotten": Row(
-        {"enforceNodeAllocatable": []}, {"1.conf": {}}, {"enforceNodeAllocatable": ["pods"]}
-    ),
-    "an empty list of the config file is forgotten without any drop-in": Row(
-        {"enforceNodeAllocatable": []}, {}, {"enforceNodeAllocatable": ["pods"]}
-    ),
-    "an empty list of a drop-in holds": Row(
-        {"cgroupsPerQOS": False},
-        {"1.conf": {"enforceNodeAllocatable": []}},
-        {"enforceNodeAllocatable": ABSENT, "cgroupsPerQOS": False},
-    ),
-    "relative paths of a drop-in stay relative": Row(
-        {}, {"1.conf": {"staticPodPath": "manifests"}}, {"staticPodPath": "manifests"}
-    ),
-    "resolvConf": Row({}, {"1.conf": {"resolvConf": "/etc/resolv.conf"}}, {"resolvConf": "/etc/resolv.conf"}),
-}
-REFUSED = {
-    "wrong type": (
-        dropin({"maxPods": "many"}),
-        "failed to merge kubelet configs: failed to unmarshal merged JSON into kubelet configuration: json: cannot "
-        "unmarshal string into Go struct field KubeletConfiguration.maxPods of type int32",
-    ),
-    "refused by validation": (
-        dropin({"maxPods": -3}),
-        "failed to validate kubelet configuration, error: invalid configuration: maxPods (--max-pods) -3 must not be a "
-        "negative number",
-    ),
-    "no kind": ("maxPods: 70\n", "Object 'Kind' is missing in"),
-    "empty file": ("", "was empty"),
-    "valid": (dropin({"maxPods": 70}), "kubeconfig: stat /nowhere: no such file or directory"),
-}
-
-
-@pytest.fixture(scope="module")
-def node(lab: Lab) -> t.Iterator[DropinNode]:
-    """Yield the node of the newest release with a folder of its own."""
+@pytest.fixture(scope="module", params=["newest", pytest.param("earlier", marks=pytest.mark.long)])
+def node(request: pytest.FixtureRequest, lab: Lab) -> t.Iterator[DropinNode]:
+    """Yield a node with a folder of its own, with the newest release and with the earlier one."""
+    newest = lab.node("n3").release.version
+    if request.param == "earlier":
+        need((releases.EARLIER,))
+        lab.upgrade("n3", releases.EARLIER)
     node = DropinNode(lab, "n3")
-    node.open()
     try:
+        node.bench.wait(node.bench.healthy, 60, "healthz")
+        node.open()
         yield node
     finally:
+        # These are the files of the same version.
         node.close()
-
-
-@pytest.mark.parametrize("name", LIVE)
-def test_what_is_live(node: DropinNode, name: str) -> None:
-    """As in the table; and in every other field as in the model."""
-    row, minor = LIVE[name], node.node.release.minor
-    node.write(row.base, {file: dropin(fields) for file, fields in row.dropins.items()})
-    live = node.live()
-    assert {field: live.get(field, ABSENT) for field in row.live} == row.live
-    layers = [row.dropins[file] for file in merged_dropins.in_order(row.dropins)]
-    model = merged_dropins.effective(node.base(), layers, minor)
-    # The model keeps fields that a kubelet does not have.
-    model.pop("maxPodz", None)
-    assert differences(live, model, minor) == []
-
-
-def differences(live: Fields, model: Fields, minor: int) -> list[str]:
-    """Return where /configz differs from the model; what /configz leaves out is empty or has its default."""
-    shown = {**live, **{key: value for key, value in model.items() if key not in live and value in ([], {})}}
-    found = [change for change in compare.changes(shown, model, minor) if change.known and change.path not in MADE]
-    return [f"{change.path}: live {change.before!r}, model {change.after!r}" for change in found]
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_ends_the_kubelet(node: DropinNode, name: str) -> None:
-    """The binary ends before it opens its kubeconfig; the last row is a file that it takes."""
-    text, words = REFUSED[name]
-    node.write({}, {"1.conf": text})
-    assert words in node.last_words()
-
-
-def test_json_is_taken(node: DropinNode) -> None:
-    node.write({}, {"1.conf": json.dumps({**HEADER, "maxPods": 73})})
-    assert node.live()["maxPods"] == 73
+        if request.param == "earlier":
+            lab.upgrade("n3", newest)
+            node.bench.wait(node.bench.healthy, 60, "healthz of the newest version")
 
 
 def test_a_link_to_a_file_is_followed_and_renamed(node: DropinNode) -> None:
@@ -200,12 +85,3 @@ def test_the_last_config_dir_alone_counts(node: DropinNode) -> None:
     finally:
         node.name(f"--config-dir={FOLDER}")
         node.run("rm -rf /root/last")
-
-
-def test_flags_win_over_all(node: DropinNode) -> None:
-    node.write({}, {"1.conf": dropin({"maxPods": 79})})
-    try:
-        node.name(f"--config-dir={FOLDER}", "--max-pods=80")
-        assert node.live()["maxPods"] == 80
-    finally:
-        node.name(f"--config-dir={FOLDER}")

@@ -95,6 +95,7 @@ def test_switch_again_and_reset(calls: Calls) -> None:
     assert node.run(LAYOUT) == layout and bench.configz() == before and bench.status() == {}
 
 
+@pytest.mark.fault(case=3)
 def test_the_guard_reverts_what_kills_the_kubelet(calls: Calls) -> None:
     """First to the override of nothing, later to last-known-good. Neither needs a new file or link."""
     bench = calls.bench
@@ -234,6 +235,12 @@ def test_a_kubelet_that_another_service_starts(calls: Calls, lab: Lab) -> None:
         dropins = own.run(f"cat /etc/systemd/system/{AGENT}.d/*")
         assert "ExecStartPre=" in dropins and "ExecStart=" not in dropins.splitlines()
         good = bench.active()
+        # So does the check of an upgrade, which reads the command line of the kubelet and not that of the service.
+        assert child.upgrade_info()["words"][0] == "/usr/bin/kubelet"
+        assert Calls(bench, unit=AGENT).upgrade_info()["words"][0] != "/usr/bin/kubelet"
+        # The module kubelet_guard knows the folder too, and finds nothing to do.
+        assert child.guard()["changed"] is False
+        assert "is not the kubelet" in Calls(bench, unit=AGENT).guard()["message"]
 
         assert child.switch({**DEADLY, "maxPods": 62})["reasons"] == []
         bench.wait(lambda: bench.active() == good and bench.healthy(10333), 90, "revert to last-known-good")

@@ -25,6 +25,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("bench", ["n1"], indirect=True)
+@pytest.mark.fault(case=24)
 def test_a_refused_last_known_good_makes_room_for_the_own_file(bench: Bench, lab: Lab, ansible: Ansible) -> None:
     """The guard asks the new binary before its first start: the kubelet runs, and the Node reports why."""
     ansible.variables(workers_a={"kubelet_config": UNLIMITED, **OPTIONS})

@@ -1,53 +1,87 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A whole change on a kubelet of 1.36: rollout, again, drift, and reset."""
+"""The whole way of the deliveries `checkpoint` and `dropin` on kubelets of 1.36."""
 
 from __future__ import annotations
 
+import json
+import typing as t
+
 import pytest
 
+from tests.contract.node_rules import (  # noqa: F401  # pylint: disable=unused-import  # tests
+    REFUSED,
+    Nodes,
+    plan_refuses,
+    test_rollout_again_less_declared_and_reset,
+)
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
 from tests.support.node_bench import STORE, Bench
+from tests.support.views import MANAGED
 
-N2 = ("-e", "kubelet_config_hosts=n2")
 FILES = "find /etc/systemd /usr/lib/systemd/system/kubelet.service.d /etc/default /var/lib/kubelet -maxdepth 2 -name"
 LAYOUT = f"{FILES} '*kube*' -printf '%p %y %m %s %l\\n' | sort; cat /var/lib/kubelet/config.yaml; systemctl cat kubelet"
+DELIVERIES = {"n2": "checkpoint", "n3": "dropin"}
 
 
-@pytest.mark.parametrize("bench", ["n2"], indirect=True)
-def test_rollout_again_drift_and_reset(bench: Bench, lab: Lab, ansible: Ansible) -> None:
-    node = bench.node
-    layout, before = node.run(LAYOUT), bench.configz()
-    wanted = {
-        "kubeAPIQPS": 61,
-        "imageMaximumGCAge": "48h0m0s",
-        "crashLoopBackOff": {"maxContainerRestartPeriod": "2m0s"},
-    }
-    options = {"kubelet_config_delivery": "checkpoint", "kubelet_config_trial_seconds": 1}
-    ansible.variables(workers_b={"kubelet_config": wanted, **options})
+class Real:
+    """A node of the lab, as the rules see it."""
 
-    run = ansible.playbook("rollout", *N2)
+    def __init__(self, lab: Lab, name: str) -> None:
+        self._lab, self._name = lab, name
+        self.bench = Bench(lab, name)
+        self.delivery = DELIVERIES[name]
+        self.configz, self.invocation = self.bench.configz, self.bench.node.invocation_id
+
+    def layout(self) -> str:
+        """Look on the node."""
+        return self.bench.node.run(LAYOUT)
+
+    def annotations(self) -> dict[str, str]:
+        """Ask the API server."""
+        return dict(self._lab.get(f"/api/v1/nodes/{self._name}")["metadata"].get("annotations", {}))
+
+    def pushed(self, place: dict[str, str]) -> dict[str, t.Any]:
+        """Ask the API server."""
+        found = self._lab.get(f"/api/v1/namespaces/{place['namespace']}/configmaps/{place['name']}")
+        return t.cast("dict[str, t.Any]", json.loads(found["data"][place["kubeletConfigKey"]]))
+
+    def keeps(self) -> None:
+        """Read the store."""
+        self.bench.wait(lambda: self.bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation")
+
+
+@pytest.fixture
+def group(lab: Lab, ansible: Ansible) -> t.Iterator[dict[str, Real]]:
+    """Yield the nodes; afterwards restore their own configuration."""
+    found = {name: Real(lab, name) for name in DELIVERIES}
+    try:
+        yield found
+        assert lab.ready_nodes() >= set(found)
+    finally:
+        ansible.variables()
+        run = ansible.playbook("reset", "-e", f"kubelet_config_hosts={':'.join(found)}")
+        assert run.code == 0, run.output
+        lab.kubectl("delete", "configmap", "-n", "kube-system", "-l", MANAGED)
+
+
+def test_fields_of_late_versions(group: dict[str, Real], ansible: Ansible) -> None:
+    """Both deliveries bring fields that kubelets of 1.20 do not have."""
+    declared = {"imageMaximumGCAge": "48h0m0s", "crashLoopBackOff": {"maxContainerRestartPeriod": "2m0s"}}
+    before = {name: node.configz() for name, node in group.items()}
+    ansible.host_variables(**{name: {"kubelet_config_delivery": node.delivery} for name, node in group.items()})
+    ansible.variables(all={"kubelet_config": declared, "kubelet_config_trial_seconds": 1, "kubelet_config_serial": 2})
+    run = ansible.playbook("rollout", "-e", f"kubelet_config_hosts={':'.join(group)}")
     assert run.code == 0, run.output
-    live = bench.configz()
-    assert {name: live[name] for name in wanted} == wanted
-    assert {name: live[name] for name in live if name not in wanted} == {
-        name: before[name] for name in before if name not in wanted
+    assert {name: node.configz() for name, node in group.items()} == {
+        name: {**config, **declared} for name, config in before.items()
     }
-    invocation = node.invocation_id()
-    again = ansible.playbook("rollout", *N2)
-    assert again.code == 0 and again.recap("n2")["changed"] == 0, again.output
-    assert node.invocation_id() == invocation
-    bench.wait(lambda: node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation", every=1)
 
-    same = ansible.playbook("drift", *N2)
-    assert same.code == 0 and "0 drifted" in same.output, same.output
-    ansible.variables(workers_b={"kubelet_config": {**wanted, "kubeAPIQPS": 62}, **options})
-    drifted = ansible.playbook("drift", *N2)
-    assert drifted.code and "kubeAPIQPS" in drifted.output and "1 drifted" in drifted.output, drifted.output
 
-    reset = ansible.playbook("reset", *N2)
-    assert reset.code == 0, reset.output
-    assert bench.configz() == before and node.run(LAYOUT) == layout
-    assert bench.status() == {} and "n2" in lab.ready_nodes()
+@pytest.mark.parametrize(("declared", "words"), REFUSED)
+def test_a_plan_refuses_what_would_end_a_kubelet(
+    group: Nodes, ansible: Ansible, declared: dict[str, t.Any], words: str
+) -> None:
+    plan_refuses(group, ansible, declared, words)

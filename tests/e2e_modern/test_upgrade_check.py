@@ -5,86 +5,41 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import typing as t
 
 import pytest
-import yaml
 
-from tests.lab import releases
 from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
 from tests.support.ansible import Ansible
+from tests.support.next_kubelet import FLAG, FLAGS, NEXT, Upgrade, names
 from tests.support.node_bench import Bench
 
-NEXT = "/opt/kubelet-next"
-FLAGS = "/var/lib/kubelet/kubeadm-flags.env"
-# Gone since 1.33 and 1.35.
-GATE, FLAG = "AppArmor", "--pod-infra-container-image"
-
-
-class Upgrade:
-    """A node of 1.28, with the kubelet of 1.36 beside its own."""
-
-    def __init__(self, bench: Bench, lab: Lab, ansible: Ansible) -> None:
-        self.bench, self.node, self.ansible = bench, bench.node, ansible
-        release = releases.release(releases.find("v1.36"), lab.cache.binaries)
-        self.version = release.version
-        shutil.copy2(release.folder / "kubelet", f"/proc/{self.node.leader()}/root{NEXT}")
-
-    def check(self, *arguments: str) -> tuple[int, str, dict[str, t.Any]]:
-        """Return the exit status of the playbook, its output, and its JSON document."""
-        file = self.ansible.home / "upgrade.json"
-        file.unlink(missing_ok=True)
-        given = {"hosts": self.node.name, "target_version": "1.36", "upgrade_file": str(file)}
-        words = [word for name, value in given.items() for word in ("-e", f"kubelet_config_{name}={value}")]
-        run = self.ansible.playbook("upgrade_check", *words, *arguments)
-        return run.code, run.output, json.loads(file.read_text())
-
-    def ask(self) -> tuple[int, str, dict[str, t.Any]]:
-        """Check with the binary too."""
-        return self.check("-e", f"kubelet_config_target_binary={NEXT}")
-
-    def edit(self, **fields: t.Any) -> None:
-        """Change fields of the node's own file; None removes one."""
-        config = {**yaml.safe_load(self.node.run(f"cat {OWN_CONFIG}")), **fields}
-        text = yaml.safe_dump({name: value for name, value in config.items() if value is not None})
-        self.node.run(f"cat > {OWN_CONFIG}", stdin=text)
-
-    def start(self, binary: str) -> None:
-        """Put a kubelet in the place of the node's own, as a package does, and restart."""
-        self.node.run(f"cp {binary} /usr/bin/kubelet.new && mv /usr/bin/kubelet.new /usr/bin/kubelet")
-        self.node.run("systemctl restart kubelet")
+# Gone since 1.33.
+GATE = "AppArmor"
 
 
 @pytest.fixture
 def upgrade(bench: Bench, lab: Lab, ansible: Ansible) -> t.Iterator[Upgrade]:
     """Yield the upgrade; afterwards restore the node's binary and the files of its version."""
-    found = Upgrade(bench, lab, ansible)
+    found, version = Upgrade(bench, lab, ansible), bench.node.release.version
     try:
         yield found
     finally:
-        lab.upgrade(bench.node.name, "v1.28")
+        lab.upgrade(bench.node.name, version)
         bench.node.run(f"rm -f {NEXT} /opt/kubelet-former; systemctl reset-failed kubelet; systemctl restart kubelet")
         bench.wait(bench.healthy, 60, "healthz of 1.28")
 
 
-def names(document: dict[str, t.Any], *severities: str) -> set[tuple[str, str]]:
-    (row,) = document["nodes"].values()
-    return {(one["kind"], one["name"]) for one in row["findings"] if one["severity"] in severities}
-
-
 @pytest.mark.parametrize("bench", ["n1"], indirect=True)
+@pytest.mark.fault(case=4)
 def test_what_the_check_names_stops_the_kubelet_and_nothing_else_does(bench: Bench, upgrade: Upgrade) -> None:
     node = upgrade.node
     upgrade.edit(featureGates={GATE: True}, kubeAPIQPS=61)
     node.run("systemctl restart kubelet")
     bench.wait(bench.healthy, 60, "healthz of 1.28 with the gate")
     before = node.invocation_id()
-    stops = {("flag", FLAG), ("gate", GATE)}
-    if node.run("test -e /sys/fs/cgroup/cgroup.controllers && echo 2 || echo 1").strip() == "1":
-        stops.add(("cgroup", "failCgroupV1"))
+    stops = {*upgrade.stops, ("gate", GATE)}
 
     for check in (upgrade.check, upgrade.ask):
         code, output, document = check()

@@ -9,6 +9,7 @@ import argparse
 import signal
 import sys
 
+from . import releases
 from .console import LabError, progress, warn
 from .lab import Lab
 
@@ -25,9 +26,10 @@ def main() -> int:
     up.add_argument(
         "--kubernetes",
         nargs="+",
-        default=(),
+        default=releases.asked(),
         metavar="VERSION",
-        help="v1.36.2 for all, n2=v1.28.7 for one node; v1.36 is its newest patch release (default v1.20.2)",
+        help="v1.36.2 for all, n2=v1.28.7 for one node; v1.36 is its newest patch release "
+        "(default: LIVENODES_LAB_KUBERNETES, else v1.20.2)",
     )
     upgrade = commands.add_parser("upgrade", help="replace the kubelet of a node by another version, and restart it")
     upgrade.add_argument("node")

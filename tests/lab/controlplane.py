@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import Any
 
 from . import kubeadm, processes
 from .api import Api
 from .console import LabError
-from .kubeadm import SERVICE_RANGE, Traits
+from .kubeadm import SERVICE_RANGE
 from .pki import Authority, kubeconfig, write_private
 from .processes import wait_for
 from .releases import Release
@@ -161,16 +160,12 @@ class ControlPlane:
         minor = self.release.minor
         namespace = "/api/v1/namespaces/kube-system/configmaps"
         wait_for("namespace kube-system", lambda: api.request("GET", "/api/v1/namespaces/kube-system")[0] == 200, 20)
-        cluster = kubeadm.cluster_data(self.release.version, minor, self.settings.gateway, PORT)
-        api.ensure(namespace, _configmap("kubeadm-config", cluster))
-        kubelet = {"kubelet": kubeadm.config_yaml(Traits(), minor, kubeadm.has_cgroup_v1())}
-        api.ensure(namespace, _configmap(kubeadm.kubelet_configmap(minor), kubelet))
+        for item in kubeadm.configmaps(
+            self.release.version, minor, self.settings.gateway, PORT, kubeadm.has_cgroup_v1()
+        ):
+            api.ensure(namespace, item)
         for kind, item in kubeadm.role_objects(minor):
             api.ensure(f"/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/{kind}", item)
-
-
-def _configmap(name: str, data: dict[str, str]) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
 def _first(network: str) -> str:

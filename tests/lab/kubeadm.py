@@ -133,6 +133,18 @@ def kubelet_files(own: Traits, minor: int, cgroup_v1: bool) -> dict[str, str]:
     }
 
 
+def configmaps(version: str, minor: int, address: str, port: int, cgroup_v1: bool) -> list[dict[str, Any]]:
+    """Return the ConfigMaps that `kubeadm init` of this version leaves in kube-system for its nodes."""
+    found = {
+        "kubeadm-config": cluster_data(version, minor, address, port),
+        kubelet_configmap(minor): {"kubelet": config_yaml(Traits(), minor, cgroup_v1)},
+    }
+    return [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+        for name, data in found.items()
+    ]
+
+
 def annotations(minor: int) -> dict[str, str]:
     """Return the annotations that `kubeadm join` sets on the Node."""
     if minor >= NODE_LOCAL_SOCKET:

@@ -69,7 +69,7 @@ def add_nodes(api: Api, count: int, prefix: str) -> list[str]:
     """Create bare Node objects over one connection; existing ones are not changed."""
     names = [f"{prefix}{number:05d}" for number in range(count)]
     for name in names:
-        api.ensure("/api/v1/nodes", _bare_node(name, prefix))
+        api.ensure("/api/v1/nodes", bare_node(name, labels(prefix)))
     return names
 
 
@@ -90,7 +90,7 @@ def selector(prefix: str) -> str:
     return "".join(f"{name.replace('/', '%2F')}%3D{value}" for name, value in labels(prefix).items())
 
 
-def _bare_node(name: str, prefix: str) -> dict[str, Any]:
+def bare_node(name: str, own_labels: dict[str, str], version: str = "v1.20.2") -> dict[str, Any]:
     """Return about 10 KB, like a node in service: 35 images with two names each, conditions, addresses, system data."""
     digest = hashlib.sha256(name.encode()).hexdigest()
     moment = "2026-01-01T00:00:00Z"
@@ -135,7 +135,7 @@ def _bare_node(name: str, prefix: str) -> dict[str, Any]:
         "metadata": {
             "name": name,
             "labels": {
-                **labels(prefix),
+                **own_labels,
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/os": "linux",
                 "kubernetes.io/arch": "amd64",
@@ -157,8 +157,8 @@ def _bare_node(name: str, prefix: str) -> dict[str, Any]:
                 "bootID": digest[:32],
                 "containerRuntimeVersion": "containerd://1.6.20",
                 "kernelVersion": "6.1.0-18-amd64",
-                "kubeProxyVersion": "v1.20.2",
-                "kubeletVersion": "v1.20.2",
+                "kubeProxyVersion": version,
+                "kubeletVersion": version,
                 "machineID": digest[:32],
                 "operatingSystem": "linux",
                 "osImage": "Debian GNU/Linux 12 (bookworm)",

@@ -20,6 +20,8 @@ from .console import LabError
 from .settings import Settings
 
 VARIABLE = "LIVENODES_LAB_PROCESS"
+EXECUTING = 5.0
+"""Seconds after its start in which a process without an environment may still execute its program."""
 
 
 class Process:
@@ -79,14 +81,19 @@ def find(settings: Settings, role: str | None = None) -> list[Process]:
 
 def _has_mark(entry: Path, wanted: bytes, prefix: bool) -> bool:
     text = (entry / "environ").read_bytes()
-    for _again in range(20):
-        # Empty for a moment while a process executes another program, and always for kernel threads and zombies.
-        if text or not _has_program(entry):
-            break
-        time.sleep(0.002)
+    # Empty while a process executes another program, which takes long where it waits for a processor. Always empty for
+    # kernel threads and zombies, and for programs that were given nothing.
+    while not text and _has_program(entry) and _age(entry) < EXECUTING:
+        time.sleep(0.005)
         text = (entry / "environ").read_bytes()
     words = text.split(b"\0")
     return any(word.startswith(wanted) if prefix else word == wanted for word in words)
+
+
+def _age(entry: Path) -> float:
+    """Return the seconds since the start of a process. Raises OSError."""
+    started = int((entry / "stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - started
 
 
 def _has_program(entry: Path) -> bool:

@@ -19,6 +19,10 @@ CLUSTER = "control-plane"
 OLDEST = 24
 # The versions of the lab for upgrades: what the kubelet of n1 accepts and a newer one refuses was removed in between.
 UPGRADED = ("v1.36", "n1=v1.28")
+# An earlier version whose kubelet reads drop-ins. Tests that need it are left out by themselves without its binaries.
+EARLIER = "v1.33"
+# The version on which the node side runs again.
+NODE_SIDE = ("v1.36",)
 COMMANDS = ("kubelet", "kube-apiserver")
 _VERSION = re.compile(r"v1\.(\d+)(?:\.(\d+))?")
 
@@ -66,6 +70,11 @@ def place() -> Path:
     """Return the folder that holds one folder of binaries for each version."""
     cache = os.environ.get("LIVENODES_LAB_CACHE", "/var/cache/livenodes-kubelet-lab")
     return Path(os.environ.get("LIVENODES_LAB_BINARIES") or f"{cache}/binaries").absolute()
+
+
+def asked() -> tuple[str, ...]:
+    """Return the versions that LIVENODES_LAB_KUBERNETES asks for, in the form of `parse`; empty without it."""
+    return tuple(os.environ.get("LIVENODES_LAB_KUBERNETES", "").split())
 
 
 def parse(words: t.Sequence[str]) -> tuple[str | None, dict[str, str]]:

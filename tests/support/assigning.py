@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The requests of an assignment, for the tests of the stage."""
+"""The options and the requests of an assignment."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def options(**given: t.Any) -> dict[str, t.Any]:
         "check_source": True,
         **given,
     }
+
+
+def patiently(**given: t.Any) -> dict[str, t.Any]:
+    """Return the options of an assignment that waits for kubelets of the lab or of the simulation."""
+    return options(**{"wait": True, "wait_timeout": 90, "wait_sleep": 1, **given})
 
 
 def listed(*found: dict[str, t.Any]) -> Call:

@@ -36,6 +36,7 @@ class Calls:
 
     host = "https://api.example:6443"
     concurrency = 1
+    kubelets = None
     nodes_listed = 0
 
     def __init__(self, *expected: Call | t.Sequence[Call]) -> None:

@@ -55,6 +55,7 @@ class Cluster:
 
     host = "https://api.example:6443"
     concurrency = 2
+    kubelets = None
     nodes_listed = 0
 
     def __init__(

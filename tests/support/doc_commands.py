@@ -16,9 +16,15 @@ SHELLS = {"shell", "bash", "sh", "console"}
 COMMENT = re.compile(r"\s{2,}# .*$")
 
 NOT_TRIED = {
+    "ansible-playbook -i inventory livenodes.kubelet.prune -e kubelet_config_prune_access_only=true": (
+        "needs a kubelet of 1.8 to 1.10: tests/unit/roles/test_alpha_kubelets.py"
+    ),
     "ansible-playbook -i inventory livenodes.kubelet.migrate -e kubelet_config_hosts=workers "
     "-e kubelet_config_delivery=dropin": "needs a kubelet from 1.30 on: tests/e2e_modern/test_migrate_dropin.py",
-    "make demo": "runs a lab of its own; tests/e2e/test_demo.py",
+    "kubectl apply -f docs/rbac/plan.yaml": "tests/e2e/test_rbac.py applies every manifest of docs/rbac",
+    "kubectl apply -f docs/rbac/rollout.yaml": "tests/e2e/test_rbac.py applies every manifest of docs/rbac",
+    "make demo": "tests/sim_nodes/test_demo.py",
+    "make demo LAB=real": "runs a lab of its own; tests/e2e/test_demo.py",
     "make test": "runs every gate, this one among them",
     "pip install ansible-core -r meta/ee-requirements.txt": "how every environment of the gates is made, in noxfile.py",
     "ansible-galaxy collection build": "the gate galaxy",

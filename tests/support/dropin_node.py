@@ -28,6 +28,7 @@ class DropinNode:
         self.bench = Bench(lab, name)
         self.node = self.bench.node
         self.run = self.node.run
+        self.version = self.node.release.version
 
     def open(self, *words: str) -> None:
         """Keep a copy of the config file; give the kubelet these words more, which name the folder."""
@@ -38,6 +39,10 @@ class DropinNode:
         """Give the kubelet these words after its --config from its next start on."""
         text = f'[Service]\nEnvironment="KUBELET_CONFIG_ARGS=--config={OWN_CONFIG} {" ".join(words)}"\n'
         self.run(f"mkdir -p $(dirname {UNIT}); cat > {UNIT}; systemctl daemon-reload", stdin=text)
+
+    def flags(self, *words: str) -> None:
+        """Give the kubelet these words more, after its folder, from its next start on."""
+        self.name(f"--config-dir={FOLDER}", *words)
 
     def close(self) -> None:
         """Restore the node's own files and unit, and restart the kubelet."""
@@ -147,6 +152,29 @@ print(json.dumps(result, default=str))
 """)
         return t.cast("dict[str, t.Any]", result)
 
+    def guard(self) -> dict[str, t.Any]:
+        """Install the guard of the node as the module kubelet_guard does; return its result, or why not."""
+        unit, child = self.options["unit"], bool(self.options["dropin_dir"])
+        result = self.bench.python(f"""
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_module
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
+try:
+    result = guard_module.present({STORE!r}, Unit({unit!r}, child={child}), "kubelet", False)
+except UnitError as error:
+    result = {{"message": str(error)}}
+print(json.dumps(result, default=str))
+""")
+        return t.cast("dict[str, t.Any]", result)
+
+    def upgrade_info(self) -> dict[str, t.Any]:
+        """Return the words of the next command line, and where the module kubelet_upgrade_info finds the drop-ins."""
+        result = self.bench.python(f"""
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import upgrade_facts
+found = upgrade_facts.look({self.options["unit"]!r}, dropin_dir={self.options["dropin_dir"] or ""!r})
+print(json.dumps({{"words": [word["text"] for word in found["words"]], "dropins": sorted(found["disk"]["dropins"])}}))
+""")
+        return t.cast("dict[str, t.Any]", result)
+
     def source(self) -> dict[str, str]:
         """Return a source that was never used before, as an option of the module."""
         found = self.bench.source()
@@ -177,6 +205,7 @@ OPTIONS: dict[str, t.Any] = {
     "config_dir": STORE,
     "delivery": "dropin",
     "dropin_dir": None,
+    "metrics_dir": None,
     "unit": "kubelet.service",
     "preflight": {"state_files": "keep"},
     "seconds": 60,

@@ -41,10 +41,16 @@ class Fleet:
             return dict(zip(self.names, pool.map(self._glance, self.names)))
 
     def _glance(self, name: str) -> Glance:
-        live = self.lab.get(f"/api/v1/nodes/{name}/proxy/configz")["kubeletconfig"]
-        return Glance(
-            live["kubeAPIQPS"], self.lab.node(name).invocation_id(), bool(self.node(name)["spec"].get("unschedulable"))
-        )
+        found: list[dict[str, t.Any]] = []
+
+        def answers() -> bool:
+            found.append(self.lab.get(f"/api/v1/nodes/{name}/proxy/configz")["kubeletconfig"])
+            return True
+
+        # A test that killed a controller may look while the kubelet restarts.
+        eventually(answers, 60, f"/configz of {name}")
+        invocation = self.lab.node(name).invocation_id()
+        return Glance(found[0]["kubeAPIQPS"], invocation, bool(self.node(name)["spec"].get("unschedulable")))
 
     def node(self, name: str) -> dict[str, t.Any]:
         """Return a Node object."""

@@ -90,6 +90,7 @@ class Node:
         self.away = ""
         self.journal: dict[str, str] = {}
         self.folder = ""
+        self.metrics = ""
         self.own = folder / "k.yaml"
         self.own.write_text("kind: KubeletConfiguration\n")
         self.store.remember_local({str(self.own): take(str(self.own))}, str(self.own))
@@ -98,7 +99,7 @@ class Node:
     def guard(self) -> Guard:
         return Guard(
             self.store,
-            Settings(argv=self.argv, config=str(self.own), folder=self.folder, lock_seconds=0.2),
+            Settings(argv=self.argv, config=str(self.own), folder=self.folder, lock_seconds=0.2, metrics=self.metrics),
             self.run,
             lambda: Moment(self.boot, self.seconds, self.wall),
             lambda _port, _address, _pid: "" if self.well else "no answer",

@@ -281,7 +281,11 @@ OWN: tuple[tuple[str, str, str], ...] = (
     ("echo 'kubeAPIQPS: -1' >> {file}", "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number", "validation"),
     ("echo 'evictionHard: {{memory.available: lots}}' >> {file}", "quantities must match the regular", "validation"),
     (": > {file}", 'kubelet config file "/var/lib/kubelet/config.yaml" was empty', "file"),
-    ("sed -i 's#clientCAFile:.*#clientCAFile: /nope/ca.crt#' {file}", "unable to load client CA file /nope/", "file"),
+    (
+        "sed -i 's#clientCAFile:.*#clientCAFile: /nope/ca.crt#' {file}",
+        "open /nope/ca.crt: no such file or directory",
+        "file",
+    ),
     ("echo 'readOnlyPort: 22' >> {file}", "listen tcp 0.0.0.0:22: bind: address already in use", ""),
 )
-"""Changes of the config file {file}, and what the lab's kubelet 1.20.2 logs last because of them."""
+"""Changes of the config file {file}, and what the kubelet of the lab logs last because of them."""

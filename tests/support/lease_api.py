@@ -1,116 +1,48 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An API server's Leases in memory, with its preconditions, and several clients whose requests a test can order freely.
-
-Written from the API's behaviour, independent of the code under test.
-"""
+"""The Leases of a simulated API server, and several clients whose requests a test can order freely."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
-import datetime
+import functools
 import threading
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-
-Item = dict[str, t.Any]
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
+from tests.sim.api.direct import Direct
+from tests.sim.api.objects import Objects
+from tests.sim.api.store import stamp as moment
 
 
 def stamp(seconds: float, digits: bool = True) -> str:
     """Return a MicroTime, or a Time, which has whole seconds."""
-    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if digits else "%Y-%m-%dT%H:%M:%SZ")
+    return moment(seconds, micro=digits)
 
 
-class LeaseApi:
-    """The Leases of one namespace. `now` is the API server's clock; `look` is called after every request."""
+class LeaseApi(Direct):
+    """The Leases of the namespace kube-system. `look` is called after every request, `requests` are (method, name).
 
-    host = "https://api.example:6443"
-    concurrency = 1
+    `answers`: by method, what answers instead; it gets what the API server does.
+    """
 
-    def __init__(self, now: float = 1_800_000_000.0) -> None:
-        self.items: dict[str, Item] = {}
-        self.now = now
-        self.revision = 7
+    def __init__(self) -> None:
+        super().__init__()
+        self.items = Objects(self.store, "leases", "kube-system")
         self.requests: list[tuple[str, str]] = []
         self.look: t.Callable[[], None] = lambda: None
+        self.answers: dict[str, t.Callable[[t.Callable[[], t.Any]], t.Any]] = {}
 
-    def request(
-        self,
-        method: str,
-        path: str,
-        query: t.Sequence[tuple[str, t.Any]] = (),
-        body: t.Any = None,
-        content_type: str = "application/json",
-        budget: float | None = None,
-    ) -> t.Any:
-        """Answer like the API server."""
-        name = path.partition("/leases")[2].strip("/")
-        self.requests.append((method, name))
+    def request(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> t.Any:
+        """Answer like a session. Raises ApiError."""
+        self.requests.append((method, path.partition("/leases")[2].strip("/")))
+        assert (method, dict(*arguments[:1]).get("resourceVersion")) != ("GET", "0"), "a LIST from the cache may be old"
+        ask = functools.partial(super().request, method, path, *arguments, **named)
         try:
-            return copy.deepcopy(getattr(self, f"_{method.lower()}")(name, dict(query), body))
+            return self.answers[method](ask) if method in self.answers else ask()
         finally:
             self.look()
-
-    def server_time(self) -> float:
-        """Return the time of the API server's clock."""
-        return self.now
-
-    def _found(self, name: str) -> Item:
-        if name not in self.items:
-            raise ApiError(404, f'leases.coordination.k8s.io "{name}" not found', "NotFound")
-        return self.items[name]
-
-    def _next(self) -> str:
-        self.revision += 1
-        return str(self.revision)
-
-    def _get(self, name: str, query: dict[str, t.Any], _body: t.Any) -> Item:
-        if name:
-            return self._found(name)
-        assert "resourceVersion" not in query, "a LIST from the cache may lack what was just created"
-        wanted = dict(part.split("=") for part in query["labelSelector"].split(","))
-        return {"items": [item for item in self.items.values() if wanted.items() <= item["metadata"]["labels"].items()]}
-
-    def _post(self, _name: str, _query: dict[str, t.Any], body: Item) -> Item:
-        item = copy.deepcopy(body)
-        name = item["metadata"]["name"]
-        if name in self.items:
-            raise ApiError(409, f'leases.coordination.k8s.io "{name}" already exists', "AlreadyExists")
-        revision = self._next()
-        item["metadata"].update(
-            uid=f"uid-{revision}", resourceVersion=revision, creationTimestamp=stamp(self.now, digits=False)
-        )
-        self.items[name] = item
-        return item
-
-    def _patch(self, name: str, _query: dict[str, t.Any], body: list[dict[str, t.Any]]) -> Item:
-        item = copy.deepcopy(self._found(name))
-        for operation in body:
-            *parents, last = (
-                part.replace("~1", "/").replace("~0", "~") for part in operation["path"].lstrip("/").split("/")
-            )
-            place: t.Any = item
-            for parent in parents:
-                place = place[parent]
-            if operation["op"] != "add" and last not in place:
-                raise ApiError(422, "the server rejected our request due to an error in our request", "Invalid")
-            if operation["op"] == "test" and place[last] != operation["value"]:
-                raise ApiError(422, "the server rejected our request due to an error in our request", "Invalid")
-            place[last] = operation["value"]
-        item["metadata"]["resourceVersion"] = self._next()
-        self.items[name] = item
-        return item
-
-    def _delete(self, name: str, _query: dict[str, t.Any], body: Item) -> Item:
-        meta = self._found(name)["metadata"]
-        if any(meta[key] != value for key, value in body["preconditions"].items()):
-            raise ApiError(409, "Precondition failed", "Conflict")
-        del self.items[name]
-        return {"status": "Success"}
 
 
 class Killed(BaseException):
@@ -125,6 +57,7 @@ class Client:
 
     host = LeaseApi.host
     concurrency = 1
+    kubelets = None
 
     def __init__(self, api: LeaseApi, work: t.Callable[[Client], t.Any], off: float = 0.0) -> None:
         self._api = api

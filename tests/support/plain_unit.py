@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
+from tests.lab import kubeadm
 from tests.lab.node import LabNode
 
 KEPT = "/root/kept-unit"
@@ -40,7 +41,9 @@ def plain_unit(node: LabNode, by_environment: bool = False) -> t.Iterator[None]:
     )
     if by_environment:
         command = f"EnvironmentFile=-{ENVIRONMENT}\nExecStart=/usr/bin/kubelet $KUBELET_ARGS\n"
+    packaged = kubeadm.drop_in_folder(node.release.minor)
     node.run(f"mkdir {KEPT} && cp -a {SERVICE} {KEPT}/service && cp -a {DROPINS} {KEPT}/dropins")
+    node.run(f"test {packaged} = {DROPINS} || mv {packaged} {KEPT}/packaged")
     try:
         if by_environment:
             arguments = " ".join(["--config=/var/lib/kubelet/config.yaml", *words])
@@ -52,5 +55,6 @@ def plain_unit(node: LabNode, by_environment: bool = False) -> t.Iterator[None]:
     finally:
         node.run(
             f"cp -a {KEPT}/service {SERVICE} && rm -rf {DROPINS} {ENVIRONMENT} && cp -a {KEPT}/dropins {DROPINS} && "
+            f"{{ test ! -e {KEPT}/packaged || mv {KEPT}/packaged {packaged}; }} && "
             f"rm -r {KEPT} && systemctl daemon-reload && systemctl restart kubelet"
         )

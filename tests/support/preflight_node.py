@@ -11,13 +11,14 @@ import json
 import tarfile
 import typing as t
 
+from tests.lab import kubeadm
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 from tests.support.ansible import ROOT
 
 PLACE = "/root/livenodes-test"
 UNIT = "lnk-test.service"
-HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
+HEADER: dict[str, t.Any] = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
 DROPINS = "/etc/systemd/system/kubelet.service.d"
 ACTIVE = f"{PLACE}/active/kubelet"
 MODULES = "ansible_collections.livenodes.kubelet.plugins.module_utils._node"
@@ -36,6 +37,15 @@ class Node:
 
     def __init__(self, lab: Lab, node: LabNode) -> None:
         self.lab, self.lab_node, self.name = lab, node, node.name
+
+    @property
+    def minor(self) -> int:
+        return self.lab_node.release.minor
+
+    def header(self) -> dict[str, t.Any]:
+        """Return what each configuration needs that this node's kubelet starts with."""
+        # Later kubelets refuse version 1 cgroup controllers unless their configuration allows them.
+        return {**HEADER, **({"failCgroupV1": False} if self.minor >= 35 and kubeadm.has_cgroup_v1() else {})}
 
     def run(self, command: str) -> str:
         return self.lab_node.run(command)

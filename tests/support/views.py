@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 import typing as t
 
 from tests.lab.lab import Lab
+
+MANAGED = "app.kubernetes.io/managed-by=livenodes.kubelet"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +47,17 @@ def look(lab: Lab, name: str) -> View:
         invocation=machine.invocation_id(),
         restarts=machine.restarts(),
     )
+
+
+def look_at_all(lab: Lab, names: t.Iterable[str]) -> dict[str, View]:
+    """Return the four views of some nodes."""
+    return {name: look(lab, name) for name in names}
+
+
+def managed_configmaps(lab: Lab) -> list[str]:
+    """Return the names of the ConfigMaps that this collection created, read by kubectl."""
+    found = lab.kubectl("get", "configmap", "-n", "kube-system", "-l", MANAGED, "-o", "json")
+    return sorted(item["metadata"]["name"] for item in json.loads(found)["items"])
 
 
 def eventually(

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import gc
+import typing as t
+
 import pytest
 from hypothesis import settings
 
@@ -12,6 +15,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 
 # Gates run side by side: the duration of an example means nothing.
 settings.register_profile("noisy", parent=settings.default, deadline=None)
+# What the gates of other versions choose: the examples are looked for with one Python only.
+settings.register_profile("few", parent=settings.get_profile("noisy"), max_examples=10)
 settings.load_profile("noisy")
 
 
@@ -19,3 +24,15 @@ settings.load_profile("noisy")
 def trusted_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trust the folder of all temporary folders: it is below one that every user may write to."""
     monkeypatch.setattr(trust, "TOP", str(tmp_path_factory.getbasetemp()))
+
+
+@pytest.fixture
+def no_garbage() -> t.Iterator[None]:
+    """Collect the garbage of earlier tests before text that is nested too deeply for Python.
+
+    A collection at the depth limit would fail the finalizers of that garbage, and pytest the test.
+    """
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

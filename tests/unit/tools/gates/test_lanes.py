@@ -191,7 +191,7 @@ sys.exit(main({tier(**lab_gates)!r}))
         stdin=subprocess.DEVNULL,
         env={**os.environ, "SECONDS": "600"},
     ) as running:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 90
         up = [places[name] for name in ("lab", "lab_static", "lab_guard")]
         while not all((place / "options").exists() for place in up):
             assert time.monotonic() < until
@@ -203,7 +203,7 @@ sys.exit(main({tier(**lab_gates)!r}))
         # A second Ctrl-C.
         time.sleep(0.2)
         running.send_signal(number)
-        output = running.communicate(timeout=30)[0].splitlines()
+        output = running.communicate(timeout=120)[0].splitlines()
     assert running.returncode == 130
     assert not any(place.exists() for place in [*up, places["diary"]])
     # The parts, and each lab up and down.
@@ -226,3 +226,4 @@ def test_a_gate_without_its_binaries_is_named(
     assert verdicts(work) == [("lab parts", "passed"), ("e2e_modern", verdict)]
     reason = work.outcomes[-1].reason
     assert "no binaries of Kubernetes v1.36" in reason and "tests/lab/README.md" in reason
+    assert "recorded from v1.28.7 and v1.36.2" in reason
