@@ -7,9 +7,12 @@ PYTHON ?= python3
 NODES ?= 3
 KUBERNETES ?=
 GATES ?=
+SCALE ?=
+KUBECTL ?= kubectl
+MUTATION ?=
 RUN := .venv/bin/python -m tools.gates
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lab-up lab-down lab-status lint unit docs site build clean
+.PHONY: help test test-long demo sim scale side-by-side mutation lab-up lab-down lab-status lint unit docs site build clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,8 +23,11 @@ test: .venv/nox ## run every gate that can run here, or GATES="unit e2e"; LAB=re
 test-long: .venv/nox ## run the products: all points of the lab gates, or GATES="e2e_node"; show when each last passed
 	@$(RUN) --long $(GATES)
 
-demo: .venv/nox ## show the main job on a lab of real kubelets (Debian, root)
+demo: .venv/nox ## show the main job on simulated kubelets; LAB=real on a lab of real ones (Debian, root)
 	@.venv/bin/nox --session demo
+
+sim: .venv/nox ## run a simulated cluster until Ctrl-C, without root: NODES=100 KUBERNETES="v1.36.2 n2=v1.20.2"
+	@.venv/bin/nox --session sim -- --nodes $(NODES) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
 lint: .venv/nox ## style, types, generated files, documentation: seconds
 	@$(RUN) fields ruff style shell mypy changelog docs ansible_lint
@@ -37,6 +43,15 @@ site: .venv/nox ## build the documentation site into build/site
 
 build: .venv/nox ## build the collection artifact into build/ and let Galaxy's importer check it
 	@$(RUN) galaxy && ls build/*.tar.gz
+
+scale: .venv/nox ## measure whole playbooks at up to 5,000 simulated nodes, and write the figures of the guide: SCALE="--nodes 100 1000"
+	@.venv/bin/nox --session scale -- $(SCALE)
+
+side-by-side: .venv/nox ## compare with patches, kubectl and kubernetes.core, and write the tables: KUBECTL=path; LAB=real adds the node side
+	@.venv/bin/nox --session side_by_side -- --kubectl $(KUBECTL) $(if $(filter real,$(LAB)),--lab)
+
+mutation: .venv/nox ## see which small changes of the code no unit test notices: MUTATION="--every 5 _node/store"
+	@.venv/bin/nox --session mutation -- $(MUTATION)
 
 lab-up: ## start the lab, or add nodes to it: NODES=3 KUBERNETES="v1.36.2 n2=v1.28.7"
 	@$(PYTHON) -m tests.lab up --nodes $(NODES) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))

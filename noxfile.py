@@ -29,6 +29,7 @@ import nox
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
+from tests.lab import releases  # noqa: E402  # found only after the line above
 from tools import artifact  # noqa: E402  # found only after the line above
 from tools.clean_environment import clean  # noqa: E402  # found only after the line above
 from tools.collection_tree import NAME, link, public_names  # noqa: E402  # found only after the line above
@@ -43,6 +44,7 @@ from tools.environments import (  # noqa: E402  # found only after the line abov
     newest,
     textlint_tools,
 )
+from tools.gates import long_only  # noqa: E402  # found only after the line above
 from tools.gates.declaration import Gate  # noqa: E402  # found only after the line above
 from tools.site import pages  # noqa: E402  # found only after the line above
 
@@ -52,35 +54,67 @@ nox.options.default_venv_backend = "none"
 
 LONG = os.environ.get("TIER") == "long"
 # What is not for users runs with one Python and one ansible-core only.
-FOR_USERS = ["tests/unit", "--ignore", "tests/unit/tools", "--ignore", "tests/unit/lab"]
-# Their code knows neither Ansible nor the package kubernetes.
+FOR_USERS = ["tests/unit", *(f"--ignore=tests/unit/{room}" for room in ("tools", "lab", "sim"))]
 # Each of these plays whole rollouts, with one ansible-core only.
 PLAYED = [
     word
     for name in (
+        "alpha_kubelets",
+        "confirm_time",
         "drained_rollout",
         "endings",
+        "forged_annotations",
         "no_longer_declared",
         "node_calls",
         "one_node_of_a_batch",
         "overlapping_groups",
+        "permissions",
+        "plan_of_own_files",
+        "resets_and_migrations",
         "rollback_to_a_variant",
         "runs_at_once",
         "secrets",
+        "stage",
+        "upgrade_check",
+        "window",
     )
     for word in ("--ignore", f"tests/unit/roles/test_{name}.py")
 ]
+# Their code knows neither Ansible nor the package kubernetes.
 PURE = [word for room in ("_config", "_node") for word in ("--ignore", f"tests/unit/plugins/module_utils/{room}")]
+# With other versions, to see whether the properties run there at all.
+FEW_EXAMPLES = ["--hypothesis-profile", "few"]
+# Each waits for runs that a signal ends. The gate `unit` has them.
+INTERRUPTED = ["--deselect", "tests/unit/plugins/callback/test_rollout.py::test_an_interrupted_run_leaves_its_report"]
+OTHER_VERSIONS = [*FOR_USERS, *PLAYED, *INTERRUPTED, *FEW_EXAMPLES]
 # By file: what a file's tests share is made once.
 ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
 # These files of e2e and of e2e_node run on labs of their own: the lanes take equally long.
-ROLLOUT = ["tests/e2e/test_rollout.py", "tests/e2e/test_simulated.py"]
+ROLLOUT = ["tests/contract/test_rollout.py", "tests/e2e/test_simulated.py"]
 GUARD = [
     *map(str, sorted((ROOT / "tests/e2e_node").glob("test_guard*.py"))),
     "tests/e2e_node/test_new_binary.py",
     "tests/e2e_node/test_random_changes.py",
 ]
+ROLLOUT_SHORT, GUARD_SHORT = long_only.without("e2e_rollout", ROLLOUT), long_only.without("e2e_guard", GUARD)
+# The tests of one dynamic lab; those of the contract also run on the simulation, in the gate `contract`.
+ON_LAB = ["--cluster", "lab"]
+# The kubelets of this lab have no drop-ins.
+STAGES = ["tests/e2e", "tests/contract", "--ignore=tests/contract/test_dropins.py", *ON_LAB]
+NODE = ["tests/e2e_node", *(f"--ignore={path}" for path in GUARD)]
 SHORT_TIER = [] if LONG else ["-m", "not long"]
+
+
+def short_tier(gate: str) -> list[str]:
+    """Return what leaves out of a gate what only the long tier runs."""
+    return [] if LONG else [*SHORT_TIER, *long_only.ignored(gate)]
+
+
+# What another kubelet could answer differently, in a few minutes.
+NODE_MODERN = [
+    f"tests/e2e_node/test_{name}.py"
+    for name in ("checkpoint_role", "config_check", "last_words", "notify_unit", "preflight")
+]
 
 # Seconds that the whole short tier should take on two cores, the building of the labs included.
 BUDGET = 2700
@@ -88,7 +122,7 @@ BUDGET = 2700
 MOST = {"short": 87 * 60, "long": 6 * 3600}
 # Seconds that one gate may take, by the first word of its lane and by tier; the first run fills the environments.
 LIMITS = {
-    "quick": {"short": 600},
+    "quick": {"short": 600, "long": 1800},
     "slow": {"short": 3000, "long": 18000},
     "beside": {"short": 3000, "long": 9000},
     "lab": {"short": 3600, "long": 9000},
@@ -110,8 +144,8 @@ def gate(lane: str, *tiers: str, alone: bool = False) -> t.Callable[[Function], 
 
 @gate("quick")
 def fields(session: nox.Session) -> None:
-    """The generated field tables equal their sources in tools/data, and the guide of fields equals the tables."""
-    for tool in ("generate_fields", "generate_field_guide"):
+    """The generated field tables, guides and permissions equal their sources in tools/data."""
+    for tool in ("generate_fields", "generate_field_guide", "generate_permissions", "generate_faults_page"):
         newest(session).run("python", f"tools/{tool}.py", "--check")
 
 
@@ -149,17 +183,37 @@ def unit(session: nox.Session) -> None:
 
 
 @gate("beside", "short", "long")
+def sim_nodes(session: nox.Session) -> None:
+    """The node side on simulated nodes, without root: both deliveries from rollout to reset, and the guard's reverts.
+    Long: all points of the reverts.
+    """
+    newest(session).pytest("tests/sim_nodes", *SHORT_TIER)
+
+
+@gate("beside", "short", "long")
 def roles(session: nox.Session) -> None:
     """The roles, with real runs of ansible-playbook against an API server in Python. Long: every point at which a host
     or a Node is lost, and a batch of 200 hosts in real time.
     """
-    newest(session).pytest("tests/unit/roles", *SHORT_TIER)
+    newest(session).pytest("tests/unit/roles", *short_tier("roles"))
+
+
+@gate("beside", "short", "long")
+def contract(session: nox.Session) -> None:
+    """The contract of clusters on the simulation; the gates e2e run it on real kubelets."""
+    newest(session).pytest("tests/contract", *short_tier("contract"))
 
 
 @gate("slow", "long")
 def unit_long(session: nox.Session) -> None:
     """The product among the unit tests: 20,000 random sequences on a model of a node."""
     newest(session).pytest("tests/unit/plugins/module_utils/_node/guard/test_any_sequence.py")
+
+
+@gate("beside", "long")
+def fuzz(session: nox.Session) -> None:
+    """100,000 inputs for every parser of what others write."""
+    newest(session).pytest("tests/unit/fuzz", "-m", "long", "--numprocesses", "auto", "--dist", "load")
 
 
 def skip_without_lowest(session: nox.Session) -> None:
@@ -174,17 +228,20 @@ def unit_lowest(session: nox.Session) -> None:
     those of code that uses neither.
     """
     skip_without_lowest(session)
-    Tools(session, "lowest", LOWEST).pytest(*FOR_USERS, *PLAYED, *PURE, *ON_ALL_CORES, *SHORT_TIER)
+    Tools(session, "lowest", LOWEST).pytest(*OTHER_VERSIONS, *PURE, *ON_ALL_CORES, *SHORT_TIER)
 
 
-@gate("quick")
+@gate("quick", "short", "long")
 def unit_newer_python(session: nox.Session) -> None:
-    """Unit and property tests on Python 3.12 or later, which the newest ansible-core needs."""
+    """Unit and property tests on Python 3.12 or later, which the newest ansible-core needs. Long: also those of code
+    that knows neither Ansible nor the package kubernetes.
+    """
     python = newer_python()
     if python is None:
         session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
+    chosen = OTHER_VERSIONS if LONG else [*OTHER_VERSIONS, *PURE]
     Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python).pytest(
-        *FOR_USERS, *PLAYED, *ON_ALL_CORES, *SHORT_TIER
+        *chosen, *ON_ALL_CORES, "-m", "not long"
     )
 
 
@@ -286,23 +343,24 @@ def awx(session: nox.Session) -> None:
 
 @gate("lab", "short", "long")
 def e2e(session: nox.Session) -> None:
-    """The five stages on real kubelets of the lab, but for the files of e2e_rollout."""
-    newest(session).pytest("tests/e2e", *(f"--ignore={path}" for path in ROLLOUT), *SHORT_TIER)
+    """The five stages and the contract on real kubelets of the lab, but for the files of e2e_rollout."""
+    newest(session).pytest(*STAGES, *(f"--ignore={path}" for path in ROLLOUT), *short_tier("e2e"))
 
 
 @gate("lab_second", "short", "long")
 def e2e_rollout(session: nox.Session) -> None:
     """Rollouts from plan to prune, and the simulated kubelet beside a real one."""
-    newest(session).pytest(*ROLLOUT, *SHORT_TIER)
+    newest(session).pytest(*(ROLLOUT if LONG else ROLLOUT_SHORT), *ON_LAB, *SHORT_TIER)
 
 
 @gate("lab_second", "short", "long")
 def e2e_lowest(session: nox.Session) -> None:
-    """The life of a change, and a bad value, with the lowest versions that the collection supports. Long: all of the
-    short tier of e2e.
+    """The life of a change, and a bad value, with the lowest versions that the collection supports. On the simulation,
+    since e2e_rollout has the real kubelets. Long: all of the short tier of e2e on the lab.
     """
     skip_without_lowest(session)
-    chosen = ["tests/e2e", "-m", "not long"] if LONG else ["tests/e2e/test_rollout.py", "-k", "two_groups or bad_value"]
+    on_simulation = ["tests/contract/test_rollout.py", "-k", "two_groups or bad_value"]
+    chosen = [*STAGES, "-m", "not long"] if LONG else on_simulation
     Tools(session, "lowest", LOWEST).pytest(*chosen)
 
 
@@ -313,7 +371,7 @@ def e2e_newer_python(session: nox.Session) -> None:
     if python is None:
         session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
     tools = Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python)
-    tools.pytest("tests/e2e", "-m", "not long")
+    tools.pytest(*STAGES, "-m", "not long")
 
 
 @gate("lab_static", "short", "long")
@@ -321,13 +379,13 @@ def e2e_node(session: nox.Session) -> None:
     """The node side (store, preflight, role checkpoint) on kubelets without dynamic configuration, but for the files
     of e2e_guard.
     """
-    newest(session).pytest("tests/e2e_node", *(f"--ignore={path}" for path in GUARD), *SHORT_TIER)
+    newest(session).pytest(*NODE, *short_tier("e2e_node"))
 
 
 @gate("lab_guard", "short", "long")
 def e2e_guard(session: nox.Session) -> None:
-    """The guard on real kubelets: what it reverts, what it leaves, a new binary, random changes and kills."""
-    newest(session).pytest(*GUARD, *SHORT_TIER)
+    """The guard on real kubelets: what it reverts, what it leaves, a new binary. Long: random changes and kills."""
+    newest(session).pytest(*(GUARD if LONG else GUARD_SHORT), *SHORT_TIER)
 
 
 @gate("lab_static")
@@ -344,13 +402,29 @@ def e2e_fleet(session: nox.Session) -> None:
     """Rollouts over two groups and a control plane, soaks and pods, ansible-runner as AWX runs it, and every command of
     the documentation, on seven nodes.
     """
-    newest(session).pytest("tests/e2e_fleet", *SHORT_TIER)
+    newest(session).pytest("tests/e2e_fleet", *short_tier("e2e_fleet"))
 
 
 @gate("lab_modern", "short", "long")
 def e2e_modern(session: nox.Session) -> None:
     """Kubelets of 1.28 and 1.36 where their binaries are (tests/lab/README.md): rollout, drift, reset, an upgrade."""
     newest(session).pytest("tests/e2e_modern", *SHORT_TIER)
+
+
+@gate("lab_node_modern", "short", "long")
+def e2e_node_modern(session: nox.Session) -> None:
+    """The node side with delivery checkpoint on a kubelet of 1.36, where its binaries are: what that kubelet answers.
+    Long: all of e2e_node.
+    """
+    os.environ.setdefault("LIVENODES_LAB_KUBERNETES", " ".join(releases.NODE_SIDE))
+    newest(session).pytest(*(NODE if LONG else NODE_MODERN), *SHORT_TIER)
+
+
+@gate("lab_node_modern", "long")
+def e2e_guard_modern(session: nox.Session) -> None:
+    """All of e2e_guard on a kubelet of 1.36, where its binaries are."""
+    os.environ.setdefault("LIVENODES_LAB_KUBERNETES", " ".join(releases.NODE_SIDE))
+    newest(session).pytest(*GUARD, *SHORT_TIER)
 
 
 @gate("lab", "short", "long", alone=True)
@@ -364,6 +438,10 @@ def benchmarks(session: nox.Session) -> None:
     for name, nodes in more if LONG else runs:
         options = session.posargs or (["--nodes", nodes] if nodes else [])
         tools.run("python", "-m", f"tests.benchmarks.{name}", *options)
+    # Only whether the measurement of `make scale` works: it has no limit for so few nodes.
+    if LONG and not session.posargs:
+        few = ("--nodes", "10", "--variants", "all", "--playbooks", "plan", "rollout")
+        tools.run("python", "-m", "tests.benchmarks.scale", *few)
 
 
 @nox.session(default=False)
@@ -380,5 +458,38 @@ def screenshots(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
-    """Not a gate: show the main job on the lab, with the Ansible of the gates."""
-    newest(session).run("python", "-m", "tools.demo", watched=True)
+    """Not a gate: show the main job on simulated kubelets, or with LAB=real in the environment on the lab."""
+    real = os.environ.get("LAB") == "real"
+    # Without the tools of the gates: a newcomer waits for its packages.
+    tools = newest(session) if real else Tools(session, "demo", ["ansible-core", *RUNTIME])
+    tools.run("python", "-m", "tools.demo", watched=True)
+
+
+@nox.session(default=False)
+def scale(session: nox.Session) -> None:
+    """Not a gate: measure whole playbooks at many simulated nodes, and write the figures of the guide."""
+    newest(session).run("python", "-m", "tests.benchmarks.scale", "--write", *session.posargs, watched=True)
+
+
+@nox.session(default=False)
+def side_by_side(session: nox.Session) -> None:
+    """Not a gate: compare with other ways to change many kubelets, and write the tables of the guide."""
+    rival = Path(".nox/rival").resolve()
+    if not (rival / "bin/ansible-playbook").exists():
+        session.run("python3", "-m", "venv", str(rival), external=True)
+        session.run(str(rival / "bin/pip"), "install", "--quiet", "ansible>=11,<13", "kubernetes", external=True)
+    options = ("--rival", str(rival), "--write", *session.posargs)
+    newest(session).run("python", "-m", "tests.benchmarks.side_by_side", *options, watched=True)
+
+
+@nox.session(default=False)
+def mutation(session: nox.Session) -> None:
+    """Not a gate: change pure code, store and guard in small ways, and list the changes that no test notices."""
+    tools = Tools(session, "mutation", ["ansible-core", *RUNTIME, *TESTS, "-r", "tools/requirements/mutation.txt"])
+    tools.run("python", "-m", "tools.mutation", *session.posargs, alone=True, watched=True)
+
+
+@nox.session(default=False)
+def sim(session: nox.Session) -> None:
+    """Not a gate: run a simulated cluster until Ctrl-C."""
+    newest(session).run("python", "-m", "tests.sim", *session.posargs, watched=True)

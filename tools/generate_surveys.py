@@ -47,6 +47,7 @@ QUESTIONS = {
     "kubelet_config_drain_force": ("Evict pods without a controller", "rollout", "batch"),
     "kubelet_config_wait_timeout": ("Batch timeout, seconds", "rollout", "batch"),
     "kubelet_config_pause": ("Stop after the first batch", "rollout", "batch"),
+    "kubelet_config_window_minutes": ("Window, minutes", "rollout", "batch"),
     "kubelet_config_lease_seconds": ("Lease, seconds", "rollout", "prepare"),
     "kubelet_config_drift": ("On drift", "drift", "main"),
     "kubelet_config_drift_hosts": ("Read files on the nodes", "drift", "main"),
@@ -66,7 +67,7 @@ _BATCHES = [
     if question[1] == "rollout" and name not in ("kubelet_config_hosts", "kubelet_config_variant")
 ]
 FILES = {
-    "plan": _PLAN,
+    "plan": [*_PLAN, "kubelet_config_drift_hosts"],
     "rollout": [*_PLAN, *_BATCHES],
     "rollback": [
         "kubelet_config_hosts",

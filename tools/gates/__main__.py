@@ -20,13 +20,16 @@ lab_guard   the lab that LIVENODES_LAB5_DIR, LIVENODES_LAB5_BRIDGE and LIVENODES
             lab_static
 lab_modern  the lab that LIVENODES_LAB6_DIR, LIVENODES_LAB6_BRIDGE and LIVENODES_LAB6_SUBNET name: three nodes with
             later versions of Kubernetes, where their binaries are; see `Other versions` in tests/lab/README.md
+lab_node_modern  the lab that LIVENODES_LAB7_DIR, LIVENODES_LAB7_BRIDGE and LIVENODES_LAB7_SUBNET name: two nodes as in
+            lab_static, with one later version, where its binaries are
 
 A lab is brought up before its first gate. It is taken down after its last gate if this run brought it up. Each gate has
 a time limit; processes that it leaves running are ended with it.
 
 LAB=require  leaving the lab gates out is a failure
 LAB=skip     leave them out
-LAB_KUBERNETES=require  leaving out the gate of lab_modern for lack of binaries is a failure; LAB=require is not enough
+LAB_KUBERNETES=require  leaving out a gate of lab_modern or lab_node_modern for lack of binaries is a failure; for that,
+             LAB=require is not enough
 (otherwise)  leave them out where no lab can run, and report why
 
 Variables of the caller's shell that would change what a gate does are removed (tools/clean_environment.py).

@@ -15,7 +15,7 @@ from tools.gates.outcome import Outcome, run_gate
 LAB_PARTS = 1500
 LAB_UP = 300
 # Side by side; the labs of one row one after the other.
-ROWS = (("lab",), ("lab_static", "lab_modern"), ("lab_guard", "lab_second"), ("lab_fleet",))
+ROWS = (("lab",), ("lab_static", "lab_modern"), ("lab_guard", "lab_second"), ("lab_fleet", "lab_node_modern"))
 
 
 class Run:
