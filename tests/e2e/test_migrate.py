@@ -112,10 +112,12 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
         lab.wait_ready()
         back = ansible.playbook("migrate", *to("native"))
         assert back.code == 0, back.output
+    # A kubelet that has just started serves them only after its first look at the Node.
+    eventually(lambda: of_kubelet(lab) == served, 30, "the kubelet's own series")
     now = look(lab, "n1")
     assert (now.spec, now.status["active"], now.configz) == (native.spec, native.status["active"], native.configz)
     assert (notes(lab, "n1"), node.run(LAYOUT)) == ({}, assigned)
-    assert (of_kubelet(lab), of_guard(lab)) == (served, [])
+    assert of_guard(lab) == []
     assert ansible.playbook("migrate", *to("native")).recap("n1")["changed"] == 0
     assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
 
