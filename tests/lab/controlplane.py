@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 
 from . import kubeadm, processes
 from .api import Api
@@ -73,10 +72,10 @@ class ControlPlane:
 
         def ready() -> bool:
             if not self.is_running():
-                raise LabError(f"the API server has ended:\n{_tail(self.logs / 'kube-apiserver.log')}")
+                raise LabError(f"the API server has ended:\n{processes.tail(self.logs / 'kube-apiserver.log')}")
             return api.is_ready()
 
-        wait_for("the API server's readiness", ready, 60, f"see {self.logs}/kube-apiserver.log and etcd.log")
+        wait_for("the API server's readiness", ready, 60, self.logs / "kube-apiserver.log")
 
     def stop(self) -> None:
         """Stop the API server; etcd keeps running and keeps every object."""
@@ -159,7 +158,7 @@ class ControlPlane:
         api = self.api()
         minor = self.release.minor
         namespace = "/api/v1/namespaces/kube-system/configmaps"
-        wait_for("namespace kube-system", lambda: api.request("GET", "/api/v1/namespaces/kube-system")[0] == 200, 20)
+        wait_for("namespace kube-system", lambda: api.request("GET", "/api/v1/namespaces/kube-system")[0] == 200, 60)
         for item in kubeadm.configmaps(
             self.release.version, minor, self.settings.gateway, PORT, kubeadm.has_cgroup_v1()
         ):
@@ -187,7 +186,3 @@ def _refuse_taken(address: str, port: int) -> None:
         raise LabError(
             f"{address}:{port} is not free ({error.strerror}); find the process that uses it with `ss -ltnp`"
         ) from error
-
-
-def _tail(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-8:])

@@ -23,6 +23,8 @@ from .releases import Release
 from .settings import Settings
 
 RUNNER = Path(__file__).with_name("node.sh")
+PATIENCE = 60.0
+"""Seconds for a step of a start: several labs may start at once on few processors."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -164,7 +166,7 @@ users:
         veth = f"{self.settings.bridge}-{self.name}"
         if not self.is_supervised():
             self.kill()
-            wait_for(f"the end of {self.name}'s former interface {veth}", lambda: not network.has_link(veth), 10)
+            wait_for(f"the end of {self.name}'s former interface {veth}", lambda: not network.has_link(veth), PATIENCE)
             managed = cgroups.managed()
             scope = [
                 "systemd-run",
@@ -195,9 +197,9 @@ users:
                 self._log,
             )
         # Also for a running node: the command that started it may have been interrupted just before this.
-        self._wait(f"{self.name}'s network", lambda: network.has_link(veth), 10)
+        self._wait(f"{self.name}'s network", lambda: network.has_link(veth), PATIENCE)
         network.plug(self.settings, veth)
-        self._wait(f"the boot of {self.name}", self._booted, 60)
+        self._wait(f"the boot of {self.name}", self._booted, 2 * PATIENCE)
 
     def is_supervised(self) -> bool:
         """Return whether node.sh runs. A node without it cannot reboot and must be started again."""
@@ -227,7 +229,7 @@ users:
             f"the reboot of {self.name}",
             lambda: self.leader() not in (former, None) and self._booted(),
             90,
-            f"see {self._log}",
+            self._log,
         )
 
     @property
@@ -261,13 +263,10 @@ users:
     def _wait(self, what: str, ready: Callable[[], bool], seconds: float) -> None:
         def check() -> bool:
             if self._ended():
-                raise LabError(
-                    f"{self.name} ended while it started:\n"
-                    + "\n".join(self._log.read_text(errors="replace").splitlines()[-8:])
-                )
+                raise LabError(f"{self.name} ended while it started:\n{processes.tail(self._log)}")
             return ready()
 
-        wait_for(what, check, seconds, f"see {self._log}")
+        wait_for(what, check, seconds, self._log)
 
     @property
     def _log(self) -> Path:

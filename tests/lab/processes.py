@@ -20,8 +20,11 @@ from .console import LabError
 from .settings import Settings
 
 VARIABLE = "LIVENODES_LAB_PROCESS"
-EXECUTING = 5.0
-"""Seconds after its start in which a process without an environment may still execute its program."""
+EXECUTING = 1.0
+"""Seconds in which a process without an environment may be between two programs."""
+
+_SILENT: set[tuple[str, str]] = set()
+"""Processes that still had none after that, by pid and start: nobody waits for them again."""
 
 
 class Process:
@@ -67,7 +70,7 @@ def find(settings: Settings, role: str | None = None) -> list[Process]:
                 continue
             descriptor = os.pidfd_open(int(entry.name))
             # Checked again now that the descriptor pins it: the pid may have been reused after the first check.
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            fields = _stat(entry)
             if _has_mark(entry, wanted, role is None) and fields[0] != "Z":
                 found.append(Process(int(entry.name), descriptor, int(fields[19])))
                 descriptor = -1
@@ -80,20 +83,32 @@ def find(settings: Settings, role: str | None = None) -> list[Process]:
 
 
 def _has_mark(entry: Path, wanted: bytes, prefix: bool) -> bool:
-    text = (entry / "environ").read_bytes()
-    # Empty while a process executes another program, which takes long where it waits for a processor. Always empty for
-    # kernel threads and zombies, and for programs that were given nothing.
-    while not text and _has_program(entry) and _age(entry) < EXECUTING:
-        time.sleep(0.005)
-        text = (entry / "environ").read_bytes()
-    words = text.split(b"\0")
+    words = _environment(entry).split(b"\0")
     return any(word.startswith(wanted) if prefix else word == wanted for word in words)
 
 
-def _age(entry: Path) -> float:
-    """Return the seconds since the start of a process. Raises OSError."""
-    started = int((entry / "stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - started
+def _environment(entry: Path) -> bytes:
+    """Return the environment of a process. Raises OSError.
+
+    It is empty while the process executes another program, however old the process is: that takes long where it waits
+    for a processor. It is always empty for kernel threads and zombies, and for programs that were given nothing.
+    """
+    text = (entry / "environ").read_bytes()
+    if text or not _has_program(entry):
+        return text
+    named = (entry.name, _stat(entry)[19])
+    until = time.monotonic() + EXECUTING
+    while not text and named not in _SILENT and _has_program(entry):
+        if time.monotonic() > until:
+            _SILENT.add(named)
+        time.sleep(0.005)
+        text = (entry / "environ").read_bytes()
+    return text
+
+
+def _stat(entry: Path) -> list[str]:
+    """Return the fields of `stat` after the name of the program, which may contain anything. Raises OSError."""
+    return (entry / "stat").read_text().rpartition(")")[2].split()
 
 
 def _has_program(entry: Path) -> bool:
@@ -124,16 +139,22 @@ def stop(settings: Settings, role: str | None = None, patience: float = 10) -> N
         time.sleep(0.05)
 
 
+def tail(log: Path) -> str:
+    """Return the last lines of a log, and where it is."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return "\n".join([*lines[-8:], f"({log})"])
+
+
 def reap() -> None:
     """Collect ended children of this process; otherwise they would still look alive."""
     for child in list(getattr(subprocess, "_active", [])):
         child.poll()
 
 
-def wait_for(what: str, ready: Callable[[], bool], seconds: float, hint: str = "") -> None:
-    """Poll until `ready`; raise LabError with `what` and `hint` after `seconds`."""
+def wait_for(what: str, ready: Callable[[], bool], seconds: float, log: Path | None = None) -> None:
+    """Poll until `ready`; raise LabError with `what` and the end of `log` after `seconds`."""
     deadline = time.monotonic() + seconds
     while not ready():
         if time.monotonic() > deadline:
-            raise LabError(f"{what} did not happen within {seconds:.0f} s{': ' if hint else ''}{hint}")
+            raise LabError(f"{what} did not happen within {seconds:.0f} s" + (f":\n{tail(log)}" if log else ""))
         time.sleep(0.1)

@@ -91,7 +91,7 @@ class Lab:
             return Outcome(title, "passed", seconds, passed=1)
         process.show(log)
         reason = f"not done within {limit:.0f} s" if status is None else f"exit status {status}"
-        return Outcome(title, "failed", seconds, reason, failed=1)
+        return Outcome(title, "failed", seconds, reason, failed=1, cases=process.last_lines(log))
 
 
 def labs() -> dict[str, Lab]:

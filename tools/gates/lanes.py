@@ -85,7 +85,7 @@ class Run:
             return
         process.show(log)
         reason = "not built in time" if status is None else f"exit status {status}"
-        self.note(Outcome("lab parts", "failed", seconds, reason, failed=1))
+        self.note(Outcome("lab parts", "failed", seconds, reason, failed=1, cases=process.last_lines(log)))
         for lab in self.labs.values():
             lab.trouble = "the parts of the labs could not be built"
 

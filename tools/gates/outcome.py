@@ -27,7 +27,7 @@ class Outcome:
     failed: int = 0
     skipped: int = 0
     cases: list[str] = dataclasses.field(default_factory=list)
-    """The cases that failed or were skipped, each with the first line of its reason."""
+    """The cases that failed or were skipped, each with the first line of its reason; else the end of a failure."""
 
     def line(self, budget: float | None = None) -> str:
         """Return one line for people, with the share of the budget if there is one, and one for each case."""
@@ -77,13 +77,15 @@ def run_gate(name: str, limit: float, environment: dict[str, str] | None = None,
     process.show(log)
     where = log.relative_to(process.ROOT)
     reason = f"not done within {limit:.0f} s" if status is None else f"exit status {status}, see {where}"
-    return Outcome(name, "failed", seconds, reason, passed, failed or 1, skipped, cases)
+    return Outcome(name, "failed", seconds, reason, passed, failed or 1, skipped, cases or process.last_lines(log))
 
 
 def summary(outcomes: t.Sequence[Outcome], seconds: float, budget: float | None) -> str:
     """Return the summary of a run: a line for each gate, the budget, and the counts, which are the last line."""
     lines = [f"\nSummary ({seconds:.0f} s)"]
-    lines += [textwrap.indent(outcome.line(budget), "  ") for outcome in outcomes]
+    # What failed comes last, where a log that was cut still shows it.
+    ordered = sorted(outcomes, key=lambda outcome: outcome.verdict == "failed")
+    lines += [textwrap.indent(outcome.line(budget), "  ") for outcome in ordered]
     if budget:
         over = f", over the budget by {seconds - budget:,.0f} s" if seconds > budget else ""
         lines.append(f"{seconds:,.0f} s of {budget:,.0f} s{over}")

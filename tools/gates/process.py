@@ -108,6 +108,12 @@ def last_line(log: Path) -> str:
     return lines[-1].strip()[:110] if lines else ""
 
 
+def last_lines(log: Path, count: int = 4) -> list[str]:
+    """Return the last lines of a failed command's log without those of nox, cut to 200 characters."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [line.rstrip()[:200] for line in lines if line.strip() and not line.startswith("nox > ")][-count:]
+
+
 def show(log: Path, lines: int = 60) -> None:
     """Print the end of a failed command's log."""
     text = log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()

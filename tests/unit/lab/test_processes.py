@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -17,34 +16,39 @@ from tests.lab import processes
 MARK = b"LIVENODES_LAB_PROCESS=lab apiserver"
 
 
-def entry(folder: Path, age: float) -> Path:
+def entry(folder: Path) -> Path:
     """A folder of /proc of a process without an environment."""
     (folder / "environ").write_bytes(b"")
     (folder / "exe").symlink_to(sys.executable)
-    started = int((time.clock_gettime(time.CLOCK_BOOTTIME) - age) * os.sysconf("SC_CLK_TCK"))
-    (folder / "stat").write_text(f"7 (kube (x) y) S {'0 ' * 18}{started} 0")
+    (folder / "stat").write_text(f"7 (kube (x) y) S {'0 ' * 18}71200 0")
     return folder
 
 
 def test_a_process_that_executes_its_program_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a machine with more work than processors it may wait for one meanwhile."""
-    place, waits = entry(tmp_path, age=0), []
+    """On a machine with more work than processors it may wait for one meanwhile, and it may be old: it changed from
+    one program to the next.
+    """
+    place, waits = entry(tmp_path), []
 
     def sleep(seconds: float) -> None:
         waits.append(seconds)
-        if sum(waits) > 1:
+        if len(waits) > 100:
             (place / "environ").write_bytes(b"PATH=/bin\0" + MARK + b"\0")
 
     monkeypatch.setattr(time, "sleep", sleep)
     assert processes._has_mark(place, MARK, False)  # pylint: disable=protected-access
 
 
-def test_an_old_process_without_an_environment_is_not_waited_for(
+def test_a_process_that_keeps_no_environment_is_waited_for_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    place = entry(tmp_path)
+    monkeypatch.setattr(processes, "EXECUTING", 0.05)
+    monkeypatch.setattr(processes, "_SILENT", set())
+    assert not processes._has_mark(place, MARK, False)  # pylint: disable=protected-access
     monkeypatch.delattr(time, "sleep")
-    assert not processes._has_mark(entry(tmp_path, age=60), MARK, False)  # pylint: disable=protected-access
+    assert not processes._has_mark(place, MARK, False)  # pylint: disable=protected-access
 
 
-def test_this_process_is_old_enough() -> None:
-    assert processes._age(Path("/proc/self")) > 0  # pylint: disable=protected-access
+def test_this_process_has_an_environment() -> None:
+    assert processes._environment(Path("/proc/self"))  # pylint: disable=protected-access

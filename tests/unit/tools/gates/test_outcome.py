@@ -29,7 +29,7 @@ def test_a_gate_names_the_cases_that_failed_or_were_skipped() -> None:
 
 
 def test_the_summary_has_each_gates_share_the_budget_and_the_counts() -> None:
-    outcomes = [Outcome("unit", "passed", 270, "", 9), Outcome("e2e", "failed", 1350, "exit status 1", 1, 1)]
+    outcomes = [Outcome("e2e", "failed", 1350, "exit status 1", 1, 1), Outcome("unit", "passed", 270, "", 9)]
     lines = summary(outcomes, 2345.4, 2700).splitlines()
     assert lines[1] == "Summary (2345 s)"
     assert lines[2] == "  passed    unit                270.0 s    10%  9 tests"

@@ -22,6 +22,12 @@ def test_run_returns_the_status_and_keeps_the_output() -> None:
     assert (status, log.read_text(encoding="utf-8")) == (3, "output\n")
 
 
+def test_the_end_of_a_failed_command_without_the_lines_of_nox(tmp_path: Path) -> None:
+    log = tmp_path / "style.log"
+    log.write_text("nox > Running session style\none\n\nguide.rst:3: two\n1 findings\nnox > Session style failed.\n")
+    assert process.last_lines(log, 2) == ["guide.rst:3: two", "1 findings"]
+
+
 def test_run_ends_what_takes_too_long_with_its_children() -> None:
     program = "import subprocess, time; print(subprocess.Popen(['sleep', '600']).pid, flush=True); time.sleep(600)"
     started = time.monotonic()
