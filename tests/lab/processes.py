@@ -24,7 +24,7 @@ EXECUTING = 1.0
 """Seconds in which a process without an environment may be between two programs."""
 
 _SILENT: set[tuple[str, str]] = set()
-"""Processes that still had none after that, by pid and start: nobody waits for them again."""
+"""Processes that still had none after that, by pid and start: no search waits for them again."""
 
 
 class Process:
