@@ -35,16 +35,16 @@ from tools.clean_environment import clean  # noqa: E402  # found only after the 
 from tools.collection_tree import NAME, link, public_names  # noqa: E402  # found only after the line above
 from tools.environments import (  # noqa: E402  # found only after the line above
     CACHE,
-    LOWEST,
     RUNTIME,
     TESTS,
     Tools,
     browser_tools,
-    newer_python,
+    lowest_tools,
+    newer_tools,
     newest,
     textlint_tools,
 )
-from tools.gates import long_only  # noqa: E402  # found only after the line above
+from tools.gates import selections  # noqa: E402  # found only after the line above
 from tools.gates.declaration import Gate  # noqa: E402  # found only after the line above
 from tools.site import pages  # noqa: E402  # found only after the line above
 
@@ -53,68 +53,7 @@ clean(os.environ)
 nox.options.default_venv_backend = "none"
 
 LONG = os.environ.get("TIER") == "long"
-# What is not for users runs with one Python and one ansible-core only.
-FOR_USERS = ["tests/unit", *(f"--ignore=tests/unit/{room}" for room in ("tools", "lab", "sim"))]
-# Each of these plays whole rollouts, with one ansible-core only.
-PLAYED = [
-    word
-    for name in (
-        "alpha_kubelets",
-        "confirm_time",
-        "drained_rollout",
-        "endings",
-        "forged_annotations",
-        "no_longer_declared",
-        "node_calls",
-        "one_node_of_a_batch",
-        "overlapping_groups",
-        "permissions",
-        "plan_of_own_files",
-        "resets_and_migrations",
-        "rollback_to_a_variant",
-        "runs_at_once",
-        "secrets",
-        "stage",
-        "upgrade_check",
-        "window",
-    )
-    for word in ("--ignore", f"tests/unit/roles/test_{name}.py")
-]
-# Their code knows neither Ansible nor the package kubernetes.
-PURE = [word for room in ("_config", "_node") for word in ("--ignore", f"tests/unit/plugins/module_utils/{room}")]
-# With other versions, to see whether the properties run there at all.
-FEW_EXAMPLES = ["--hypothesis-profile", "few"]
-# Each waits for runs that a signal ends. The gate `unit` has them.
-INTERRUPTED = ["--deselect", "tests/unit/plugins/callback/test_rollout.py::test_an_interrupted_run_leaves_its_report"]
-OTHER_VERSIONS = [*FOR_USERS, *PLAYED, *INTERRUPTED, *FEW_EXAMPLES]
-# By file: what a file's tests share is made once.
-ON_ALL_CORES = ["--numprocesses", "auto", "--dist", "loadfile"]
-# These files of e2e and of e2e_node run on labs of their own: the lanes take equally long.
-ROLLOUT = ["tests/contract/test_rollout.py", "tests/e2e/test_simulated.py"]
-GUARD = [
-    *map(str, sorted((ROOT / "tests/e2e_node").glob("test_guard*.py"))),
-    "tests/e2e_node/test_new_binary.py",
-    "tests/e2e_node/test_random_changes.py",
-]
-ROLLOUT_SHORT, GUARD_SHORT = long_only.without("e2e_rollout", ROLLOUT), long_only.without("e2e_guard", GUARD)
-# The tests of one dynamic lab; those of the contract also run on the simulation, in the gate `contract`.
-ON_LAB = ["--cluster", "lab"]
-# The kubelets of this lab have no drop-ins.
-STAGES = ["tests/e2e", "tests/contract", "--ignore=tests/contract/test_dropins.py", *ON_LAB]
-NODE = ["tests/e2e_node", *(f"--ignore={path}" for path in GUARD)]
-SHORT_TIER = [] if LONG else ["-m", "not long"]
-
-
-def short_tier(gate: str) -> list[str]:
-    """Return what leaves out of a gate what only the long tier runs."""
-    return [] if LONG else [*SHORT_TIER, *long_only.ignored(gate)]
-
-
-# What another kubelet could answer differently, in a few minutes.
-NODE_MODERN = [
-    f"tests/e2e_node/test_{name}.py"
-    for name in ("checkpoint_role", "config_check", "last_words", "notify_unit", "preflight")
-]
+CHOSEN = selections.tests(LONG)
 
 # Seconds that the whole short tier should take on two cores, the building of the labs included.
 BUDGET = 2700
@@ -179,7 +118,7 @@ def style(session: nox.Session) -> None:
 @gate("quick")
 def unit(session: nox.Session) -> None:
     """Unit and property tests with the newest kubernetes and the newest ansible-core for this Python."""
-    newest(session).pytest("tests/unit", "--ignore", "tests/unit/roles", *ON_ALL_CORES, *SHORT_TIER)
+    newest(session).pytest(*CHOSEN["unit"])
 
 
 @gate("beside", "short", "long")
@@ -187,7 +126,7 @@ def sim_nodes(session: nox.Session) -> None:
     """The node side on simulated nodes, without root: both deliveries from rollout to reset, and the guard's reverts.
     Long: all points of the reverts.
     """
-    newest(session).pytest("tests/sim_nodes", *SHORT_TIER)
+    newest(session).pytest(*CHOSEN["sim_nodes"])
 
 
 @gate("beside", "short", "long")
@@ -195,31 +134,25 @@ def roles(session: nox.Session) -> None:
     """The roles, with real runs of ansible-playbook against an API server in Python. Long: every point at which a host
     or a Node is lost, and a batch of 200 hosts in real time.
     """
-    newest(session).pytest("tests/unit/roles", *short_tier("roles"))
+    newest(session).pytest(*CHOSEN["roles"])
 
 
 @gate("beside", "short", "long")
 def contract(session: nox.Session) -> None:
     """The contract of clusters on the simulation; the gates e2e run it on real kubelets."""
-    newest(session).pytest("tests/contract", *short_tier("contract"))
+    newest(session).pytest(*CHOSEN["contract"])
 
 
 @gate("slow", "long")
 def unit_long(session: nox.Session) -> None:
     """The product among the unit tests: 20,000 random sequences on a model of a node."""
-    newest(session).pytest("tests/unit/plugins/module_utils/_node/guard/test_any_sequence.py")
+    newest(session).pytest(*CHOSEN["unit_long"])
 
 
 @gate("beside", "long")
 def fuzz(session: nox.Session) -> None:
     """100,000 inputs for every parser of what others write."""
-    newest(session).pytest("tests/unit/fuzz", "-m", "long", "--numprocesses", "auto", "--dist", "load")
-
-
-def skip_without_lowest(session: nox.Session) -> None:
-    """Skip a gate of the lowest versions where this Python is too new for them."""
-    if sys.version_info >= (3, 13):
-        session.skip("ansible-core 2.17 runs on Python up to 3.12")
+    newest(session).pytest(*CHOSEN["fuzz"])
 
 
 @gate("quick")
@@ -227,8 +160,7 @@ def unit_lowest(session: nox.Session) -> None:
     """Unit tests with the lowest versions that the collection supports: ansible-core 2.17, kubernetes 28.1.0. Without
     those of code that uses neither.
     """
-    skip_without_lowest(session)
-    Tools(session, "lowest", LOWEST).pytest(*OTHER_VERSIONS, *PURE, *ON_ALL_CORES, *SHORT_TIER)
+    lowest_tools(session).pytest(*CHOSEN["unit_lowest"])
 
 
 @gate("quick", "short", "long")
@@ -236,13 +168,7 @@ def unit_newer_python(session: nox.Session) -> None:
     """Unit and property tests on Python 3.12 or later, which the newest ansible-core needs. Long: also those of code
     that knows neither Ansible nor the package kubernetes.
     """
-    python = newer_python()
-    if python is None:
-        session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
-    chosen = OTHER_VERSIONS if LONG else [*OTHER_VERSIONS, *PURE]
-    Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python).pytest(
-        *chosen, *ON_ALL_CORES, "-m", "not long"
-    )
+    newer_tools(session).pytest(*CHOSEN["unit_newer_python"])
 
 
 @gate("quick")
@@ -344,13 +270,13 @@ def awx(session: nox.Session) -> None:
 @gate("lab", "short", "long")
 def e2e(session: nox.Session) -> None:
     """The five stages and the contract on real kubelets of the lab, but for the files of e2e_rollout."""
-    newest(session).pytest(*STAGES, *(f"--ignore={path}" for path in ROLLOUT), *short_tier("e2e"))
+    newest(session).pytest(*CHOSEN["e2e"])
 
 
 @gate("lab_second", "short", "long")
 def e2e_rollout(session: nox.Session) -> None:
     """Rollouts from plan to prune, and the simulated kubelet beside a real one."""
-    newest(session).pytest(*(ROLLOUT if LONG else ROLLOUT_SHORT), *ON_LAB, *SHORT_TIER)
+    newest(session).pytest(*CHOSEN["e2e_rollout"])
 
 
 @gate("lab_second", "short", "long")
@@ -358,20 +284,13 @@ def e2e_lowest(session: nox.Session) -> None:
     """The life of a change, and a bad value, with the lowest versions that the collection supports. On the simulation,
     since e2e_rollout has the real kubelets. Long: all of the short tier of e2e on the lab.
     """
-    skip_without_lowest(session)
-    on_simulation = ["tests/contract/test_rollout.py", "-k", "two_groups or bad_value"]
-    chosen = [*STAGES, "-m", "not long"] if LONG else on_simulation
-    Tools(session, "lowest", LOWEST).pytest(*chosen)
+    lowest_tools(session).pytest(*CHOSEN["e2e_lowest"])
 
 
 @gate("lab_second", "long")
 def e2e_newer_python(session: nox.Session) -> None:
     """The short tier of e2e on Python 3.12 or later, with the newest ansible-core and the newest kubernetes."""
-    python = newer_python()
-    if python is None:
-        session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
-    tools = Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python)
-    tools.pytest(*STAGES, "-m", "not long")
+    newer_tools(session).pytest(*CHOSEN["e2e_newer_python"])
 
 
 @gate("lab_static", "short", "long")
@@ -379,13 +298,13 @@ def e2e_node(session: nox.Session) -> None:
     """The node side (store, preflight, role checkpoint) on kubelets without dynamic configuration, but for the files
     of e2e_guard.
     """
-    newest(session).pytest(*NODE, *short_tier("e2e_node"))
+    newest(session).pytest(*CHOSEN["e2e_node"])
 
 
 @gate("lab_guard", "short", "long")
 def e2e_guard(session: nox.Session) -> None:
     """The guard on real kubelets: what it reverts, what it leaves, a new binary. Long: random changes and kills."""
-    newest(session).pytest(*(GUARD if LONG else GUARD_SHORT), *SHORT_TIER)
+    newest(session).pytest(*CHOSEN["e2e_guard"])
 
 
 @gate("lab_static")
@@ -402,13 +321,13 @@ def e2e_fleet(session: nox.Session) -> None:
     """Rollouts over two groups and a control plane, soaks and pods, ansible-runner as AWX runs it, and every command of
     the documentation, on seven nodes.
     """
-    newest(session).pytest("tests/e2e_fleet", *short_tier("e2e_fleet"))
+    newest(session).pytest(*CHOSEN["e2e_fleet"])
 
 
 @gate("lab_modern", "short", "long")
 def e2e_modern(session: nox.Session) -> None:
     """Kubelets of 1.28 and 1.36 where their binaries are (tests/lab/README.md): rollout, drift, reset, an upgrade."""
-    newest(session).pytest("tests/e2e_modern", *SHORT_TIER)
+    newest(session).pytest(*CHOSEN["e2e_modern"])
 
 
 @gate("lab_node_modern", "short", "long")
@@ -417,14 +336,14 @@ def e2e_node_modern(session: nox.Session) -> None:
     Long: all of e2e_node.
     """
     os.environ.setdefault("LIVENODES_LAB_KUBERNETES", " ".join(releases.NODE_SIDE))
-    newest(session).pytest(*(NODE if LONG else NODE_MODERN), *SHORT_TIER)
+    newest(session).pytest(*CHOSEN["e2e_node_modern"])
 
 
 @gate("lab_node_modern", "long")
 def e2e_guard_modern(session: nox.Session) -> None:
     """All of e2e_guard on a kubelet of 1.36, where its binaries are."""
     os.environ.setdefault("LIVENODES_LAB_KUBERNETES", " ".join(releases.NODE_SIDE))
-    newest(session).pytest(*GUARD, *SHORT_TIER)
+    newest(session).pytest(*CHOSEN["e2e_guard_modern"])
 
 
 @gate("lab", "short", "long", alone=True)

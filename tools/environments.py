@@ -136,6 +136,23 @@ def newest(session: nox.Session) -> Tools:
     return Tools(session, "newest", NEWEST)
 
 
+def lowest_tools(session: nox.Session) -> Tools:
+    """Return the environment of the lowest versions that the collection supports. Skips where this Python is too new
+    for them.
+    """
+    if sys.version_info >= (3, 13):
+        session.skip("ansible-core 2.17 runs on Python up to 3.12")
+    return Tools(session, "lowest", LOWEST)
+
+
+def newer_tools(session: nox.Session) -> Tools:
+    """Return the environment with the newest ansible-core, which needs Python 3.12 or later. Skips without one."""
+    python = newer_python()
+    if python is None:
+        session.skip("no Python 3.12 or later in PATH or among pyenv's versions")
+    return Tools(session, "newer_python", ["ansible-core", *RUNTIME, *TESTS], python)
+
+
 def browser_tools(session: nox.Session) -> Tools:
     """Return the environment that drives Chromium; install that from Debian's archive where it is missing. Skips where
     that cannot be done.

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tools import generate_faults_page as faults
+from tools.gates import selections
 
 CASES, MARKED = faults.cases(), faults.marked()
 REPORT = """<testsuites><testsuite timestamp="2026-01-02T03:04:05+00:00" tests="4">
@@ -58,19 +58,11 @@ def test_the_page_is_generated() -> None:
 
 
 def test_the_gates_exist_and_run_the_tests() -> None:
-    """The folders and files that noxfile.py names."""
-    text = (faults.ROOT / "noxfile.py").read_text(encoding="utf-8")
-    gates = {node.name: ast.unparse(node) for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
-    tests = {test for names in MARKED.values() for name in names for test in faults.placed(name)}
-    assert {gate for test in tests for gate in test.gates} <= set(gates)
-    variables = {"e2e": "STAGES", "e2e_rollout": "ROLLOUT", "e2e_node": "NODE", "e2e_guard": "GUARD"}
-    for test in tests:
-        (gate,) = test.gates
-        folder = "/".join(test.name.split("/")[:2])
-        assert variables[gate] in gates[gate] if gate in variables else f"'{folder}" in gates[gate], test
-    # The files that other gates than that of their folder run.
-    for name in ("test_guard*.py", "test_new_binary.py", "test_random_changes.py", "tests/contract/test_rollout.py"):
-        assert name in text
+    gates = selections.tests(long=True)
+    for name in {name for names in MARKED.values() for name in names}:
+        for test in faults.placed(name):
+            for gate in test.gates:
+                assert selections.runs(gates[gate], name.partition("::")[0]), test
 
 
 def test_results_are_those_of_a_report(tmp_path: Path) -> None:
