@@ -29,7 +29,9 @@ def build_and_install(session: nox.Session) -> None:
         alone=True,
     )
     artifact = next((ROOT / "build").glob("*.tar.gz"))
-    report = tools.run("python", "-m", "galaxy_importer.main", str(artifact), silent=True, alone=True)
+    # The importer writes importer_result.json where it runs.
+    with session.chdir(ROOT / "build"):
+        report = tools.run("python", "-m", "galaxy_importer.main", str(artifact), silent=True, alone=True)
     print(report)
     complaints = re.findall(r"^(?:WARNING|ERROR|CRITICAL).*$", report, re.MULTILINE)
     if complaints:
