@@ -54,8 +54,8 @@ _MAX_NODES = 20_000
 
 @functools.lru_cache(maxsize=None)
 def _loader() -> Any:
-    """Return the loader with limits. Without them, nested brackets take seconds until recursion ends, and the memory
-    for merge keys (<<) grows exponentially with their levels.
+    """Return the loader with limits. Without them, nested brackets take seconds until recursion ends, and a chain of
+    merge keys (<<) takes memory by the square of its length.
     """
 
     class Limited(yaml.SafeLoader):  # pylint: disable=too-many-ancestors
@@ -77,8 +77,10 @@ def _loader() -> Any:
             return super().compose_node(*arguments)
 
         def flatten_mapping(self, node: Any) -> None:
+            before = len(node.value)
             super().flatten_mapping(node)
-            self._limit_nodes(len(node.value))
+            self.nodes += len(node.value) - before
+            self._limit_nodes(self.nodes)
 
         def _limit_depth(self, depth: int) -> None:
             if depth > _MAX_DEPTH:
@@ -170,9 +172,10 @@ def _check(node: Any, seen: set[int]) -> None:
 
 def _check_keys(node: Any) -> None:
     first: dict[str, int] = {}
-    for key, _value in node.value:
+    for at, (key, value) in enumerate(node.value):
         line = key.start_mark.line + 1
         if key.tag == "tag:yaml.org,2002:merge":
+            _check_merge(value, at, line)
             continue
         if key.tag != "tag:yaml.org,2002:str":
             shown = f"`{key.value}`" if isinstance(key, yaml.ScalarNode) else "a list or mapping"
@@ -186,3 +189,16 @@ def _check_keys(node: Any) -> None:
                 line,
             )
         first[key.value] = line
+
+
+def _check_merge(value: Any, at: int, line: int) -> None:
+    """Raise Problem for a merge key (<<) that is not the first key of its map, or has several maps.
+
+    Go's yaml.v2 (sigs.k8s.io/yaml in the kubelet) lets a merge key override the keys before it, PyYAML never does. Of
+    several maps the first wins, and the last one with PyYAML 6.0.4.
+    """
+    remedy = "Merge one map, as the first key, or write its keys out."
+    if at:
+        raise Problem("the merge key `<<` comes after another key: readers disagree which value wins", remedy, line)
+    if isinstance(value, yaml.SequenceNode) and len(value.value) > 1:
+        raise Problem("the merge key `<<` has several maps: readers disagree which of them wins", remedy, line)
