@@ -154,3 +154,13 @@ def test_an_own_file_that_changed_since_the_kubelet_started(
     configs = Configs((declared,), declared, declared, live, files=files, own={**NO_RECORD, "source": "config-a"})
     rows = {row["path"]: (row["declared"], row["live"], row["cause"]) for row in Finder().rows(configs, facts)}
     assert rows == found
+
+
+def test_what_our_drop_in_still_sets_is_not_pending_from_the_own_file() -> None:
+    """The layers do not declare it any more: the row is that of the value, not of the file."""
+    ours = {"maxPods": 70, "eventBurst": 7}
+    file = {**OWN_FILE, "eventBurst": 9}
+    facts = Facts(36, dropin=True, source=place(), assigned=A, active=A, pushed=A, host=Host(file=OURS, content=ours))
+    files = own_file.Files(file, file, outdated=True)
+    configs = Configs(({"maxPods": 70},), ours, ours, _live(ours), files=files, own={**NO_RECORD, "source": "config-a"})
+    assert [row["path"] for row in Finder().rows(configs, facts)] == []

@@ -296,3 +296,20 @@ def test_what_the_node_itself_overrides_in_its_own_file(
     live = {**compare.with_defaults(source, minor), "maxPods": 61, "tlsCertFile": "/pki/kubelet.crt"}
     configs = Configs((layer,), source, source, live, own=record)
     assert list(_rows(configs, minor, checkpoint=True, flags={"maxPods": "--max-pods=61"})) == paths
+
+
+@pytest.mark.parametrize(
+    ("absent", "paths"), [([], ["cgroupRoot"]), (["cgroupRoot"], []), (["maxPods"], ["cgroupRoot"])]
+)
+def test_a_value_that_the_source_leaves_to_the_kubelet_is_no_drift(absent: list[str], paths: list[str]) -> None:
+    """The node had none of its own, and the default of its kubelet is not known."""
+    record = {**NO_RECORD, "own": {"cgroupRoot": [None]}, "absent": absent}
+    live = _live({"cgroupRoot": "/kubelet"})
+    found = _rows(Configs(({"maxPods": 110},), None, None, live, own=record), minor=30)
+    assert [path for path, row in found.items() if row["cause"] == "no longer declared"] == paths
+
+
+def test_the_row_of_the_node_has_the_file_on_its_disk() -> None:
+    host = Host(file="/store/kubelet", content={}, damage="no digest")
+    assert _rows(Configs((), {}, {}, _live({})), host=host)["(config source)"]["disk"] == "/store/kubelet"
+    assert _rows(Configs((), {}, {}, _live({})), fault="gone")["(config source)"]["disk"] is None

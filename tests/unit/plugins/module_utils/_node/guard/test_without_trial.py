@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import typing as t
 from pathlib import Path
 
@@ -77,3 +78,63 @@ def test_they_stay_on_trial_and_after_it(node: Node) -> None:
     for restarts in (1, 2, 3):
         node.start(restarts)
     assert state(node) == CHANGED
+
+
+def test_the_service_runs_to_report_what_was_restored(node: Node) -> None:
+    for restarts in (2, 3):
+        node.start(restarts)
+    Path(node.guard().records.report_path).unlink()
+    node.seconds += 20
+    node.properties.update(NRestarts="4", ActiveState="activating", SubState="start-pre")
+    assert node.guard().prestart() is True
+
+
+def crashing(node: Node) -> None:
+    """The kubelet ends again and again with a configuration that has graduated."""
+    node.store.graduate(SOURCE, "v1.20.2")
+    node.seconds = 5000
+    for restarts in (1, 2, 3):
+        node.start(restarts)
+        node.seconds += 5
+
+
+def reason(node: Node) -> str:
+    report = node.guard().records.report()
+    return str(report.status["reason"]) if report else ""
+
+
+def test_a_kubelet_that_recovers_is_reported_after_a_minute(node: Node) -> None:
+    crashing(node)
+    assert reason(node) == "not changed" and "ended 2 times" in node.error()
+    for _look in range(6):
+        assert node.later(10) == 10
+    assert reason(node) == "not changed"
+    assert node.later(10) == 10
+    assert reason(node) == "recovered" and node.later(10) is None
+
+
+def test_a_kubelet_without_healthz_does_not_recover(node: Node) -> None:
+    crashing(node)
+    node.well = False
+    for _look in range(9):
+        assert node.later(10) == 10
+    assert reason(node) == "not changed"
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_local_configuration(node: Node) -> None:
+    node.store.graduate(SOURCE, "v1.20.2")
+    (Path(node.store.config_dir) / NEW / "kubelet").write_text("damaged")
+    node.start()
+    report = node.guard().records.report()
+    assert report and node.ran[-1] == LOCAL
+    assert reason(node) == "reverted to an intact configuration" and "local" in report.message, report
+
+
+def test_without_any_intact_configuration_the_own_file_is_copied_again(node: Node) -> None:
+    node.store.graduate(SOURCE, "v1.20.2")
+    shutil.rmtree(Path(node.store.config_dir, "store", "checkpoints"))
+    shutil.rmtree(Path(node.store.config_dir, "store", "local"))
+    node.start()
+    report = node.guard().records.report()
+    assert report and node.ran[-1] == LOCAL
+    assert reason(node) == f"reverted to {node.own}" and "local" in report.message, report

@@ -1,0 +1,66 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The terms of a trial, and which kubelet still runs what was active before it."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import decide, evidence, judging
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from tests.support.guard_node import OTHER, SOURCE
+
+TRIAL = Trial(SOURCE, OTHER, Moment("b1", 5.0, 1e9), deadline_seconds=60, invocation="i0")
+
+
+def test_the_terms_of_a_trial_without_options() -> None:
+    terms = judging.terms_of(TRIAL)
+    assert (terms.name, terms.boot, terms.armed, terms.invocation) == (TRIAL.name, "b1", 5.0, "i0")
+    assert (terms.confirm_seconds, terms.hold_seconds, terms.unhealthy_seconds) == (60, 60, decide.UNHEALTHY_SECONDS)
+    assert (terms.boot_grace_seconds, terms.recovery_seconds) == (
+        evidence.BOOT_GRACE_SECONDS,
+        evidence.RECOVERY_SECONDS,
+    )
+    assert (terms.was_healthy, terms.can_revert, terms.confirmed, terms.node_proof) == (True, True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("confirm_seconds", 7),
+        ("was_healthy", False),
+        ("unhealthy_seconds", 7),
+        ("node_proof", False),
+        ("boot_grace_seconds", 7),
+        ("recovery_seconds", 7),
+    ],
+)
+def test_each_option_of_a_trial_changes_its_term_alone(name: str, value: t.Any) -> None:
+    terms = judging.terms_of(TRIAL.but(extra={name: value}))
+    assert terms == judging.terms_of(TRIAL)._replace(**{name: value})
+
+
+def test_a_trial_of_what_it_reverts_to_cannot_be_reverted() -> None:
+    assert not judging.terms_of(TRIAL.but(revert_to=SOURCE)).can_revert
+    assert judging.terms_of(TRIAL.but(confirmed=True)).confirmed
+
+
+@pytest.mark.parametrize(
+    ("replaced", "invocation", "boot", "never"),
+    [
+        (None, "i0", "b1", True),
+        (None, "i1", "b1", False),
+        (None, "i0", "b2", False),
+        ({"failed": ""}, "i0", "b1", False),
+        ({"failed": "it ended"}, "i0", "b1", True),
+    ],
+)
+def test_a_kubelet_that_was_never_stopped(
+    replaced: dict[str, t.Any] | None, invocation: str, boot: str, never: bool
+) -> None:
+    facts = Facts(boot, 6.0, unit=Unit(invocation=invocation))
+    assert judging._never_stopped(TRIAL.but(replaced=replaced), facts) is never
