@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main, observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
@@ -312,3 +313,22 @@ def test_the_program_never_keeps_the_kubelet_from_starting(node: Node, monkeypat
 
     monkeypatch.setattr(guard, "prestart", broken)
     assert guard_main.prestart(guard) == 0
+
+
+@pytest.mark.parametrize(
+    ("folder", "starts", "known", "program"),
+    [
+        ("", "/usr/bin/kubelet", "/old/kubelet", "/usr/bin/kubelet"),
+        ("", "", "/old/kubelet", "/old/kubelet"),
+        ("/conf.d", "/usr/bin/kubelet-1.36", "/old/kubelet", "/usr/bin/kubelet-1.36"),
+        ("/conf.d", "/usr/bin/k3s", "/data/bin/kubelet", "/data/bin/kubelet"),
+        ("/conf.d", "/usr/bin/k3s", "", "/usr/bin/k3s"),
+    ],
+)
+def test_the_binary_is_what_the_unit_starts_unless_another_program_does_that(
+    node: Node, folder: str, starts: str, known: str, program: str
+) -> None:
+    node.folder, node.argv = folder, (known,) if known else ()
+    guard = node.guard()
+    guard.seen = observe.Kubelet(Unit(), program=starts)
+    assert guard._program() == program

@@ -189,3 +189,12 @@ def test_status_is_what_the_annotation_has(
     assert guard_main.main(str(program), ["status"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert "started" not in shown and (shown["progress"]["name"], shown["progress"]["failures"]) == ("a", 2)
+
+
+def test_a_report_that_cannot_be_sent_yet_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kubelet does not run, and no trial is open."""
+    watched, waits = Watched(), []
+    monkeypatch.setattr(watched, "reportable", lambda: False)
+    monkeypatch.setattr(time, "sleep", waits.append)
+    assert guard_main.watch(t.cast(guard.Guard, watched), str(folder)) == 0
+    assert waits == [guard_main.FIRST_PAUSE]

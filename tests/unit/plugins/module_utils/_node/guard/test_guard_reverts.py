@@ -80,7 +80,7 @@ def test_the_kubelet_is_not_restarted_while_the_revert_is_not_possible(tmp_path:
         node.seconds += 60
         waits.append(guard.tick())
     assert node.store.running() == NEW and "systemctl restart" not in node.commands
-    assert waits[-1] == 60 and waits == sorted(waits)
+    assert waits == [2, 4, 8, 16, 32, 60, 60, 60, 60]
     disk.full = False
     node.later(60)
     assert node.store.running() == LOCAL and node.commands.count("systemctl restart") == 1

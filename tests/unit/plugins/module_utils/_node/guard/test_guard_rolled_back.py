@@ -49,12 +49,16 @@ def rolled_back(node: Node) -> dict[str, t.Any]:
 
 
 @pytest.mark.parametrize("observed", [True, False])
-def test_the_guard_restarts_the_kubelet_if_the_controller_does_not(node: Node, observed: bool) -> None:
+def test_the_guard_restarts_the_kubelet_if_the_controller_does_not(
+    node: Node, observed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     node.assign()
     node.start()
     if observed:
         node.later()
     assert rolled_back(node)["restart_needed"]
+    # The API server is not asked for the Node.
+    monkeypatch.setattr(Node, "unverified", property(lambda _node: pytest.fail("asked for the Node")), raising=False)
     for _second in range(5):
         assert node.later() is not None
     assert node.ran == [NEW], "the controller is about to restart the kubelet"

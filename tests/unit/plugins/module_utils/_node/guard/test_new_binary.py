@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import types
 import typing as t
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 
 OLD_VERSION, NEW_VERSION = "v1.28.3", "v1.36.2"
@@ -312,3 +314,20 @@ def test_a_drop_in_is_asked_about_with_its_folder_and_gives_way_to_nothing(
     }
     assert asked[-1][1].others == {"10.conf": "theirs"} and config(node) == local.OVERRIDE.decode()
     assert node.error() == f"kubelet {NEW_VERSION} refuses this configuration: {WORDS}"
+
+
+@pytest.mark.parametrize(
+    ("folder", "starts", "words"),
+    [
+        ("", ["/usr/bin/kubelet", "--v=3"], ["/new", "--v=3"]),
+        ("/conf.d", ["/usr/bin/kubelet", "--v=3"], ["/new", "--v=3"]),
+        ("/conf.d", ["/usr/bin/k3s", "agent"], ["/new", "--v=2"]),
+    ],
+)
+def test_it_is_asked_with_the_next_command_of_the_unit(
+    node: Node, folder: str, starts: list[str], words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of another program than the kubelet, with what is known of the kubelet that it starts."""
+    node.folder, node.argv = folder, ("/old/kubelet", "--v=2")
+    monkeypatch.setattr(unit.Unit, "next_command", lambda _unit: types.SimpleNamespace(argv=starts))
+    assert node.guard()._next_argv("/new", node.run) == words

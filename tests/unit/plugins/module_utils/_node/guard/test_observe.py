@@ -128,3 +128,10 @@ def test_drop_ins_decide_where_healthz_is(tmp_path: Path) -> None:
     assert observe.target([*words, f"--config-dir={folder}", "--healthz-port=4"]).port == 4
     (tmp_path / "other").write_text("eventBurst: 7\n")
     assert observe.merged(words, str(folder), str(tmp_path / "other")) == {"healthzPort": 2, "eventBurst": 7}
+
+
+def test_the_command_line_of_a_process() -> None:
+    with open("/proc/self/cmdline", "rb") as stream:
+        words = stream.read().split(b"\0")[:-1]
+    assert observe.argv(os.getpid()) == [word.decode() for word in words] != []
+    assert observe.argv(99_999_999) == []
