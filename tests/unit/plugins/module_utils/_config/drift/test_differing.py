@@ -174,3 +174,9 @@ def test_what_changed_although_nothing_declares_it() -> None:
         ("evictionHard.b", "1", "2"),
         ("failSwapOn", True, False),
     ]
+
+
+def test_a_key_that_a_map_no_longer_has_is_a_difference() -> None:
+    path, kept = 'evictionSoft["nodefs.available"]', {"memory.available": "1Gi"}
+    live = compare.with_defaults({"evictionSoft": {**kept, "nodefs.available": "10%"}}, 36)
+    assert differing.between({"evictionSoft": kept}, live, 36) == [(path, None, "10%")]

@@ -21,6 +21,9 @@ def _facts(base: Any, *, early: Any = None, late: Any = None, **flags: str) -> d
     return {"own": rows, "kubelet": {"local_config": FILE, "shadowed": uses}}
 
 
+MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
+
+
 @pytest.mark.parametrize(
     ("facts", "declared", "path", "live", "words"),
     [
@@ -39,6 +42,14 @@ def _facts(base: Any, *, early: Any = None, late: Any = None, **flags: str) -> d
         (_facts({"evictionHard": {"memory.available": "1Gi"}}), {}, 'evictionHard["memory.available"]', "1Gi", FILE),
         (_facts({"evictionHard": {"memory.available": "1Gi"}}), {}, 'evictionHard["nodefs.available"]', None, FILE),
         (_facts({"evictionHard": {"memory.available": "1Gi"}}), {}, 'evictionHard["nodefs.available"]', "1%", ""),
+        # A drop-in removes a threshold that was merged into the file before.
+        (
+            _facts(MERGES, early={"evictionHard": {"nodefs.available": None}}),
+            {},
+            'evictionHard["nodefs.available"]',
+            None,
+            EARLY,
+        ),
         # A default that follows another field is filled in before the drop-ins are laid over the file.
         (_facts({"nodeStatusUpdateFrequency": "20s"}), {}, "nodeStatusReportFrequency", "20s", "default"),
         (_facts({}), {"nodeStatusUpdateFrequency": "20s"}, "nodeStatusReportFrequency", "20s", ""),

@@ -248,3 +248,16 @@ def test_a_revert_that_a_power_cut_ended_before_the_rename_is_finished_at_the_st
     assert node.ran[-1] == LOCAL and node.error() == "it ended"
     node.later()
     assert node.commands.count("systemctl restart") == 0
+
+
+def test_a_revert_that_was_recorded_before_does_not_restart_a_kubelet_that_never_stopped(node: Node) -> None:
+    """The guard ended between the record of the revert and its rename, and the kubelet runs what was active before."""
+    node.start()
+    node.assign(invocation="i1")
+    trial = node.store.trial()
+    assert trial
+    node.store.record(trial.but(failed="it ended"))
+    node.guard().records.remember(Progress(name=trial.name, verdict="it ended", boot=node.boot))
+    node.later()
+    assert (node.store.running(), node.ran, node.error()) == (LOCAL, [LOCAL], "it ended")
+    assert node.commands.count("systemctl restart") == 0 and node.later() is None
