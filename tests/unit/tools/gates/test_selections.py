@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 import pytest
 
 from tools.gates import selections
@@ -18,6 +21,15 @@ BY_OTHERS = ("tests/browser/", "tests/awx/")
 def files(words: list[str]) -> set[str]:
     """The files of tests that pytest runs with these arguments."""
     return {path for path in FILES if selections.runs(words, path)}
+
+
+def test_each_selection_is_that_of_the_gate_of_its_name() -> None:
+    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    bodies = {node.name: ast.unparse(node) for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    used = {name: re.findall(r"CHOSEN\['(\w+)'\]", body) for name, body in bodies.items()}
+    assert {name: names for name, names in used.items() if names} == {
+        name: [name] for name in selections.tests(long=True)
+    }
 
 
 def test_every_file_runs_in_the_long_tier() -> None:
