@@ -25,7 +25,7 @@ def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
         for name in ("rollout", "reset"):
             cluster.grant(without(manifest(name), PROXY))
         cluster.grant(manifest("option-read-node"))
-        host = {**node.variables(), "kubelet_config": {"maxPods": 80}, "kubelet_config_auth": {"read": "node"}}
+        host = {**node.variables(), "kubelet_config": {"maxPods": 80}, "kubelet_config_read": "node"}
         path = tmp_path / "hosts.yml"
         path.write_text(json.dumps({"all": {"hosts": {"n1": host}}}))
         ansible = Ansible(tmp_path, cluster.kubeconfig(tmp_path / "kubeconfig", USER, "operators"), path)

@@ -65,8 +65,9 @@ UNSET_IF_EMPTY = frozenset(
 OF_THE_PLAYBOOKS: dict[str, dict[str, t.Any]] = {
     "kubelet_config_auth": {"type": "dict"},
     "kubelet_config_migrate_changes": {"type": "bool"},
+    "kubelet_config_read": {"type": "str", "choices": ["proxy", "kubelet", "node"]},
 }
 """Specs of the variables that the playbooks read, but no role."""
 
-OF_EVERY_PLAYBOOK = ("kubelet_config_auth", "kubelet_config_hosts", "kubelet_config_serial")
+OF_EVERY_PLAYBOOK = ("kubelet_config_auth", "kubelet_config_hosts", "kubelet_config_read", "kubelet_config_serial")
 """The variables that the playbooks read themselves, whatever their roles."""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Playbooks with `read: node`: the hosts of the nodes ask their kubelets, and the tokens are seen nowhere else."""
+"""`kubelet_config_read: node`: the hosts of the nodes ask their kubelets, and the tokens are seen nowhere else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.reader import NAMESPACE, Rule, reading
 
 NAMES = ("n1", "n2")
 PROXY = Permission("get", "nodes/proxy")
-AUTH = {"read": "node", "read_service_account": f"{NAMESPACE}/kubelet-configz-{{node}}"}
+AUTH = {"read_service_account": f"{NAMESPACE}/kubelet-configz-{{node}}"}
 
 
 class Fleet:
@@ -46,6 +46,7 @@ class Fleet:
             "ansible_python_interpreter": str(self.python),
             "kubelet_config": {"maxPods": 80},
             "kubelet_config_auth": AUTH,
+            "kubelet_config_read": "node",
             "kubelet_config_wait_timeout": 60,
         }
         path = self.home / "hosts.yml"

@@ -16,6 +16,7 @@ KNOWN = specs.known(specs.by_role())
 WAIT, DRAIN, STATE = "kubelet_config_wait_timeout", "kubelet_config_drain", "kubelet_config_state_files"
 LOOK, FLAGS, PAUSE = "kubelet_config_drift_hosts", "kubelet_config_flags", "kubelet_config_pause"
 NAME, FILE, LEASE = "kubelet_config_namespace", "kubelet_config_plan_file", "kubelet_config_lease_seconds"
+READ = "kubelet_config_read"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,7 @@ NAME, FILE, LEASE = "kubelet_config_namespace", "kubelet_config_plan_file", "kub
         (FLAGS, "--max-pods=5,--v=2"),
         ("kubelet_config_plan", {}),
         ("kubelet_config_auth", {"kubeconfig": "a"}),
+        *((READ, value) for value in ("proxy", "kubelet", "node", None)),
         ("kubelet_config", "maxPods: 5"),
         ("kubelet_config", None),
         ("kubelet_config_hosts", ["n1", "n2"]),
@@ -69,6 +71,7 @@ def test_accepted(name: str, value: t.Any) -> None:
         (FLAGS, [["--v=2"]], "a list of texts"),
         ("kubelet_config_plan", "plan.json", "a mapping"),
         ("kubelet_config_auth", "token", "a mapping"),
+        *((READ, value, "proxy, kubelet or node") for value in ("Kubelet", "nodes", "", True)),
         ("kubelet_config_serial", True, "a number above 0, a percentage"),
         ("kubelet_config_serial", [], "a number above 0, a percentage"),
         ("kubelet_config_max_unavailable", "0", "a number above 0 or a percentage"),
