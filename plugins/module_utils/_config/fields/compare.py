@@ -65,7 +65,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int, run
     all the same: it may be any other value. ``runs`` as in normalise(), for both.
     """
     old, new = normalise(before, minor, True, runs), normalise(after, minor, True, runs)
-    present = {path.split(".")[0].split("[")[0] for path in new}
+    present = {str(paths.parse(path)[0]) for path in new}
     found = []
     for path in sorted(set(old) | set(new)):
         if _is_empty_beside_keys(path, old, new) or _is_empty_beside_keys(path, new, old):
@@ -92,7 +92,8 @@ def is_known(path: str, config: Mapping[str, Any], given: set[str], minor: int, 
     if field is not None and not (complete and fields.default_known(field, minor)):
         if field.open and field.path != path:
             return bool(config.get(path))
-        if (field.since or 0) > fields.OLDEST_MINOR and not field.type.startswith("map["):
+        later = field.since is not None and field.since > fields.OLDEST_MINOR
+        if later and not field.type.startswith("map["):
             return path in config
     return path in config or _absence_known(path, minor, complete) or _key_removed(path, given)
 
@@ -126,7 +127,7 @@ def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
         result["serializeImagePulls"] = False
     for field in fields.ALL.values():
         default = field.default_at(minor)
-        if default is None or "[" in field.path or not field.exists_at(minor):
+        if default is None or not field.exists_at(minor):
             continue
         *parents, name = field.path.split(".")
         inside: Any = result
@@ -178,7 +179,7 @@ _DURATION = fields.ALL["nodeStatusUpdateFrequency"]
 def _leaves(value: Any, at: paths.Path, minor: int) -> Iterator[tuple[str, Any]]:
     if value is None:
         return
-    field = fields.lookup(at) if at else None
+    field = fields.lookup(at)
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _leaves(inner, (*at, key), minor)

@@ -25,8 +25,8 @@ def masked(config: Mapping[str, Any]) -> dict[str, Any]:
 def diff(
     before: Mapping[str, Any] | None,
     after: Mapping[str, Any] | None,
-    before_header: str = "before",
-    after_header: str = "after",
+    before_header: str,
+    after_header: str,
 ) -> dict[str, str]:
     """Return an entry of Ansible's ``diff`` for two configurations; None stands for an absent one."""
     return {

@@ -35,9 +35,9 @@ FORMER_SECRETS = ("manifestURLHeader",)
 """The name of staticPodURLHeader in 1.8 and 1.9 (pkg/kubelet/apis/kubeletconfig/v1alpha1/types.go)."""
 
 
-def lookup(path: str | paths.Path) -> Field | None:
+def lookup(path: paths.Path) -> Field | None:
     """Return the field with exactly this path, or None. List positions match the table's ``[]``."""
-    return ALL.get(path if isinstance(path, str) else paths.field_path(path))
+    return ALL.get(paths.field_path(path))
 
 
 def owner(path: str | paths.Path) -> Field | None:

@@ -93,7 +93,7 @@ def default(name: str, minor: int) -> bool:
 def nearest(name: str, minor: int) -> str | None:
     """Return the gate of this minor that a misspelled name most likely means, or None."""
     known = {other.lower(): other for other in GATES if _known(other, minor)}
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.85)
+    close = difflib.get_close_matches(name.lower(), known, cutoff=0.85)
     return known[close[0]] if close else None
 
 

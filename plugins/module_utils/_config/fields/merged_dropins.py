@@ -51,8 +51,6 @@ def effective(base: Mapping[str, Any], layers: Iterable[Mapping[str, Any]] | Non
         return first
     for name in forgotten(base, minor):
         del first[name]
-    # The defaults of this map belong to the config file: they are not filled in a second time.
-    first.setdefault(EVICTION, {})
     return compare.with_defaults(merge(first, layers), minor)
 
 

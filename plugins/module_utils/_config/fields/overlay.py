@@ -76,7 +76,7 @@ def _merge(base: Mapping[str, Any], override: Mapping[str, Any], at: paths.Path)
 
 
 def _compose(base: Mapping[str, Any], layer: Mapping[str, Any], at: paths.Path) -> dict[str, Any]:
-    result = copy.deepcopy(dict(base))
+    result = dict(base)
     for key, value in layer.items():
         path, old = (*at, key), base.get(key)
         if isinstance(value, Mapping) and key in base and old is None:
@@ -116,13 +116,7 @@ def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:
 
 def _clash(path: paths.Path, old: Any, new: Any) -> str:
     def kind(value: Any) -> str:
-        return (
-            "a mapping"
-            if isinstance(value, Mapping)
-            else "a list"
-            if isinstance(value, (list, tuple))
-            else f"a {type(value).__name__}"
-        )
+        return "a mapping" if isinstance(value, Mapping) else f"a {type(value).__name__}"
 
     return (
         f"{paths.show(path)} is {kind(new)} in the new layer and {kind(old)} below it. "

@@ -10,6 +10,7 @@ gates are merged key by key. A few values the kubelet replaces by those that it 
 
 from __future__ import annotations
 
+import re
 from typing import Any, Iterable, Mapping
 
 from ..values import paths
@@ -23,6 +24,8 @@ _BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
     **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
 }
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+"""In Go's strconv.ParseInt, other forms are octal, hexadecimal or not a number."""
 _RUNTIME_DRIVER_MINOR = 28
 """From this minor on, the kubelet may take cgroupDriver from the runtime (KEP-4033) and show that."""
 _CPUS = "reservedSystemCPUs"
@@ -77,13 +80,13 @@ def _value(path: str, uses: list[str]) -> Any:
     if kind == "bool":
         return _BOOLEANS.get(last, UNKNOWN)
     if kind in ("int32", "int64"):
-        return int(last) if last.lstrip("-").isdigit() else UNKNOWN
+        return int(last) if _INTEGER.fullmatch(last) else UNKNOWN
     if kind in ("string", "duration"):
         return last
     words = [word.strip() for use in uses for word in use.split(",") if word.strip()]
     if kind == "list[string]":
         return words
-    if kind in ("map[string]string", "map[string]quantity"):
+    if kind == "map[string]string":
         pairs = [word.partition("<" if "<" in word else "=") for word in words]
         return {key.strip(): value.strip() for key, _sign, value in pairs} if all(p[1] for p in pairs) else UNKNOWN
     return UNKNOWN

@@ -36,7 +36,7 @@ def refused(pods: Iterable[Pod], room: Room) -> dict[Key, Cause]:
     for pod in sorted(pods, key=lambda pod: (not pod.static, pod.created, pod.key)):
         lacking = _lacking(pod, used, room)
         if lacking and pod.critical:
-            victims = _preempted(lacking, [other for other in admitted if not other.critical])
+            victims = _preempted(lacking, [other for other in admitted if _gives_way(other, pod)])
             for victim in victims or ():
                 admitted.remove(victim)
                 take(victim, -1)
@@ -66,6 +66,14 @@ def _lacking(pod: Pod, used: Room, room: Room) -> dict[str, Fraction]:
         if resource in room
     }
     return {resource: amount for resource, amount in short.items() if amount > 0}
+
+
+def _gives_way(pod: Pod, critical: Pod) -> bool:
+    """Return whether a critical pod may preempt a pod (pkg/kubelet/types Preemptable)."""
+    if pod.critical:
+        # A static pod's priority is known to the API server, and to the kubelet only if its manifest states it.
+        return pod.priority < critical.priority and not (pod.static or critical.static)
+    return True
 
 
 def _preempted(lacking: Room, pods: Sequence[Pod]) -> list[Pod] | None:

@@ -16,7 +16,7 @@ from ..values import quantity
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
 """In the order in which the kubelet checks resources (noderesources fitsRequest)."""
-_BY_SIGNAL = {"memory": "memory.available", "ephemeral-storage": "nodefs.available"}
+_SIGNALS = {"cpu": "", "memory": "memory.available", "ephemeral-storage": "nodefs.available"}
 
 
 def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> dict[str, Fraction]:
@@ -29,7 +29,7 @@ def allocatable(config: EffectiveConfig, capacity: Mapping[str, Fraction]) -> di
     for resource in RESOURCES[1:]:
         if resource not in capacity:
             continue
-        threshold = hard.get(_BY_SIGNAL.get(resource, ""))
+        threshold = hard.get(_SIGNALS[resource])
         kept_back = reserved(config, resource) + (threshold.amount(capacity[resource]) if threshold else 0)
         if resource == "memory":
             kept_back += sum(amount for name, amount in capacity.items() if name.startswith("hugepages-"))
@@ -48,9 +48,8 @@ def reserved(config: EffectiveConfig, resource: str) -> Fraction:
     """
     if resource == "cpu" and config.text("reservedSystemCPUs"):
         return Fraction(_count(config.text("reservedSystemCPUs")))
-    return sum(
-        (_amount(config.pairs(field).get(resource, "0")) for field in ("kubeReserved", "systemReserved")), Fraction(0)
-    )
+    maps = (config.pairs(field) for field in ("kubeReserved", "systemReserved"))
+    return sum((_amount(pairs[resource]) for pairs in maps if resource in pairs), Fraction(0))
 
 
 def _amount(text: str) -> Fraction:

@@ -77,4 +77,4 @@ class Cause:
     """Why a pod is lost: a reason that many nodes can share, and the numbers of this node."""
 
     reason: str
-    detail: str
+    detail: str = ""

@@ -79,7 +79,7 @@ def forecast(change: Change, usage: NodeUsage) -> dict[str, list[Any]]:
     for pod in usage.pods:
         if pod.key in after and pod.key not in before:
             found[REFUSED].append(_row(pod, after[pod.key]))
-        causes = [Cause(reason, "") for reason in _doubts(change, pod)]
+        causes = [Cause(reason) for reason in _doubts(change, pod)]
         if causes and pod.key not in after:
             found[UNKNOWN].append(_row(pod, *causes))
     return found
@@ -103,8 +103,8 @@ def _evictions(change: Change, usage: NodeUsage, found: dict[str, list[Any]]) ->
     for pod in usage.pods:
         if pod.key in after.evicted and pod.key not in before.evicted:
             found[EVICTED].append(_row(pod, *after.evicted[pod.key]))
-    found["notes"] += [text for text in after.unmet if text not in before.unmet]
-    found[UNKNOWN] += [_row(None, Cause(text, "")) for text in after.unseen if text not in before.unseen]
+    found["notes"] = [text for text in after.unmet if text not in before.unmet]
+    found[UNKNOWN] = [_row(None, Cause(text)) for text in after.unseen if text not in before.unseen]
 
 
 def _less_for_pods(change: Change) -> bool:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any, Mapping, NamedTuple
 
 Pod = Mapping[str, Any]
@@ -49,8 +48,8 @@ class Losses(NamedTuple):
 def compare(
     before: Mapping[str, Pod],
     now: Mapping[str, Pod],
-    last: Mapping[str, Pod] = MappingProxyType({}),
-    unready: float = 0.0,
+    last: Mapping[str, Pod],
+    unready: float,
 ) -> Losses:
     """Return the losses between two snapshots of the pods of one node, which are keyed by uid.
 
@@ -146,18 +145,17 @@ def _restarted(old: Pod, new: Pod | None) -> str:
     reasons += [
         f"{name} was replaced"
         for name, container in new["ids"].items()
-        if again.get(name, 0) <= 0 and old["ids"].get(name, container) != container
+        if again[name] <= 0 and old["ids"].get(name, container) != container
     ]
     return f"container {', container '.join(reasons)}" if reasons else ""
 
 
 def _unready(old: Pod, new: Pod | None) -> str:
-    if new is None or (old["static"] and new["reason"] == TERMINATING):
+    # This is a static pod: _deleted has a reason for all others.
+    if new is None or new["reason"] == TERMINATING:
         return (
             "missing: staticPodPath or staticPodURL no longer has its manifest, or its kubelet has not reported it yet"
-            if old["static"]
-            else ""
         )
-    if not old["ready"] or new["ready"] or new["phase"] in FINISHED or new["reason"] == TERMINATING:
+    if not old["ready"] or new["ready"] or new["phase"] in FINISHED:
         return ""
     return new["reason"] or "not Ready"

@@ -97,16 +97,16 @@ def _victims(threshold: eviction.Threshold, observed: Observed, pods: Sequence[P
     return chosen, available >= target
 
 
-def _rank(pod: Pod, signal: str) -> tuple[bool, bool, int, Fraction, Key]:
+def _rank(pod: Pod, signal: str) -> tuple[bool, bool, int, bool, Fraction, Key]:
     """Return the sort key of the eviction order.
 
     Pods with unknown usage come first, then those above their request, of lower priority, and furthest above it.
     """
-    if signal not in pod.usage:
-        return False, False, pod.priority, Fraction(0), pod.key
-    above = pod.usage[signal] - pod.requests.get(_SIGNALS[signal][1], Fraction(0))
-    # Processes have no request (rankPIDPressure).
-    return True, signal != "pid.available" and above <= 0, pod.priority, -above, pod.key
+    known = signal in pod.usage
+    above = pod.usage[signal] - pod.requests.get(_SIGNALS[signal][1], Fraction(0)) if known else Fraction(0)
+    # Processes have no request, so that the priority comes first (rankPIDPressure).
+    compared = known and signal != "pid.available"
+    return compared, compared and above <= 0, pod.priority, known, -above, pod.key
 
 
 def _name(threshold: eviction.Threshold) -> str:

@@ -120,7 +120,7 @@ def unknown(named: Sequence[str], text: str, minor: int | None) -> list[str]:
 def _unknown(value: Mapping[str, Any], parent: str, minor: int | None) -> Iterator[str]:
     for name, inner in value.items():
         path = f"{parent}{name}"
-        field = fields.lookup(path)
+        field = fields.ALL.get(path)
         if field is None:
             if not parent and name in ("kind", "apiVersion"):
                 continue

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
 
 from .. import kubelet_model as model
 
@@ -90,6 +90,19 @@ def test_parallel_pulls_switch_off_serial_ones() -> None:
     for minor, serial in ((26, True), (27, False)):
         assert compare.with_defaults({"maxParallelImagePulls": 2}, minor)["serializeImagePulls"] is serial
     assert compare.with_defaults({"maxParallelImagePulls": 1}, 27)["serializeImagePulls"] is True
+    assert compare.with_defaults({"maxParallelImagePulls": 2, "serializeImagePulls": True}, 27)["serializeImagePulls"]
+
+
+@pytest.mark.parametrize("minor", [20, 36])
+def test_a_minor_gets_no_default_of_a_field_that_it_does_not_have(minor: int) -> None:
+    assert {path for path in compare.normalise({}, minor, True) if not fields.owner(path).exists_at(minor)} == set()
+
+
+def test_a_value_in_the_place_of_an_object_stops_no_default_of_other_fields() -> None:
+    assert compare.with_defaults({"authentication": "none"}, 33) == {
+        **compare.with_defaults({}, 33),
+        "authentication": "none",
+    }
 
 
 def test_a_source_of_few_fields_is_not_completed_after_1_20() -> None:
@@ -113,17 +126,95 @@ def test_a_key_removed_from_a_map_that_stays_is_a_change_at_any_version() -> Non
     ) == {'evictionHard["pid.available"]': ("2", None)}
 
 
+def test_a_key_of_a_map_that_is_set_is_known_also_where_no_default_is() -> None:
+    maps = {"evictionHard": {"memory.available": "1"}, "featureGates": {"A": True}}
+    before = {"evictionHard": {**maps["evictionHard"], "pid.available": "2"}, "featureGates": {"A": True, "B": True}}
+    for minor in (36, 37):
+        assert compare.changes(before, maps, minor) == [
+            compare.Change('evictionHard["pid.available"]', "2", None, True),
+            compare.Change("featureGates.B", True, None, True),
+        ]
+    all_and_one = {**compare.with_defaults({}, 36)["evictionHard"], "pid.available": "2"}
+    assert compare.changes({}, {"evictionHard": all_and_one}, 36) == [
+        compare.Change('evictionHard["pid.available"]', None, "2", True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "config", "given", "minor", "known"),
+    [
+        # A whole configuration has all defaults. A source of few fields leaves the node's own values.
+        ("maxPods", {}, [], 20, True),
+        ("maxPods", {}, [], 33, False),
+        ("maxPods", {"maxPods": 7}, ["maxPods"], 33, True),
+        ("resolvConf", {}, [], 22, False),
+        ("resolvConf", {}, [], 33, False),
+        ("readOnlyPort", {}, [], 33, True),
+        ("shutdownGracePeriod", {}, [], 33, True),
+        # 1.20 does not have it, so that a configuration of 1.20 cannot set it.
+        ("registerWithTaints", {}, [], 33, False),
+        ("registerWithTaints", {"registerWithTaints": []}, [], 33, True),
+        ("cpuManagerPolicyOptions.full-pcpus-only", {}, ["cpuManagerPolicyOptions"], 33, True),
+        # A zero of a member of an open object may mean its default.
+        ("logging.new", {"logging.new": 0}, ["logging"], 33, False),
+        ("logging.new", {"logging.new": 5}, ["logging"], 33, True),
+        ("logging.new", {}, ["logging"], 33, False),
+        ("tracing", {"tracing": {}}, ["tracing"], 33, True),
+        # A map that is set has only its own keys.
+        ('evictionHard["pid.available"]', {}, ["evictionHard"], 33, True),
+        ('evictionHard["pid.available"]', {}, ["maxPods"], 33, False),
+        ("featureGates.A", {"featureGates.A": False}, [], 33, True),
+        ("maxPods", {}, ["maxPods"], 33, False),
+        ("notAField", {}, ["notAField"], 33, False),
+    ],
+)
+def test_whether_a_value_is_known(path: str, config: dict[str, Any], given: list[str], minor: int, known: bool) -> None:
+    assert compare.is_known(path, config, set(given), minor) is known
+
+
+MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
+
+
+def test_what_the_kubelet_merges_into_the_thresholds_of_a_file() -> None:
+    merged = {
+        'evictionHard["imagefs.available"]': "15%",
+        'evictionHard["imagefs.inodesFree"]': "5%",
+        'evictionHard["memory.available"]': "1Gi",
+        'evictionHard["nodefs.available"]': "10%",
+        'evictionHard["nodefs.inodesFree"]': "5%",
+        "mergeDefaultEvictionSettings": True,
+    }
+    own = {key: merged[key] for key in ('evictionHard["memory.available"]', "mergeDefaultEvictionSettings")}
+    assert compare.normalise(MERGES, 33) == merged
+    # A kubelet of 1.32 does not know the field. One with drop-ins merged the defaults before it read them.
+    assert compare.normalise(MERGES, 32) == compare.normalise(MERGES, 33, runs=True) == own
+    live = {**MERGES, "evictionHard": compare.with_thresholds(MERGES, 33)["evictionHard"]}
+    assert compare.changes(live, MERGES, 33) == []
+    assert {change.path for change in compare.changes(live, MERGES, 33, True)} == set(merged) - set(own)
+
+
 def test_the_explicit_empty_map_is_not_the_default() -> None:
     assert set(_paths({"evictionHard": {}}, {})) == {
         f'evictionHard["{key}"]'
         for key in ("imagefs.available", "memory.available", "nodefs.available", "nodefs.inodesFree")
     }
     assert _paths({"enforceNodeAllocatable": []}, {}) == {"enforceNodeAllocatable": ([], ["pods"])}
+    assert compare.normalise({"evictionHard": {}, "kubeReserved": {}, "authentication": {}, "foo": {}}, 33) == {
+        "evictionHard": {},
+        "foo": {},
+    }
 
 
 def test_equal_meanings_are_equal() -> None:
     assert _paths({"syncFrequency": "1m30s"}, {"syncFrequency": "90s"}) == {}
     assert _paths({"podPidsLimit": -1}, {"podPidsLimit": -5}) == {}
+    for limit, meant in ((-5, -1), (0, 0), (100, 100)):
+        assert compare.normalise({"podPidsLimit": limit}, 33) == {"podPidsLimit": meant}
+    # Only a duration is read as one.
+    assert compare.normalise({"clusterDomain": "90s", "syncFrequency": 5}, 33) == {
+        "clusterDomain": "90s",
+        "syncFrequency": 5,
+    }
     assert _paths({}, {"readOnlyPort": 0, "clusterDNS": [], "kubeReserved": {}, "runOnce": False}) == {}
     assert _paths({"nodeStatusReportFrequency": "20s"}, {"nodeStatusUpdateFrequency": "20s"}) == {
         "nodeStatusUpdateFrequency": ("10s", "20s")
@@ -135,6 +226,23 @@ def test_strings_stay_as_written_and_true_is_not_one() -> None:
         "kubeReserved.memory": ("1Gi", "1024Mi")
     }
     assert _paths({"x": True}, {"x": 1}) == {"x": (True, 1)}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"a": [1, {"b": 2}]}, {"a": [1, {"b": 2}]}, True),
+        ({"a": 1}, {"a": 2}, False),
+        ({"a": True}, {"a": 1}, False),
+        ({"a": 1}, {"b": 1}, False),
+        ({"a": 1}, {"a": 1, "b": 1}, False),
+        ({}, [], False),
+        ([], "", False),
+        ([1, 2], [1], False),
+    ],
+)
+def test_same(one: Any, other: Any, same: bool) -> None:
+    assert compare.same(one, other) is compare.same(other, one) is same
 
 
 def test_a_pointer_since_some_version_keeps_its_zero_from_then_on() -> None:

@@ -39,6 +39,13 @@ def test_explicit_empties_are_restored_and_named() -> None:
     assert complete_config.restored(model.configz({})) == []
 
 
+@pytest.mark.parametrize("minor", [8, 9])
+def test_the_first_kubelets_hide_no_empty_value(minor: int) -> None:
+    header = {"kind": "KubeletConfiguration", "apiVersion": "kubeletconfig/v1alpha1"}
+    assert complete_config.restore({"maxPods": 7}, minor) == {**header, "maxPods": 7}
+    assert complete_config.restored({"maxPods": 7}, minor) == []
+
+
 def test_the_live_object_is_not_shared() -> None:
     live = model.configz({})
     complete_config.restore(live)["authentication"]["webhook"]["enabled"] = False
@@ -49,6 +56,7 @@ def test_machine_specific_fields_are_named_but_not_addresses_of_no_machine() -> 
     assert complete_config.machine_specific(
         {"resolvConf": "/x", "providerID": "", "address": "0.0.0.0", "healthzBindAddress": "10.0.0.7", "maxPods": 5}
     ) == ["healthzBindAddress", "resolvConf"]
+    assert complete_config.machine_specific({"address": "n1.example", "healthzBindAddress": "127.0.0.1"}) == ["address"]
 
 
 def _only(path: str, value: Any) -> dict[str, Any]:

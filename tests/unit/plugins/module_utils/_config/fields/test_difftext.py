@@ -14,10 +14,18 @@ def test_secrets_are_masked_but_their_shape_is_seen() -> None:
     assert difftext.mask("staticPodURLHeader.Authorization", None) is None
     assert difftext.mask("maxPods", 5) == 5
     assert difftext.mask("manifestURLHeader.Authorization", ["hunter2"]) == ["********"], "its name up to 1.9"
+    assert difftext.mask('manifestURLHeader["X.Token"]', ["hunter2"]) == ["********"]
+    assert difftext.masked({"manifestURLHeader": {"X": ["hunter2"]}}) == {"manifestURLHeader": {"X": ["********"]}}
 
 
 def test_diff_is_ansibles() -> None:
     entry = difftext.diff(None, SECRET, "nothing", "node n1")
-    assert (entry["before"], entry["before_header"], entry["after_header"]) == ("", "nothing", "node n1")
-    assert "hunter2" not in entry["after"]
-    assert '"maxPods": 1' in entry["after"]
+    text = entry["after"]
+    assert '"maxPods": 1' in text and "hunter2" not in text
+    assert entry == {"before": "", "after": text, "before_header": "nothing", "after_header": "node n1"}
+    assert difftext.diff(SECRET, None, "a", "b") == {
+        "before": text,
+        "after": "",
+        "before_header": "a",
+        "after_header": "b",
+    }

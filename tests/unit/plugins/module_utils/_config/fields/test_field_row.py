@@ -14,3 +14,18 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.f
 def test_a_field_has_the_minors_of_its_row(minor: int, exists: bool, unset: str) -> None:
     field = Field("x", "int32", since=18, until=23, unset="zero", nil_since=22)
     assert (field.exists_at(minor), field.unset_at(minor)) == (exists, unset)
+
+
+def test_a_field_has_the_default_and_the_cost_of_the_minor() -> None:
+    field = Field(
+        "x",
+        "int32",
+        default=5,
+        later_defaults=((22, 6),),
+        unknown_since=25,
+        effect="safe",
+        reason="a",
+        later=((22, "drain", "b"), (24, "reboot", "c")),
+    )
+    assert [field.default_at(minor) for minor in (21, 22, 24, 25)] == [5, 6, 6, None]
+    assert [field.cost_at(minor) for minor in (21, 22, 24)] == [("safe", "a"), ("drain", "b"), ("reboot", "c")]

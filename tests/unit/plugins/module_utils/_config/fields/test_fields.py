@@ -35,6 +35,8 @@ def test_every_field_has_an_effect_a_reason_and_a_known_type() -> None:
         assert field.effect in EFFECTS
         assert field.reason
         assert field.type.replace("map[string]", "").replace("list[", "").rstrip("]") in scalars
+        # The defaults are filled in by the path of a field, which is none for the members of a list.
+        assert "[" not in field.path or field.default_at(fields.NEWEST_MINOR) is None
         if field.type == "duration" and field.default is not None:
             assert duration.format(duration.parse(field.default)) == field.default
 
@@ -57,6 +59,19 @@ def test_classes_become_effects() -> None:
         "failCgroupV1": "disrupt",
     }
     assert {path: fields.ALL[path].effect for path in effects} == effects
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("maxPods", range(20, 37)),
+        ("failCgroupV1", range(31, 37)),
+        ("cgroupDriver", range(20, 35)),
+        ("logging.sanitization", range(20, 24)),
+    ],
+)
+def test_the_minors_whose_default_is_known(path: str, known: range) -> None:
+    assert [minor for minor in range(18, 40) if fields.default_known(fields.ALL[path], minor)] == list(known)
 
 
 def test_versions() -> None:
@@ -106,6 +121,8 @@ def test_flags_of_a_field(path: str, minor: int | None, names: list[str]) -> Non
         ("maxpods", None),
         ("logging.verbosity", "logging.verbosity"),
         ("logging.new", "logging"),
+        ("registerWithTaints[0].key", "registerWithTaints"),
+        ("logging.flushFrequency.x", "logging.flushFrequency"),
         ("reservedMemory[1].limits.memory", "reservedMemory[].limits"),
         ("maxPods.a", None),
         ("(top level)", None),

@@ -85,10 +85,27 @@ def test_whether_a_gate_is_on(name: str, minor: int, given: dict[str, bool], on:
         ("GracefulNodeShutdown", 21, True),
         ("GracefulNodeShutdown", 40, True),
         ("MemoryQoS", 36, False),
+        # Gone: on or off as at the end.
+        ("DynamicKubeletConfig", 25, False),
+        ("DynamicKubeletConfig", 26, False),
+        ("DownwardAPIHugePages", 22, False),
+        ("DownwardAPIHugePages", 29, True),
+        ("RuntimeClass", 19, False),
+        ("RuntimeClass", 24, True),
     ],
 )
 def test_the_default_of_a_gate(name: str, minor: int, on: bool) -> None:
     assert gates.default(name, minor) is on
+
+
+def test_a_gate_of_no_table_has_no_default() -> None:
+    with pytest.raises(KeyError, match="NoSuchGate"):
+        gates.default("NoSuchGate", 30)
+
+
+def test_the_gates_that_others_need() -> None:
+    assert gates.needs(36)["ProcMountType"] == ("UserNamespacesSupport",)
+    assert gates.needs(19) == {}
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,12 @@ def test_without_a_folder_nothing_is_forgotten() -> None:
     assert merged_dropins.effective({"enforceNodeAllocatable": []}, [], 36)["enforceNodeAllocatable"] == ["pods"]
 
 
+def test_thresholds_that_nobody_sets_are_not_known_in_a_newer_kubelet() -> None:
+    """Its defaults are in no table. It runs some: an empty map would be none."""
+    assert merged_dropins.effective({"maxPods": 5}, [{}], 37) == {"maxPods": 5}
+    assert merged_dropins.effective({}, [{"evictionHard": None}], 37) == {"evictionHard": {}}
+
+
 def test_what_a_base_forgets() -> None:
     base = {"enforceNodeAllocatable": [], "evictionHard": {}, "clusterDNS": [], "maxPods": 0, "featureGates": {}}
     assert merged_dropins.forgotten(base, 36) == ["enforceNodeAllocatable"]
@@ -161,6 +167,14 @@ def test_the_example_of_the_standard() -> None:
     assert merged_dropins.merge({"a": [{"b": "c"}]}, [{"a": [1]}]) == {"a": [1]}
     assert merged_dropins.merge({"a": "foo"}, [{"a": {"bb": {"ccc": None}}}]) == {"a": {"bb": {}}}
     assert merged_dropins.merge({"e": None}, [{"a": 1}]) == {"e": None, "a": 1}
+
+
+def test_nothing_is_changed_or_shared() -> None:
+    base, layer = {"a": {"b": [1]}}, {"c": [{"d": 2}]}
+    merged = merged_dropins.merge(base, [layer])
+    merged["a"]["b"].append(9)
+    merged["c"][0]["d"] = 9
+    assert (base, layer) == ({"a": {"b": [1]}}, {"c": [{"d": 2}]})
 
 
 def test_the_order_is_that_of_a_walk() -> None:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -55,23 +56,58 @@ def test_eviction_maps_are_replaced_as_a_whole(field: str) -> None:
         {field: {"memory.available": "1", "nodefs.available": "2"}}, {field: {"memory.available": "3"}}
     ) == {field: {"memory.available": "3"}}
     assert overlay.merge({field: {"memory.available": "1"}}, {field: {}}) == {field: {}}
-    with pytest.raises(overlay.OverlayError, match=rf'{field}\["memory.available"\] is null.*replaced as a whole'):
+    with pytest.raises(overlay.OverlayError) as error:
         overlay.merge({field: {"memory.available": "1"}}, {field: {"memory.available": None}})
+    assert str(error.value) == (
+        f'{field}["memory.available"] is null, but {field} is replaced as a whole, so there is nothing to remove it '
+        f"from. List every key that {field} should have, or set {field} itself to null."
+    )
 
 
-def test_a_mapping_does_not_fit_over_a_value_nor_the_reverse() -> None:
-    with pytest.raises(overlay.OverlayError, match=r"maxPods is a mapping in the new layer and a int below it"):
-        overlay.merge({"maxPods": 5}, {"maxPods": {"a": 1}})
-    with pytest.raises(overlay.OverlayError, match=r"authentication\.webhook is a str"):
-        overlay.merge({"authentication": {"webhook": {"enabled": True}}}, {"authentication": {"webhook": "yes"}})
+@pytest.mark.parametrize("combine", [overlay.merge, lambda base, layer: overlay.compose([base, layer])])
+@pytest.mark.parametrize(
+    ("base", "layer", "message"),
+    [
+        (
+            {"maxPods": 5},
+            {"maxPods": {"a": 1}},
+            "maxPods is a mapping in the new layer and a int below it. "
+            "Give a int, or set it to null in this layer to remove it.",
+        ),
+        (
+            {"authentication": {"webhook": {"enabled": True}}},
+            {"authentication": {"webhook": ["yes"]}},
+            "authentication.webhook is a list in the new layer and a mapping below it. "
+            "Give a mapping, or set it to null in this layer to remove it.",
+        ),
+    ],
+)
+def test_a_mapping_does_not_fit_over_a_value_nor_the_reverse(
+    combine: Any, base: dict[str, Any], layer: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(overlay.OverlayError) as error:
+        combine(base, layer)
+    assert str(error.value) == message
 
 
-def test_neither_side_is_changed_or_shared() -> None:
-    base, layer = {"a": {"b": [1]}}, {"c": {"d": [2]}}
-    merged = overlay.merge(base, layer)
-    merged["a"]["b"].append(9)
-    merged["c"]["d"].append(9)
-    assert (base, layer) == ({"a": {"b": [1]}}, {"c": {"d": [2]}})
+def _fill(value: Any) -> None:
+    """Change everything inside a value."""
+    for inner in list(value.values() if isinstance(value, dict) else value):
+        if isinstance(inner, (dict, list)):
+            _fill(inner)
+    if isinstance(value, dict):
+        value["new"] = 9
+    else:
+        value.append(9)
+
+
+@pytest.mark.parametrize("combine", [overlay.merge, lambda base, layer: overlay.compose([base, layer])])
+def test_neither_side_is_changed_or_shared(combine: Any) -> None:
+    base: dict[str, Any] = {"a": {"b": [1]}, "m": {"o": {"p": [6]}}}
+    layer: dict[str, Any] = {"c": [{"d": 2}], "evictionHard": {"e": [3]}, "m": {"n": [5]}}
+    before = copy.deepcopy((base, layer))
+    _fill(combine(base, layer))
+    assert (base, layer) == before
 
 
 @pytest.mark.parametrize(
@@ -96,7 +132,6 @@ def test_several_layers_become_one(layers: list[dict[str, Any]], composed: dict[
     ("layers", "message"),
     [
         ([{"evictionHard": None}, {"evictionHard": {"a": "1"}}], "evictionHard is null in one layer"),
-        ([{"evictionHard": {"a": "1"}}, {"evictionHard": "x"}], "evictionHard is a str in the new layer"),
     ],
 )
 def test_layers_that_are_not_one(layers: list[dict[str, Any]], message: str) -> None:
@@ -105,6 +140,22 @@ def test_layers_that_are_not_one(layers: list[dict[str, Any]], message: str) -> 
 
 
 def test_by_key_no_map_is_written_as_a_whole() -> None:
-    layer = {"evictionHard": {"a": "1", "b": None}, "kind": "x"}
+    layer = {"evictionHard": {"a": "1", "b": None}, "kind": "x", "apiVersion": "y"}
     assert dict(overlay.written(layer, True)) == {("evictionHard", "a"): "1", ("evictionHard", "b"): None}
     assert dict(overlay.written(layer)) == {("evictionHard",): layer["evictionHard"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "names", "covered"),
+    [
+        ("maxPods", {"maxPods"}, True),
+        ("maxPods", {"kubeAPIQPS"}, False),
+        ("maxPods", set(), False),
+        ("authentication.webhook.enabled", {"authentication.webhook"}, True),
+        ("authentication.webhook", {"authentication.webhook.enabled"}, False),
+        ('evictionHard["memory.available"]', {"evictionHard"}, True),
+        ("evictionHardest", {"evictionHard"}, False),
+    ],
+)
+def test_what_a_name_covers(path: str, names: set[str], covered: bool) -> None:
+    assert overlay.is_set(path, names) is covered

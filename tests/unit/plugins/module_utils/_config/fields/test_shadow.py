@@ -32,6 +32,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
             {"staticPodPath": "--pod-manifest-path=/etc/x"},
         ),
         (["--", "--max-pods=61"], {}),
+        # The word after a flag is its value, whatever it looks like.
+        (
+            ["--pod-manifest-path", "--max-pods=61", "--sync-frequency", "--max-pods=61"],
+            {"staticPodPath": "--pod-manifest-path=--max-pods=61", "syncFrequency": "--sync-frequency=--max-pods=61"},
+        ),
+        (["--feature-gates=A=b=c"], {"featureGates.A": "--feature-gates=A=b=c"}),
         (["max-pods=61", "-v=2"], {}),
         ([], {}),
         (["--max-pods"], {"maxPods": "--max-pods="}),
@@ -54,6 +60,15 @@ def test_a_map_given_by_flag_hides_all_its_keys_and_a_gate_only_itself() -> None
     [
         ("--max-pods=61", "maxPods", 61),
         ("--max-pods=many", "maxPods", shadow.UNKNOWN),
+        ("--pod-max-pids=-1", "podPidsLimit", -1),
+        # No integer, hexadecimal, and octal, as Go reads them.
+        ("--pod-max-pids=--1", "podPidsLimit", shadow.UNKNOWN),
+        ("--pod-max-pids=1-", "podPidsLimit", shadow.UNKNOWN),
+        ("--max-pods=0x10", "maxPods", shadow.UNKNOWN),
+        ("--max-pods=010", "maxPods", shadow.UNKNOWN),
+        ("--max-pods=²", "maxPods", shadow.UNKNOWN),
+        ("--cluster-domain=x", "clusterDomain", "x"),
+        ("--feature-gates=A=b=true", "featureGates.A", shadow.UNKNOWN),
         ("--fail-swap-on", "failSwapOn", True),
         ("--fail-swap-on=F", "failSwapOn", False),
         ("--fail-swap-on=no", "failSwapOn", shadow.UNKNOWN),
@@ -64,6 +79,7 @@ def test_a_map_given_by_flag_hides_all_its_keys_and_a_gate_only_itself() -> None
         ("--eviction-hard=memory.available<5%, x<1", "evictionHard", {"memory.available": "5%", "x": "1"}),
         ("--system-reserved=cpu=1,memory=1Gi", "systemReserved", {"cpu": "1", "memory": "1Gi"}),
         ("--system-reserved=", "systemReserved", {}),
+        ("--system-reserved=cpu=,memory=1=2", "systemReserved", {"cpu": "", "memory": "1=2"}),
         ("--system-reserved=cpu", "systemReserved", shadow.UNKNOWN),
         ("--manifest-url-header=A:b", "staticPodURLHeader", shadow.UNKNOWN),
     ],
@@ -116,7 +132,7 @@ def test_values_of_repeated_flags() -> None:
             "--kube-reserved=cpu=1",
             "--kube-reserved=memory=1Gi",
             "--feature-gates=A=true",
-            "--feature-gates=A=false",
+            "--feature-gates=A=false,B=true, C = false",
         ],
         20,
     )
@@ -125,4 +141,24 @@ def test_values_of_repeated_flags() -> None:
         "clusterDNS": ["a", "b"],
         "kubeReserved": {"cpu": "1", "memory": "1Gi"},
         "featureGates.A": False,
+        "featureGates.B": True,
+        "featureGates.C": False,
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "config", "minor", "computed"),
+    [
+        ("cgroupDriver", {}, 27, False),
+        ("cgroupDriver", {}, 28, True),
+        ("cgroupDriver", {}, 36, True),
+        ("maxPods", {}, 36, False),
+        ("kubeReserved.cpu", {"reservedSystemCPUs": "0"}, 20, True),
+        ("systemReserved.cpu", {"reservedSystemCPUs": "0"}, 36, True),
+        ("kubeReserved.cpu", {"reservedSystemCPUs": ""}, 36, False),
+        ("kubeReserved.cpu", {}, 36, False),
+        ("kubeReserved.memory", {"reservedSystemCPUs": "0"}, 36, False),
+    ],
+)
+def test_what_the_kubelet_finds_itself(path: str, config: dict[str, object], minor: int, computed: bool) -> None:
+    assert shadow.computed(path, config, minor) is computed

@@ -6,12 +6,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import admission
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import Pod
 
+CRITICAL = 2_000_000_000
 ROOM = {"pods": Fraction(10), "cpu": Fraction(4), "memory": Fraction(8 * 2**30)}
 
 
@@ -42,35 +44,75 @@ def test_static_pods_come_first_whatever_their_age() -> None:
 
 
 def test_the_numbers_of_the_node() -> None:
-    refused = admission.refused([_pod("p1", 5), _pod("p2", memory=9 * 2**30)], ROOM)
-    assert [cause.detail for cause in refused.values()] == ["4 allocatable", "8Gi allocatable"]
+    room = {**ROOM, "pods": Fraction(2), "cpu": Fraction(15, 4)}
+    pods = [_pod("p1"), _pod("p2", 5), _pod("p3", memory=9 * 2**30), _pod("p4", 3), _pod("p5")]
+    refused = admission.refused([*pods, _pod("p6", 1, priority=CRITICAL)], room)
+    assert {key[1]: cause.detail for key, cause in refused.items()} == {
+        "p2": "3.75 allocatable",
+        "p3": "8Gi allocatable",
+        "p5": "2 allocatable",
+        "p4": "for default/p6",
+    }
 
 
 def test_a_critical_pod_preempts_the_cheapest_pods() -> None:
     others = [_pod("p1", 2, qos="Guaranteed"), _pod("p2", 2, qos="Burstable"), _pod("p3")]
-    critical = _pod("p9", 1, priority=2_000_000_000)
+    critical = _pod("p9", 1, priority=CRITICAL)
     preempted = "preempted by a critical pod that would not fit otherwise"
     assert _lost(*others, critical) == {"p2": f"{preempted} (OutOfcpu)"}
     assert _lost(*others, critical, pods=3) == {"p2": f"{preempted} (OutOfpods)"}
-    assert _lost(*others, _pod("p9", priority=2_000_000_000), pods=3) == {"p3": f"{preempted} (OutOfpods)"}
-    assert _lost(*others, _pod("p9", 3, priority=2_000_000_000)) == dict.fromkeys(
-        ("p1", "p2"), f"{preempted} (OutOfcpu)"
-    )
+    assert _lost(*others, _pod("p9", priority=CRITICAL), pods=3) == {"p3": f"{preempted} (OutOfpods)"}
+    assert _lost(*others, _pod("p9", 3, priority=CRITICAL)) == dict.fromkeys(("p1", "p2"), f"{preempted} (OutOfcpu)")
     assert _lost(*others, _pod("p9", 1, priority=1_999_999_999)) == {"p9": "OutOfcpu"}
 
 
 def test_what_a_preempted_pod_leaves_over_is_room_for_the_next() -> None:
-    assert set(_lost(_pod("p1", 2), _pod("p2", 2, 5), _pod("p3", 1, priority=2_000_000_000), _pod("p4", 1))) == {"p1"}
+    assert set(_lost(_pod("p1", 2), _pod("p2", 2, 5), _pod("p3", 1, priority=CRITICAL), _pod("p4", 1))) == {"p1"}
+    assert set(_lost(_pod("p1", 2), _pod("p2", 2, 5), _pod("p3", 1, priority=CRITICAL), _pod("p4", 2))) == {"p1", "p4"}
 
 
-def test_among_equals_the_best_fitting_pod_is_preempted() -> None:
-    assert set(_lost(_pod("p1", 1), _pod("p2", 3), _pod("p9", 2, priority=2_000_000_000))) == {"p2"}
-    assert set(_lost(_pod("p1", 2), _pod("p2", 2, 5), _pod("p9", 1, priority=2_000_000_000))) == {"p1"}
+@pytest.mark.parametrize(
+    ("pods", "needed", "victims"),
+    [
+        # One pod that is enough, then the one that requests less memory, then less cpu.
+        ([(1, 0), (3, 0)], (2, 0), {"p2"}),
+        ([(2, 0), (2, 5)], (1, 0), {"p1"}),
+        ([(2, 5), (2, 0)], (1, 0), {"p2"}),
+        ([(3, 0), (1, 0)], (1, 0), {"p2"}),
+        ([(2, 0), (2, 0)], (3, 0), {"p1", "p2"}),
+        # A resource counts by the part of the need that a pod covers, and a large gap for more than two small ones.
+        ([("7/2", 0), (0, 7), ("1/2", 1)], (3, 2), {"p1", "p2", "p3"}),
+        ([(0, 5), (3, 1), (1, 2)], (3, 4), {"p1", "p2"}),
+    ],
+)
+def test_among_equals_the_best_fitting_pods_are_preempted(
+    pods: list[tuple[Any, int]], needed: tuple[int, int], victims: set[str]
+) -> None:
+    """The memory in Gi."""
+    held = [_pod(f"p{number}", cpu, memory * 2**30) for number, (cpu, memory) in enumerate(pods, 1)]
+    assert set(_lost(*held, _pod("p9", needed[0], needed[1] * 2**30, priority=CRITICAL))) == victims
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "lost"),
+    [
+        ({"priority": CRITICAL}, {"priority": CRITICAL + 1000}, "p1"),
+        ({"priority": CRITICAL + 1000}, {"priority": CRITICAL}, "p2"),
+        ({"priority": CRITICAL}, {"priority": CRITICAL}, "p2"),
+        ({"static": True}, {"priority": CRITICAL}, "p2"),
+        ({"static": True}, {"static": True, "priority": CRITICAL}, "p2"),
+    ],
+)
+def test_a_critical_pod_gives_way_to_one_of_higher_priority(
+    first: dict[str, Any], then: dict[str, Any], lost: str
+) -> None:
+    """As system-cluster-critical to system-node-critical. A kubelet may not know the priority of a static pod."""
+    assert set(_lost(_pod("p1", 3, **first), _pod("p2", 3, **then))) == {lost}
 
 
 def test_a_critical_pod_for_which_all_others_would_not_do_is_refused_alone() -> None:
-    assert _lost(_pod("p1", 2), _pod("p9", 5, priority=2_000_000_000)) == {"p9": "OutOfcpu"}
-    critical = [_pod(f"p{number}", 2, priority=2_000_000_000) for number in (1, 2, 3)]
+    assert _lost(_pod("p1", 2), _pod("p9", 5, priority=CRITICAL)) == {"p9": "OutOfcpu"}
+    critical = [_pod(f"p{number}", 2, priority=CRITICAL) for number in (1, 2, 3)]
     assert _lost(*critical) == {"p3": "OutOfcpu"}
 
 
@@ -81,7 +123,7 @@ PODS = st.lists(
         st.integers(0, 3),
         st.sampled_from(["BestEffort", "Burstable", "Guaranteed"]),
         st.booleans(),
-        st.sampled_from([0, 1000, 2_000_000_000]),
+        st.sampled_from([0, 1000, CRITICAL]),
     ),
     max_size=12,
 )

@@ -43,6 +43,7 @@ def test_huge_pages_reduce_memory_and_no_amount_is_negative() -> None:
 
 def test_what_the_node_has_not_is_not_counted() -> None:
     assert set(_room({"cpu": Fraction(1)})) == {"pods", "cpu"}
+    assert set(_room({"memory": Fraction(1)})) == {"pods", "memory"}
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,7 @@ def test_what_the_node_has_not_is_not_counted() -> None:
         ({"maxPods": 50}, 50),
         ({"maxPods": 0}, 110),
         ({"podsPerCore": 10}, 40),
+        ({"podsPerCore": 1}, 4),
         ({"podsPerCore": 0}, 110),
         ({"podsPerCore": 100, "maxPods": 60}, 60),
     ],
@@ -64,5 +66,6 @@ def test_reserved_cpus_take_the_place_of_other_reservations(cpus: str, left: int
     assert _room(reservedSystemCPUs=cpus, kubeReserved={"cpu": "3"})["cpu"] == left
 
 
-def test_a_reservation_that_is_no_quantity_is_left_to_its_own_rule() -> None:
+def test_values_that_no_kubelet_accepts_are_left_to_their_own_rules() -> None:
     assert _room(kubeReserved={"memory": "lots"})["memory"] == 8 * GI
+    assert _room(maxPods="lots", podsPerCore="lots")["pods"] == 0

@@ -36,16 +36,16 @@ NODES = {
         notes=["it stays so"],
     ),
     "n2": _node(unknown=[_row("u", "the CPU manager", "")], notes=["it stays so"]),
-    "n3": _node(),
+    "n3": _node(unknown=[_row("v", "the CPU manager", "")]),
 }
 COUNTS = {
-    "nodes_to_restart": 4,
+    "nodes_to_restart": 5,
     "nodes_to_drain": 2,
     "nodes_at_risk": 2,
     "nodes_unknown": 1,
     "pods_evicted": 1,
     "pods_refused": 8,
-    "pods_unknown": 1,
+    "pods_unknown": 2,
 }
 EVICTED = (
     "1 pod (default/e) would be evicted on 1 node (n0): "
@@ -59,18 +59,18 @@ NOTE = "2 nodes (n1, n2): it stays so"
 
 
 def test_summary() -> None:
-    assert forecast_text.summary(NODES, _plan("disrupt", "drain", "reboot", "safe", None)) == COUNTS
+    assert forecast_text.summary(NODES, _plan("disrupt", "drain", "reboot", "safe", "safe", None)) == COUNTS
     assert set(forecast_text.summary({}, _plan(None)).values()) == {0}
 
 
 def test_lines() -> None:
     """A line for each reason, with the nodes and pods it holds for."""
     assert forecast_text.lines(NODES, COUNTS) == [
-        "forecast: 4 nodes to restart, 2 to drain, 9 pods at risk (1 evicted, 8 refused), 1 pod not known",
+        "forecast: 5 nodes to restart, 2 to drain, 9 pods at risk (1 evicted, 8 refused), 2 pods not known",
         f"  {EVICTED}",
         f"  {REFUSED}",
         "  warning: not known on 1 node (n1): no statistics (n1: no answer)",
-        "  warning: 1 pod (default/u) not known on 1 node (n2): the CPU manager",
+        "  warning: 2 pods (default/u, default/v) not known on 2 nodes (n2, n3): the CPU manager",
         f"  warning: {NOTE}",
     ]
 

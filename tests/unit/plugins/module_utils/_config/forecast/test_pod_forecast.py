@@ -162,6 +162,12 @@ EXCLUSIVE: dict[str, Any] = {"qos": "Guaranteed", "whole_cpus": True}
         ),
         ({"cpuManagerPolicy": "static"}, {"cpuManagerPolicy": "none"}, EXCLUSIVE, None),
         ({"cpuManagerPolicy": "static"}, {"cpuManagerPolicy": "static", "maxPods": 50}, EXCLUSIVE, None),
+        (
+            {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}},
+            {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}, "maxPods": 50},
+            EXCLUSIVE,
+            None,
+        ),
         ({}, {"cpuManagerPolicy": "static"}, {"qos": "Burstable", "whole_cpus": True}, None),
         ({}, {"cpuManagerPolicy": "static"}, {"qos": "Guaranteed"}, None),
         ({}, {"topologyManagerPolicy": "single-numa-node"}, EXCLUSIVE, "the topology manager (single-numa-node)"),
@@ -187,7 +193,9 @@ def test_what_only_the_node_knows(
     old: dict[str, Any], new: dict[str, Any], fields: dict[str, Any], word: str | None
 ) -> None:
     rows = _forecast(old, new, NodeUsage(LOAD.capacity, (_pod("p1", **fields),), LOAD.signals))["unknown"]
-    assert [row["reason"][: len(word or "")] for row in rows] == ([word] if word else [])
+    assert [(row["pod"], row["reason"][: len(word or "")], row["detail"]) for row in rows] == (
+        [("p1", word, "")] if word else []
+    )
 
 
 def test_a_pod_that_is_refused_for_sure_is_not_unknown() -> None:
@@ -197,14 +205,22 @@ def test_a_pod_that_is_refused_for_sure_is_not_unknown() -> None:
 
 def test_without_statistics_evictions_are_not_known_and_room_still_is() -> None:
     assert _names({}, {"maxPods": 2}, UNREAD) == {"refused": ["p3"]}
-    [row] = _forecast({}, {"evictionHard": {"memory.available": "5Gi"}}, UNREAD)["unknown"]
+    found = _forecast({}, {"evictionHard": {"memory.available": "5Gi"}}, UNREAD)
+    [row] = found.pop("unknown")
     assert (row["namespace"], row["pod"], row["detail"]) == (None, None, "its kubelet does not answer")
+    assert found == {"evicted": [], "refused": [], "notes": []}
     assert _names({}, {"kubeReserved": {"memory": "1Gi"}}, UNREAD) == {"unknown": [None]}
 
 
 def test_a_new_threshold_on_a_unknown_signal_is_unknown() -> None:
     [row] = _forecast({"evictionHard": {}}, {"evictionHard": {"pid.available": "5%"}})["unknown"]
-    assert row["reason"].startswith("evictionHard pid.available 5%")
+    assert row == {
+        "namespace": None,
+        "pod": None,
+        "uid": None,
+        "reason": "evictionHard pid.available 5%: the kubelet's statistics lack this signal",
+        "detail": "",
+    }
     assert (
         _names({"evictionHard": {"pid.available": "5%"}}, {"evictionHard": {"pid.available": "5%"}, "maxPods": 100})
         == {}

@@ -36,15 +36,21 @@ def pod(name: str = "a", **fields: t.Any) -> Pod:
     }
 
 
+def losses(before: dict[str, Pod], now: dict[str, Pod], last: t.Any = None, unready: float = 0) -> pod_loss.Losses:
+    return pod_loss.compare(before, now, last or {}, unready)
+
+
 def compare(old: Pod, new: Pod | None, uid: str = "u1", **more: t.Any) -> tuple[str, str]:
     """Which of the lists a pod is in, and the reason there; empty for none."""
-    found = pod_loss.compare({"u1": old}, {uid: new} if new else {}, **more)
-    (found_loss,) = [(kind, entry["reason"]) for kind, entries in found._asdict().items() for entry in entries] or [
-        ("", "")
-    ]
-    return found_loss
+    found = losses({"u1": old}, {uid: new} if new else {}, **more)._asdict()
+    [(kind, entry)] = [(kind, entry) for kind, entries in found.items() for entry in entries] or [("", None)]
+    if entry is None:
+        return "", ""
+    assert (entry["namespace"], entry["name"]) == (old["namespace"], old["name"])
+    return kind, entry["reason"]
 
 
+MISSING = "missing: staticPodPath or staticPodURL no longer has its manifest, or its kubelet has not reported it yet"
 JOB = {"owner": "Job/backup"}
 STATIC = {"owner": "Node/n1", "static": True}
 
@@ -61,15 +67,19 @@ STATIC = {"owner": "Node/n1", "static": True}
             pod(**JOB), pod(phase="Failed", fault="OutOfcpu", **JOB), "lost", "OutOfcpu", id="refused, of a job"
         ),
         pytest.param(pod(), pod(phase="Succeeded", ready=False), "", "", id="succeeded"),
-        pytest.param(pod(**JOB), None, "reported", "deleted", id="gone, of a job"),
+        pytest.param(pod(**JOB), None, "reported", "deleted through the API", id="gone, of a job"),
         pytest.param(
-            pod(**JOB), pod(reason="Terminating", ready=False, **JOB), "reported", "deleted", id="going, of a job"
+            pod(**JOB),
+            pod(reason="Terminating", ready=False, **JOB),
+            "reported",
+            "deleted through the API",
+            id="going, of a job",
         ),
         pytest.param(
             pod(**JOB),
             pod(phase="Failed", ready=False, **JOB),
             "reported",
-            "its containers ended",
+            "its containers ended with an error",
             id="failed, of a job",
         ),
         pytest.param(
@@ -83,12 +93,16 @@ STATIC = {"owner": "Node/n1", "static": True}
             id="evicted, then deleted",
         ),
         pytest.param(
-            pod(), pod(phase="Failed", reason="Terminating"), "reported", "deleted", id="going, its containers ended"
+            pod(),
+            pod(phase="Failed", reason="Terminating"),
+            "reported",
+            "deleted through the API",
+            id="going, its containers ended",
         ),
         pytest.param(pod(phase="Failed", reason="Evicted", ready=False), None, "", "", id="had failed before"),
         pytest.param(pod(phase="Succeeded", ready=False), None, "", "", id="had finished before"),
         pytest.param(pod(reason="Terminating"), None, "", "", id="was going before"),
-        pytest.param(pod(ready=False), None, "reported", "deleted", id="gone, not ready before"),
+        pytest.param(pod(ready=False), None, "reported", "deleted through the API", id="gone, not ready before"),
         pytest.param(
             pod(),
             pod(containers={"main": 1}, ids={"main": "containerd://2"}),
@@ -100,7 +114,7 @@ STATIC = {"owner": "Node/n1", "static": True}
             pod(),
             pod(containers={"main": 2}, ready=False),
             "restarted",
-            "main restarted 2 times",
+            "container main restarted 2 times",
             id="restarted, not ready",
         ),
         pytest.param(
@@ -123,26 +137,38 @@ STATIC = {"owner": "Node/n1", "static": True}
         pytest.param(pod(), pod(ready=False, reason="CrashLoopBackOff"), "unready", "CrashLoopBackOff", id="not ready"),
         pytest.param(pod(ready=False), pod(ready=False), "", "", id="not ready before"),
         pytest.param(
-            pod(ready=False), pod(), "reported", "was not Ready before the change", id="Ready by the restart alone"
+            pod(ready=False),
+            pod(),
+            "reported",
+            "was not Ready before the change, and is Ready with the same containers",
+            id="Ready by the restart alone",
         ),
         pytest.param(
             pod(ready=False), pod(containers={"main": 1}), "", "", id="Ready after a restart of its container"
         ),
         pytest.param(pod(ready=False, ids={}, phase="Pending"), pod(), "", "", id="Ready after its start"),
-        pytest.param(pod(), pod(containers={"main": 0, "debugger": 3}), "", "", id="a container more"),
-        pytest.param(pod(**STATIC), None, "unready", "no longer has its manifest", id="static, gone"),
+        pytest.param(
+            pod(),
+            pod(
+                containers={"main": 0, "debugger": 3, "logs": 0},
+                ids={"main": "containerd://1", "debugger": "containerd://4", "logs": "containerd://5"},
+            ),
+            "",
+            "",
+            id="containers more",
+        ),
+        pytest.param(pod(**STATIC), None, "unready", MISSING, id="static, gone"),
         pytest.param(
             pod(**STATIC),
             pod(**STATIC, reason="Terminating"),
             "unready",
-            "has not reported it yet",
+            MISSING,
             id="static, mirror deleted",
         ),
     ],
 )
 def test_one_pod(old: Pod, new: Pod | None, kind: str, reason: str) -> None:
-    found = compare(old, new)
-    assert (found[0], reason in found[1]) == (kind, True)
+    assert compare(old, new) == (kind, reason)
 
 
 @pytest.mark.parametrize(
@@ -160,8 +186,9 @@ def test_a_static_pod_whose_mirror_was_made_again(new: Pod, kind: str) -> None:
 
 
 def test_another_pod_of_the_name_is_another_pod() -> None:
-    """As a StatefulSet makes them, on the same node again."""
-    assert compare(pod(owner="StatefulSet/a"), pod(owner="StatefulSet/a"), "u2")[0] == "reported"
+    """As a StatefulSet makes them, on the same node again; or a manifest of the name."""
+    for other in (pod(owner="StatefulSet/a"), pod(**STATIC)):
+        assert compare(pod(owner="StatefulSet/a"), other, "u2") == ("reported", "deleted through the API")
 
 
 AGENT = {"owner": "DaemonSet/agent", "tolerates": None}
@@ -173,32 +200,74 @@ GONE = {"phase": "Failed", "reason": "Terminating"}
     [
         pytest.param({}, {"reason": "Terminating"}, 0, "reported", "deleted through the API", id="scaled down"),
         pytest.param(JOB, {"phase": "Succeeded"}, 0, "reported", "deleted through the API", id="Job and its TTL"),
-        pytest.param(AGENT, {"reason": "Terminating"}, 900, "reported", "deleted", id="update of a DaemonSet"),
         pytest.param(
-            {}, {"disruption": "EvictionByEvictionAPI"}, 900, "reported", "EvictionByEvictionAPI", id="descheduler"
+            AGENT, {"reason": "Terminating"}, 900, "reported", "deleted through the API", id="update of a DaemonSet"
         ),
         pytest.param(
-            {}, {"disruption": "PreemptionByScheduler"}, 0, "reported", "PreemptionByScheduler", id="preempted"
+            {},
+            {"disruption": "EvictionByEvictionAPI"},
+            900,
+            "reported",
+            "deleted through the API (EvictionByEvictionAPI)",
+            id="descheduler",
         ),
         pytest.param(
-            {}, {"disruption": "DeletionByTaintManager"}, 0, "lost", "DeletionByTaintManager", id="evicted by a taint"
+            {},
+            {"disruption": "PreemptionByScheduler"},
+            0,
+            "reported",
+            "deleted through the API (PreemptionByScheduler)",
+            id="preempted",
         ),
-        pytest.param({}, {"disruption": "DeletionByPodGC"}, 0, "lost", "DeletionByPodGC", id="no Node"),
+        pytest.param(
+            {},
+            {"disruption": "DeletionByTaintManager"},
+            0,
+            "lost",
+            "deleted through the API (DeletionByTaintManager)",
+            id="evicted by a taint",
+        ),
+        pytest.param(
+            {}, {"disruption": "DeletionByPodGC"}, 0, "lost", "deleted through the API (DeletionByPodGC)", id="no Node"
+        ),
         pytest.param(AGENT, {**GONE, "fault": "OutOfcpu"}, 0, "lost", "OutOfcpu, then deleted", id="refused, deleted"),
         pytest.param({}, {**GONE, "fault": "Evicted"}, 0, "lost", "Evicted, then deleted", id="evicted, deleted"),
         pytest.param({}, None, 0, "reported", "deleted through the API", id="unknown, Ready"),
-        pytest.param({}, None, 20, "reported", "deleted", id="unknown, not Ready for less than it tolerates"),
-        pytest.param({}, None, 300, "lost", "while its Node was not Ready (300 s", id="not Ready for long"),
-        pytest.param({"tolerates": 0}, None, 1, "lost", "while its Node was not Ready", id="tolerates nothing"),
-        pytest.param({"tolerates": 0}, None, 0, "reported", "deleted", id="tolerates nothing, Ready"),
-        pytest.param(AGENT, None, 900, "reported", "deleted", id="tolerates it for ever"),
-        pytest.param({}, {"reason": "Terminating"}, 400, "lost", "not Ready", id="an API server without the condition"),
+        pytest.param(
+            {}, None, 20, "reported", "deleted through the API", id="unknown, not Ready for less than it tolerates"
+        ),
+        pytest.param(
+            {},
+            None,
+            300,
+            "lost",
+            "deleted while its Node was not Ready (300 s at most, and it tolerates 300 s)",
+            id="not Ready for long",
+        ),
+        pytest.param(
+            {"tolerates": 0},
+            None,
+            1,
+            "lost",
+            "deleted while its Node was not Ready (1 s at most, and it tolerates 0 s)",
+            id="tolerates nothing",
+        ),
+        pytest.param({"tolerates": 0}, None, 0, "reported", "deleted through the API", id="tolerates nothing, Ready"),
+        pytest.param(AGENT, None, 900, "reported", "deleted through the API", id="tolerates it for ever"),
+        pytest.param(
+            {},
+            {"reason": "Terminating"},
+            400,
+            "lost",
+            "deleted while its Node was not Ready (400 s at most, and it tolerates 300 s)",
+            id="an API server without the condition",
+        ),
     ],
 )
 def test_a_pod_that_is_gone(old: Pod, last: Pod | None, unready: float, kind: str, reason: str) -> None:
     """Only what the restart caused counts: the pod's last state shows it, or else how long its Node was not Ready."""
     found = compare(pod(**old), None, last={"u1": pod(**old, **last)} if last else {}, unready=unready)
-    assert (found[0], reason in found[1]) == (kind, True), found
+    assert found == (kind, reason)
     if last and last.get("reason") == "Terminating":
         assert compare(pod(**old), pod(**old, **last), unready=unready) == found
 
@@ -223,7 +292,7 @@ PODS = st.dictionaries(
         pod,
         name=st.sampled_from("abcd"),
         ready=st.booleans(),
-        containers=st.dictionaries(st.sampled_from("xy"), st.integers(0, 3)),
+        containers=st.fixed_dictionaries({"x": st.integers(0, 3), "y": st.integers(0, 3)}),
         ids=st.dictionaries(st.sampled_from("xy"), st.sampled_from("12")),
         static=st.booleans(),
         owner=st.sampled_from(["", "Job/j", "ReplicaSet/r"]),
@@ -237,27 +306,27 @@ PODS = st.dictionaries(
 @given(before=PODS, now=PODS)
 def test_what_never_happens(before: dict[str, Pod], now: dict[str, Pod]) -> None:
     """A pod in two lists, one that was not there before, one without a reason; new pods that matter."""
-    found = pod_loss.compare(before, now)
+    found = losses(before, now)
     named = [*found.final, *found.unready, *found.reported]
     assert len(named) <= len(before)
     assert all(entry["reason"] for entry in named)
     assert {entry["name"] for entry in named} <= {old["name"] for old in before.values()}
     matter = {uid: new for uid, new in now.items() if uid in before or new["static"] or new["fault"]}
-    assert found == pod_loss.compare(before, matter)
+    assert found == losses(before, matter)
 
 
 @given(pods=PODS)
 def test_nothing_happened(pods: dict[str, Pod]) -> None:
     """What stays as it is was neither lost nor restarted, and is no less Ready than it was."""
-    found = pod_loss.compare(pods, pods)
+    found = losses(pods, pods)
     assert found == ([], [], [], [])
 
 
 @given(before=PODS)
 def test_all_pods_are_deleted(before: dict[str, Pod]) -> None:
     """Every pod that was at work is named once: static ones as missing, others are lost if their Node was away."""
-    found = pod_loss.compare(before, {})
-    away = pod_loss.compare(before, {}, unready=300)
+    found = losses(before, {})
+    away = losses(before, {}, unready=300)
     working = [
         old for old in before.values() if old["phase"] in ("Pending", "Running") and old["reason"] != "Terminating"
     ]

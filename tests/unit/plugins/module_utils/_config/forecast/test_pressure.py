@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pressure
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast.node_usage import (
+    Cause,
     NodeUsage,
     Observed,
     Pod,
@@ -79,7 +80,8 @@ def test_minimum_reclaim_evicts_more() -> None:
     ("first", "then"),
     [
         (_pod("b", None), _pod("a", 3)),
-        (_pod("b", 1, 0.5, priority=9), _pod("a", 3, 4)),
+        (_pod("b", None), _pod("a", None, priority=1)),
+        (_pod("b", 1, 0.5, priority=9), _pod("a", 3, 3)),
         (_pod("b", 1, priority=1), _pod("a", 3, priority=2)),
         (_pod("b", 2, 1), _pod("a", 3, 2.5)),
         (_pod("b", 2, 3), _pod("a", 2, 4)),
@@ -97,8 +99,24 @@ def test_processes_are_ranked_by_priority_and_number_alone() -> None:
         _pod("a", 1, priority=2, signal=signal),
         _pod("b", 1, priority=1, signal=signal),
         _pod("c", 2, priority=1, signal=signal),
+        _pod("d", None, priority=1),
+        _pod("e", 0, priority=0, signal=signal),
     ]
-    assert _hard("8Gi", _load(*pods, signal=signal), signal) == ["c", "b", "a"]
+    assert _hard("8Gi", _load(*pods, signal=signal), signal) == ["e", "d", "c", "b", "a"]
+
+
+def test_every_inode_is_above_the_request() -> None:
+    signal = "nodefs.inodesFree"
+    pods = [
+        _pod("a", 2, priority=1, signal=signal),
+        _pod("b", 1 / GI, asked=1, signal=signal),
+        _pod("c", signal=signal),
+    ]
+    assert _hard("8Gi", _load(*pods, signal=signal), signal) == ["b", "a", "c"]
+
+
+def test_a_pod_of_unknown_usage_frees_nothing_for_sure() -> None:
+    assert _hard(f"{2 * GI + 1}", _load(_pod("a", None), _pod("b", 3))) == ["a", "b"]
 
 
 def test_critical_and_static_pods_stay() -> None:
@@ -138,6 +156,27 @@ def test_reasons() -> None:
         soft.reason
         == "evictionSoft memory.available 4Gi is more than is available; evicted only if this lasts for 1m30s"
     )
+
+
+def test_the_reason_where_pods_may_use_less_memory_than_they_do() -> None:
+    load = _load(_pod("a", 3, signal="allocatableMemory.available"), available=7, pods_memory=Fraction(3 * GI))
+    config = EffectiveConfig({"evictionHard": {"memory.available": "1Gi"}, "kubeReserved": {"memory": "9Gi"}}, 20)
+    [[cause]] = pressure.pressure(config, load).evicted.values()
+    assert cause == Cause(
+        "evictionHard memory.available 1Gi exceeds the available memory that kubeReserved and systemReserved leave "
+        "to pods",
+        "0 of 0 available",
+    )
+
+
+def test_processes_are_no_bytes() -> None:
+    load = _load(_pod("a", 3, signal="pid.available"), signal="pid.available")
+    config = EffectiveConfig({**OFF, "evictionHard": {"pid.available": "50%"}}, 20)
+    assert pressure.pressure(config, load).evicted == {
+        ("default", "a"): [
+            Cause("evictionHard pid.available 50% is more than is available", f"{2 * GI} of {8 * GI} available")
+        ]
+    }
 
 
 @pytest.mark.parametrize(
@@ -189,6 +228,12 @@ def test_unknown_signals() -> None:
         {},
         ["evictionHard pid.available 5%: the kubelet's statistics lack this signal"],
     )
+
+
+def test_every_threshold_counts_after_an_unknown_and_a_satisfied_one() -> None:
+    hard = {"imagefs.available": "5%", "memory.available": "1Gi"}
+    soft = {"evictionSoft": {"memory.available": "3Gi"}, "evictionSoftGracePeriod": {"memory.available": "1m"}}
+    assert _gone(_load(_pod("a", 3)), evictionHard=hard, **soft) == ["a"]
 
 
 def test_values_that_no_kubelet_accepts_are_left_to_the_rules() -> None:
