@@ -36,7 +36,7 @@ def node_message(
 
 def _bare(reason: str, names: Sequence[str]) -> str:
     """Return a reason without the node's name and without its full stop."""
-    named = "|".join(re.escape(one) for one in sorted(filter(None, names), key=len, reverse=True))
+    named = "|".join(re.escape(one) for one in names if one)
     text = " ".join(reason.split())
     while named:
         shorter = re.sub(rf"^(?:Node (?:{named})(?::|(?=\s))|(?:{named}):)\s*", "", text)
