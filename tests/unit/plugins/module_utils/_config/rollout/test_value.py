@@ -68,7 +68,7 @@ def made(
     """Return a value. `rows`: nodes with another delivery."""
     plan = LOCAL if plan is None else plan
     found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
-    ordered = order(plan, goal, table(), found, serial=2)
+    ordered = order(plan, goal, table(), found, 1, serial=2)
     current = {"nodes": {"n1": {"variant": "old"}}}
     return begin(ordered, plan, table(), found, "workers:masters", current, dry_run, options)
 
@@ -148,7 +148,7 @@ def test_a_migration_has_steps_on_nodes_in_both_directions(goal: str) -> None:
 def test_the_delivery_of_the_inventory_wins() -> None:
     rows = {name: {**row, "delivery": "checkpoint"} for name, row in ROWS.items()}
     chosen = table(n1="native")
-    value = begin(order(PLAN, "plan", chosen, rows), PLAN, chosen, rows, "all")
+    value = begin(order(PLAN, "plan", chosen, rows, 1), PLAN, chosen, rows, "all")
     assert [of_host(value, f"host-{name}")["on_nodes"] for name in ("n1", "n2")] == [False, True]
     assert [of_host(value, f"host-{name}")["sources"][name]["delivery"] for name in ("n1", "n2")] == ["native", "auto"]
 
