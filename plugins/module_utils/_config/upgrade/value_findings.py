@@ -43,9 +43,9 @@ def _gates(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Fin
     for problem in found:
         name = problem.path.partition(".")[2]
         gate = gates.lookup(name)
-        locked = gate.at(target) if gate else None
-        since = next((s.since for s in gate.states if s.locked), None) if gate and locked and locked.locked else None
-        remedy = f"{problem.remedy} Locked since 1.{since}." if since else problem.remedy
+        state = gate.at(target) if gate else None
+        since = [one.since for one in gate.states if one.locked] if gate and state and state.locked else []
+        remedy = f"{problem.remedy} Locked since 1.{since[0]}." if since else problem.remedy
         yield _finding(facts, replace(problem, remedy=remedy), GATE, target)
 
 

@@ -64,7 +64,7 @@ def test_places() -> None:
 
 def test_a_checkpoint_and_the_own_file() -> None:
     facts = facts_of("v1.33.0", config={"maxPods": 1}, own={"maxPods": 2})
-    assert facts.checkpoint and facts.own == node_facts.File(OWN, {**HEADER, "maxPods": 2})
+    assert facts.checkpoint == CHECKPOINT and facts.own == node_facts.File(OWN, {**HEADER, "maxPods": 2})
     assert [one.path for one in facts.files] == [CHECKPOINT]
     # The kubelet's own checkpoints are not ours.
     native = facts_of("v1.20.2", dynamic="/d", own={})

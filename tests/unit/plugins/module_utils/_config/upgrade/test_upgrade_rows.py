@@ -206,6 +206,15 @@ def test_what_could_not_be_read_is_unknown() -> None:
     ]
 
 
+def test_what_is_known_without_a_checkpoint_that_cannot_be_read() -> None:
+    given = result("v1.26.0", SOCKET, "--kube-api-qps=5", own={})
+    given["disk"].update(content=None, unreadable="not plain YAML")
+    assert found(27, given, "unknown", "stays") == [
+        ("unknown", "version", CHECKPOINT),
+        ("stays", "delivery", "checkpoint"),
+    ]
+
+
 def test_a_target_that_is_older_is_unknown() -> None:
     row = upgrade_rows.row(result("v1.36.2", config={"maxPods": -1}), 35)
     assert [one["severity"] for one in row["findings"]] == ["unknown"]
