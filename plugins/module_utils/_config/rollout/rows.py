@@ -185,8 +185,8 @@ def verdicts(
             found[host] = node_message(reasons[name], name, then=then, untouched=later)
         elif name in reasons:
             lost.setdefault(reasons[name], []).append(name)
-    said = ". ".join(node_message(reason, ", ".join(names)) for reason, names in lost.items())
-    return {"hosts": found, "lost": with_untouched(said, later) if lost else ""}
+    message = ". ".join(node_message(reason, ", ".join(names)) for reason, names in lost.items())
+    return {"hosts": found, "lost": with_untouched(message, later) if lost else ""}
 
 
 def stopped(batch: Mapping[str, Any], reason: str, begun: bool, untouched: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ ROLLOUT = {
     [
         pytest.param(0, [], 1010, MOST, id="first"),
         pytest.param(1, [1010], 1010 + 40 + 60, 3 * 40 + 30, id="three waves with ten forks"),
-        pytest.param(1, [], 1110, MOST, id="no gate has said when its batch began"),
+        pytest.param(1, [], 1110, MOST, id="no gate has reported when its batch began"),
         pytest.param(2, [1010, 1110], 1110 + 50 + 30, 50 + 30 + DRAIN, id="one wave without steps on nodes"),
         pytest.param(3, [1010, 1110, 1190], 1190 + 200 + 30, 3 * 200, id="a batch has shown how long a drain takes"),
     ],

@@ -110,7 +110,7 @@ def test_deliveries() -> None:
 
 
 def test_a_flag_counts_only_where_the_target_knows_it() -> None:
-    """Before 1.31 it is no flag, and 1.30 ends with `unknown flag`, which its binary says."""
+    """Before 1.31 the flag is unknown."""
     facts = facts_of("v1.30.0", "--fail-cgroupv1", cgroup_version=1)
     assert list(host_findings.check(facts, 30)) == []
     (found,) = host_findings.check(facts, 31)
