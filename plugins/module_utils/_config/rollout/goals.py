@@ -99,8 +99,8 @@ def _local(rows: Rows) -> dict[str, Any]:
 
 
 def _delivered(row: Mapping[str, Any]) -> bool:
-    left = row["source"] or row["config_source"] or row["malformed"]
-    return bool(left) or row["previous"] is not None or row["delivery"] in ON_NODE
+    left = bool(row["config_source"] or row["malformed"])
+    return left or row["previous"] is not None or row["delivery"] in ON_NODE
 
 
 def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def moving(rows: Rows, delivery: str) -> dict[str, Any]:
 
 
 def _assigned(source: Mapping[str, str]) -> dict[str, Any]:
-    return {"action": "assign", "source": source, "changes": [], "effect": None}
+    return {"action": "assign", "source": source}
 
 
 def _name(reference: Mapping[str, str] | None) -> str:

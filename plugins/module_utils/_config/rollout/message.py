@@ -28,15 +28,18 @@ def node_message(
     for part in (_bare(str(reason or ""), [name, host]) for reason in [*given, then]):
         if not any(part in other for other in parts):
             parts = [*(other for other in parts if other not in part), part]
-    text = "; ".join(filter(None, parts)) or UNKNOWN
-    if untouched:
-        text += f". Untouched hosts: {', '.join(untouched)}"
+    text = with_untouched("; ".join(filter(None, parts)) or UNKNOWN, untouched)
     return f"{node} {name}{'' if _PREDICATE.match(text) else ':'} {text}" if node else text
+
+
+def with_untouched(text: str, untouched: Sequence[str]) -> str:
+    """Return a message with the hosts that a rollout has not reached, if there are any."""
+    return f"{text}. Untouched hosts: {', '.join(untouched)}" if untouched else text
 
 
 def _bare(reason: str, names: Sequence[str]) -> str:
     """Return a reason without the node's name and without its full stop."""
-    named = "|".join(re.escape(one) for one in sorted(filter(None, names), key=len, reverse=True))
+    named = "|".join(re.escape(one) for one in names if one)
     text = " ".join(reason.split())
     while named:
         shorter = re.sub(rf"^(?:Node (?:{named})(?::|(?=\s))|(?:{named}):)\s*", "", text)

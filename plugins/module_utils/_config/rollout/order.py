@@ -20,8 +20,8 @@ def order(
     goal: str,
     table: Table,
     rows: Mapping[str, Mapping[str, Any]],
+    max_unavailable: Any,
     serial: Any = None,
-    max_unavailable: Any = 1,
     control_plane: str = LAST,
     unready_first: bool = False,
 ) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _play(stage: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the hosts and the serial of the play of a stage. Each size is given, since no batch has two kinds."""
     return {
         "hosts": [host for batch in stage for host in batch["nodes"]],
-        "serial": [len(batch["nodes"]) for batch in stage] or [1],
+        "serial": [len(batch["nodes"]) for batch in stage],
     }
 
 

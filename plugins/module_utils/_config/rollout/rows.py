@@ -13,7 +13,7 @@ from typing import Any, Collection, Iterable, Mapping, Sequence
 
 from ..drift import drift_cause
 from ..values import node_row
-from .message import node_message
+from .message import node_message, with_untouched
 
 Rows = Mapping[str, Mapping[str, Any]]
 NATIVE = "native"
@@ -38,14 +38,14 @@ def added(rows: Rows, found: Rows | None) -> dict[str, Any]:
     result = dict(rows)
     for name, row in (found or {}).items():
         before = result.get(name, {})
-        assignment = {"assigned": {key: row[key] for key in OF_ASSIGNMENT}} if set(OF_ASSIGNMENT) <= set(row) else {}
         if not before.get("ok", True):
             continue
+        assignment = {"assigned": {key: row[key] for key in OF_ASSIGNMENT}} if set(OF_ASSIGNMENT) <= set(row) else {}
         new = {key: row[key] for key in KEPT if key in row}
         # The first assignment has what the node ran before.
         kept = {key: before[key] for key in ("assigned", *OF_HOST) if key in before}
         changed = bool(before.get("changed") or row.get("changed"))
-        result[name] = {**assignment, **kept, "ok": True, "message": "", **new, "changed": changed}
+        result[name] = {**assignment, **kept, **new, "changed": changed}
     return result
 
 
@@ -78,8 +78,8 @@ def unreachable(hosts: Mapping[str, str], hostvars: Mapping[str, Mapping[str, An
     for host, name in hosts.items():
         result = hostvars[host].get(key) or {}
         if result.get("state") == "unreachable":
-            message = f"was not switched: {result.get('msg')}"
-            found[name] = node_row.Row(False, "unreachable", message, error=str(result.get("msg"))).shown()
+            why = str(result["msg"])
+            found[name] = node_row.Row(False, "unreachable", f"was not switched: {why}", error=why).shown()
     return found
 
 
@@ -149,7 +149,7 @@ def failures(hosts: Mapping[str, str], rows: Rows, present: Collection[str]) -> 
         if not row.get("ok", True):
             given += [row["message"], *_overrides(row)]
         if given:
-            reasons[name] = node_message(given, name, host, node="")
+            reasons[name] = node_message(given, name, node="")
     return reasons
 
 
@@ -172,21 +172,21 @@ def verdicts(
     reverted: Rows | None,
     untouched: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the verdict on each failed host, by host, and under C(lost) one for all hosts that were lost.
+    """Return the verdict on each failed host, by host, and under C(lost) one message on all hosts that were lost.
 
     C(reverted): what node_config_revert returned; None if it was not needed. C(untouched): the hosts of later batches.
     """
-    if batch["continues"]:
-        untouched = []
-    found, lost = {}, []
+    later = () if batch["continues"] else untouched
+    found: dict[str, str] = {}
+    lost: dict[str, list[str]] = {}
     for host, name in batch["hosts"].items():
         if name in reasons and host in present:
             then = str((reverted or {}).get(name, {}).get("message") or "")
-            found[host] = node_message(reasons[name], name, host, then, untouched)
+            found[host] = node_message(reasons[name], name, then=then, untouched=later)
         elif name in reasons:
-            lost.append(name)
-    one = node_message(reasons[lost[0]], ", ".join(lost), untouched=untouched) if lost else ""
-    return {"hosts": found, "lost": one}
+            lost.setdefault(reasons[name], []).append(name)
+    message = ". ".join(node_message(reason, ", ".join(names)) for reason, names in lost.items())
+    return {"hosts": found, "lost": with_untouched(message, later) if lost else ""}
 
 
 def stopped(batch: Mapping[str, Any], reason: str, begun: bool, untouched: Sequence[str]) -> str:

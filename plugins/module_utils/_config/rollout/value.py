@@ -38,19 +38,16 @@ class Options(NamedTuple):
         return int(self.soak_seconds if started or self.canary_soak_seconds in (None, "") else self.canary_soak_seconds)
 
 
-NO_OPTIONS = Options()
-
-
 def begin(
     order: Value,
     plan: Value,
     table: Mapping[str, Mapping[str, Any]],
     rows: Mapping[str, Value],
     group: str,
-    current: Value | None = None,
-    dry_run: bool = False,
-    options: Options = NO_OPTIONS,
-    began: float = 0.0,
+    current: Value | None,
+    dry_run: bool,
+    options: Options,
+    began: float,
 ) -> dict[str, Any]:
     """Return the value of a rollout before its first batch. C(began): when the run began, in seconds since 1970.
 
@@ -70,7 +67,7 @@ def begin(
         # A migration has steps on the node in both directions.
         on_node = [name for name in names if steps in MIGRATIONS or _delivery(table, rows, name) != NATIVE]
         drained = [name for name in names if options.drains(planned.get(name))]
-        started = done > 0
+        started = bool(batches)
         done += len(names)
         batches.append(
             {

@@ -42,8 +42,8 @@ def of_rollout(
     forks: Any,
     hostvars: Mapping[str, Mapping[str, Any]],
     now: float,
-    most: Any = 0,
-    drain: Any = 0,
+    most: Any,
+    drain: Any,
 ) -> dict[str, Any]:
     """Return the window as the gate of a batch gets it: C(minutes), C(ends), C(needs) and C(began).
 
@@ -58,7 +58,7 @@ def of_rollout(
     return {
         "minutes": int(minutes),
         "ends": rollout["began"] + 60 * int(minutes),
-        "needs": round(needed(_batch(batch, int(forks)), done, took, float(most), float(drain)), 1),
+        "needs": needed(_batch(batch, int(forks)), done, took, float(most), float(drain)),
         "began": began,
     }
 
@@ -70,8 +70,8 @@ def _began(batch: Mapping[str, Any], hostvars: Mapping[str, Mapping[str, Any]]) 
 
 
 def _batch(batch: Mapping[str, Any], forks: int) -> Batch:
-    waves = -(-len(batch["hosts"]) // max(1, forks)) if batch["on_nodes"] else 1
-    return Batch(max(1, waves), float(batch["soak"] or 0), bool(batch["drain"]))
+    waves = -(-len(batch["hosts"]) // forks) if batch["on_nodes"] else 1
+    return Batch(waves, float(batch["soak"]), bool(batch["drain"]))
 
 
 def too_late(window: Mapping[str, Any], now: float) -> bool:

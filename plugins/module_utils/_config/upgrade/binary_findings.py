@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from ..values.version import minor_of
 from .finding import BINARY, CGROUP, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALUE, Finding
@@ -25,14 +25,13 @@ def weighed(facts: Facts, target: int, found: Sequence[Finding]) -> list[Finding
     """
     if facts.check is None:
         return list(found)
-    own = list(_said(facts, target, found))
+    own = list(_said(facts, facts.check, target, found))
     accepted = facts.check["verdict"] == VALID and not own
     return [*(_accepted(one) if accepted and _is_validated(one) else one for one in found), *own]
 
 
-def _said(facts: Facts, target: int, found: Sequence[Finding]) -> Iterator[Finding]:
-    check = facts.check or {}
-    path, version = str(check.get("binary")), check.get("version")
+def _said(facts: Facts, check: Mapping[str, Any], target: int, found: Sequence[Finding]) -> Iterator[Finding]:
+    path, version = check["binary"], check["version"]
     if version and minor_of(version) != target:
         yield Finding(
             UNKNOWN,
@@ -43,7 +42,8 @@ def _said(facts: Facts, target: int, found: Sequence[Finding]) -> Iterator[Findi
         )
         return
     known = {one.name for one in found if one.kind == FLAG}
-    for flag in check.get("refused_flags", ()):
+    # The binary names a flag as it was given.
+    for flag in (name.replace("_", "-") for name in check["refused_flags"]):
         if f"--{flag}" not in known:
             where = next((one.where for one in facts.flags if one.name == flag), "")
             message = f"{version} does not know this flag and would not start"
@@ -61,14 +61,14 @@ def _said(facts: Facts, target: int, found: Sequence[Finding]) -> Iterator[Findi
             "Correct the cause and run again, or leave kubelet_config_target_binary out.",
         )
     gone = {one.name for one in found if one.kind == FIELD}
-    for field in check.get("unknown_fields", ()):
+    for field in check["unknown_fields"]:
         if field not in gone and not any(one.startswith(f"{field}.") for one in gone):
             yield Finding(CHANGES, FIELD, field, f"{version} does not know this field and ignores it", "Remove it.")
 
 
 def _says(finding: Finding, message: str) -> bool:
     """Return whether a message of the binary is about the same as a finding."""
-    about = (finding.message, finding.name, _WORDS.get(finding.name, ""))
+    about = (finding.message, finding.name, _WORDS.get(finding.name))
     return any(words and words in message for words in about)
 
 

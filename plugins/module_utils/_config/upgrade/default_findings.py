@@ -23,14 +23,14 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
     A value that only a checkpoint of this collection sets, and that equals the old default, is named too: without the
     collection it would change.
     """
-    if facts.minor is None or not fields.OLDEST_MINOR <= facts.minor < target:
+    if facts.minor is None:
         return
     newest = min(target, fields.NEWEST_MINOR)
     merged = facts.merged(newest)
     for field in fields.ALL.values():
-        if "[" in field.path or field.type == "object" or field.path in _OF_THE_HOST:
-            continue
-        if not (fields.default_known(field, facts.minor) and fields.default_known(field, newest)):
+        if field.path in _OF_THE_HOST or not (
+            fields.default_known(field, facts.minor) and fields.default_known(field, newest)
+        ):
             continue
         before, after = field.default_at(facts.minor), field.default_at(newest)
         if _same(before, after):
@@ -52,7 +52,7 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
                 f"only the checkpoint sets it, to the old default; the new default is not used: "
                 f"{_difference(before, after)}",
                 "Declare the value that you want. Without a declared value, the next rollout decides.",
-                facts.files[0].path,
+                facts.checkpoint,
             )
 
 
@@ -61,9 +61,9 @@ def _given(value: Any, field: Field, minor: int) -> bool:
 
 
 def _pinned(facts: Facts, value: Any, before: Any, field: Field, minor: int) -> bool:
-    if not facts.checkpoint or facts.own is None or _given(at(facts.own.content, field.path), field, minor):
+    if facts.own is None or _given(at(facts.own.content, field.path), field, minor):
         return False
-    return _same(compare.canonical(value, field), before)
+    return facts.places(field.path, minor) == facts.checkpoint and _same(compare.canonical(value, field), before)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -78,6 +78,6 @@ def _same(one: Any, other: Any) -> bool:
 
 def _difference(before: Any, after: Any) -> str:
     if not (isinstance(before, Mapping) and isinstance(after, Mapping)):
-        return f"{before} -> {after}"
+        return " -> ".join("unset" if value is None else str(value) for value in (before, after))
     keys = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
     return ", ".join(f"{key} {before.get(key, 'absent')} -> {after.get(key, 'absent')}" for key in keys)

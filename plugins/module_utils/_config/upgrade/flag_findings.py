@@ -39,8 +39,7 @@ def _docker(facts: Facts, target: int) -> Iterator[Finding]:
         return
     kind, socket = facts.flag("container-runtime"), facts.flag("container-runtime-endpoint")
     # Before 1.24, dockershim is the default.
-    used = kind.value if kind else "docker" if facts.minor is not None and facts.minor < _NO_DOCKER else ""
-    if used == "docker":
+    if kind.value == "docker" if kind else facts.minor is not None and facts.minor < _NO_DOCKER:
         yield Finding(
             STOPS,
             RUNTIME,

@@ -27,7 +27,7 @@ def check(facts: Facts, target: int) -> Iterator[Finding]:
     if facts.cgroup_version == 1:
         yield from _cgroup(facts, merged, target)
     yield from _runtime(facts, target)
-    yield from _socket(facts, merged, target)
+    yield from _socket(facts, target)
     yield from _delivery(facts, target)
 
 
@@ -88,7 +88,7 @@ def _runtime(facts: Facts, target: int) -> Iterator[Finding]:
         )
 
 
-def _socket(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
+def _socket(facts: Facts, target: int) -> Iterator[Finding]:
     """The flag for the socket in kubeadm's file, which kubeadm replaces by a field of the node's own files."""
     flag = facts.flag(_FLAG)
     if flag is None or _KUBEADM_FLAGS not in flag.where or target < _SOCKET_IN_FILE:
@@ -130,5 +130,5 @@ def _delivery(facts: Facts, target: int) -> Iterator[Finding]:
             "the kubelet reads a checkpoint, so a change of the node's own config file has no effect"
             + (f" ({facts.own.path})" if facts.own else ""),
             "Run the playbook rollout after the upgrade.",
-            facts.files[0].path if facts.files else "",
+            facts.checkpoint,
         )

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
@@ -48,16 +47,14 @@ class Facts:
     """The files that could not be read, with the reasons."""
     own: File | None = None
     """The node's own config file, if the kubelet reads a checkpoint of this collection instead."""
-    checkpoint: bool = False
-    """Whether the kubelet reads a checkpoint of this collection."""
+    checkpoint: str = ""
+    """The file of the checkpoint of this collection that the kubelet reads; empty if it reads none."""
     dynamic: bool = False
     """Whether the kubelet may follow `Node.spec.configSource`."""
     cgroup_version: int | None = None
     runtime: str = ""
     """`containerd`, `cri-o` or `docker`; empty if it is not known."""
     runtime_version: str = ""
-    endpoint: str = ""
-    """The runtime's socket as configured; empty for the kubelet's default."""
     check: Mapping[str, Any] | None = None
     """The target binary's answer; None if there is no target binary."""
 
@@ -72,12 +69,8 @@ class Facts:
 
     def merged(self, minor: int) -> dict[str, Any]:
         """Return what files and flags set for a kubelet of this minor, without defaults."""
-        if not self.files:
-            return self._with_flags({}, minor)
-        base, *layers = self.files
-        return self._with_flags(merged_dropins.merge(base.content, [layer.content for layer in layers]), minor)
-
-    def _with_flags(self, config: dict[str, Any], minor: int) -> dict[str, Any]:
+        base, *layers = [one.content for one in self.files] or [{}]
+        config = merged_dropins.merge(base, layers)
         for path, value in shadow.values(self.argv, minor).items():
             if value is not shadow.UNKNOWN:
                 _set(config, paths.parse(path), value)
@@ -88,7 +81,7 @@ class Facts:
         keys = paths.parse(path)
         found = [one.path for one in self.files if has(one.content, keys)]
         flag = shadow.shadow_of(path, shadow.shadows(self.argv, minor))
-        names = {word.lstrip("-").partition("=")[0] for word in flag.split()} if flag else set()
+        names = {word[2:].partition("=")[0] for word in flag.split()} if flag else set()
         found += [
             f"flag --{one.name}{f' in {one.where}' if one.where else ''}" for one in self.flags if one.name in names
         ]
@@ -116,12 +109,11 @@ def read(result: Mapping[str, Any]) -> Facts:
         files=[File(path, content) for path, content in found.items() if content is not None],
         unreadable=unreadable,
         own=File(own["path"], own["content"]) if own and own.get("content") is not None else None,
-        checkpoint=bool(disk.get("checkpoint")) and not dynamic,
+        checkpoint=disk["path"] if disk.get("checkpoint") and not dynamic else "",
         dynamic=dynamic,
         cgroup_version=result.get("cgroup_version"),
         runtime=str(runtime.get("name") or ""),
         runtime_version=str(result.get("runtime_version") or ""),
-        endpoint=str(runtime.get("endpoint") or ""),
         check=result.get("target"),
     )
 
@@ -176,4 +168,4 @@ def _set(config: dict[str, Any], keys: paths.Path, value: Any) -> None:
         inner = config.get(key)
         config[key] = dict(inner) if isinstance(inner, Mapping) else {}
         config = config[key]
-    config[last] = copy.deepcopy(value)
+    config[last] = value

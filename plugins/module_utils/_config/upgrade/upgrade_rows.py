@@ -35,9 +35,10 @@ def row(result: Mapping[str, Any] | None, target: int) -> dict[str, Any]:
 
     A result that failed, or that is missing, is a finding too.
     """
-    if result is None or result.get("failed") or result.get("unreachable") or "kubelet" not in result:
-        return {"kubelet_version": None, "findings": [_not_examined(result or {})._asdict()]}
-    facts = node_facts.read(result)
+    given = result or {}
+    if "kubelet" not in given:
+        return {"kubelet_version": None, "findings": [_not_examined(given)._asdict()]}
+    facts = node_facts.read(given)
     found = sorted(set(findings(facts, target)), key=order)
     return {"kubelet_version": facts.version or None, "findings": [one._asdict() for one in found]}
 

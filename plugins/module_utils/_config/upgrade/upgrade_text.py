@@ -35,7 +35,7 @@ def lines(nodes: Nodes, target: int) -> list[str]:
     groups: dict[str, list[str]] = {}
     for name, node in nodes.items():
         if node["findings"]:
-            groups.setdefault(json.dumps(node, sort_keys=True), []).append(name)
+            groups.setdefault(json.dumps(node), []).append(name)
     text = [line for names in groups.values() for line in _block(names, nodes[names[0]])]
     if target > fields.NEWEST_MINOR:
         text.append(

@@ -41,12 +41,15 @@ def _gates(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Fin
     together = feature_gates.check(EffectiveConfig({_GATES: merged.get(_GATES)}, target))
     found.update(problem for problem in together if problem.rule == feature_gates.NEEDS)
     for problem in found:
-        name = problem.path.partition(".")[2]
-        gate = gates.lookup(name)
-        locked = gate.at(target) if gate else None
-        since = next((s.since for s in gate.states if s.locked), None) if gate and locked and locked.locked else None
-        remedy = f"{problem.remedy} Locked since 1.{since}." if since else problem.remedy
+        gate = gates.lookup(_gate_of(problem))
+        state = gate.at(target) if gate else None
+        since = [one.since for one in gate.states if one.locked] if gate and state and state.locked else []
+        remedy = f"{problem.remedy} Locked since 1.{since[0]}." if since else problem.remedy
         yield _finding(facts, replace(problem, remedy=remedy), GATE, target)
+
+
+def _gate_of(problem: Problem) -> str:
+    return problem.path[len(_GATES) + 1 :]
 
 
 def _refused(facts: Facts, merged: Mapping[str, Any], target: int) -> Iterator[Finding]:
@@ -86,7 +89,7 @@ def _gone(facts: Facts, target: int) -> Iterator[Finding]:
 
 
 def _finding(facts: Facts, problem: Problem, kind: str, target: int) -> Finding:
-    name = problem.path.partition(".")[2] if kind == GATE else problem.path
+    name = _gate_of(problem) if kind == GATE else problem.path
     severity = STOPS if problem.severity == REFUSAL else CHANGES
     return Finding(severity, kind, name, problem.message, problem.remedy, _places(facts, problem.path, target))
 

@@ -25,7 +25,7 @@ PLAN: dict[str, Any] = {
 
 def test_a_rollout_begins_and_has_a_batch() -> None:
     table = batch.node_table(["h1"], {"h1": {"kubelet_config_node_name": "n1"}})
-    value = rollout.rollout(PLAN, "begin", table, INFO, "all", serial="1")
+    value = rollout.rollout(PLAN, "begin", table, INFO, "all", max_unavailable=1, serial="1")
     found = rollout.rollout(value, "batch", "h1")
     assert found["names"] == ["n1"] and found["sources"]["n1"]["name"] == "a"
 

@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import limits, specs
 
 READERS: dict[str, t.Callable[[t.Any], t.Any]] = {
-    "kubelet_config_serial": lambda value: order({"nodes": {}}, "plan", {"hosts": {}}, {}, value),
+    "kubelet_config_serial": lambda value: order({"nodes": {}}, "plan", {"hosts": {}}, {}, 1, value),
     "kubelet_config_max_unavailable": lambda value: node_limit(value, 10),
     "kubelet_config_allow_pod_loss": allowed,
 }

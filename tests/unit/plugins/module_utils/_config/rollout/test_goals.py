@@ -58,7 +58,8 @@ def status(source: str = "", delivery: str = "native", **more: Any) -> dict[str,
 def test_a_reset_changes_the_nodes_with_something_to_remove(row: dict[str, Any], reset: bool) -> None:
     made = goals.of_goal("local", {}, {"n1": row})
     assert (made["local"], made["nodes"]) == (["n1"] if reset else [], {})
-    assert [line.endswith("-> its local config") for line in made["text"]] == [True] * reset
+    active = "kube-system/a" if row["active"] else "its local config"
+    assert made["text"] == [f"n1: {active} -> its local config"] * reset
 
 
 def test_a_migration_keeps_the_source_of_each_node() -> None:
@@ -69,6 +70,9 @@ def test_a_migration_keeps_the_source_of_each_node() -> None:
             name: found[name]["source"] for name in names
         }
         assert {row["action"] for row in made["nodes"].values()} == {"assign"} and made["local"] == []
+        assert made["text"] == [
+            f"{name}: kube-system/{found[name]['source']['name']} by delivery {delivery}" for name in names
+        ]
     with pytest.raises(ValueError, match="'elsewhere' is no goal of a rollout: use one of plan, "):
         goals.of_goal("elsewhere", {}, found)
 
@@ -131,7 +135,9 @@ def test_rollback_plan() -> None:
             "changed": info(reference("old"), reference("new")),
             "reverted already": info(reference("old", "8"), reference("old")),
             "fell back": info(reference("old"), reference("old"), settled=False),
+            "was reset": info(reference("old")),
             "was local": info({}, reference("new")),
+            "was local on the node": info({}, reference("new"), config_source=None),
             "is local": info({}),
             "never": info(None),
             "migrated": info(None, reference("new"), delivery="dropin"),
@@ -141,16 +147,19 @@ def test_rollback_plan() -> None:
     assert {name: row["source"] for name, row in found["nodes"].items()} == {
         "changed": place("old"),
         "fell back": place("old"),
+        "was reset": place("old"),
     }
-    assert found["local"] == ["was local"]
+    assert found["local"] == ["was local", "was local on the node"]
     assert list(found["stuck"]) == ["migrated", "malformed"]
-    assert found["text"][:4] == [
+    assert found["text"][:6] == [
         "changed: kube-system/new -> kube-system/old",
         "fell back: kube-system/old -> kube-system/old",
+        "was reset: its local config -> kube-system/old",
         "was local: kube-system/new -> its local config",
+        "was local on the node: kube-system/new -> its local config",
         "never: not changed, its previous configuration is unknown",
     ]
-    migrated, malformed = found["text"][4:]
+    migrated, malformed = found["text"][6:]
     assert "migrated: not changed, a migration to drop-ins leaves no previous configuration" in migrated
     assert "malformed: not changed, its previous configuration is unknown. Declare the values" in malformed
 

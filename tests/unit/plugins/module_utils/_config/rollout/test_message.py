@@ -25,6 +25,11 @@ REVERTED = "its kubelet still runs its previous configuration"
         ),
         (["Node host-1 cannot be reached: no route."], {"host": "host-1"}, "Node n1 cannot be reached: no route"),
         (["Node n1: n1: Node n1 was reverted", ""], {}, "Node n1 was reverted"),
+        (
+            ["Node n1.example: no heartbeat of Node n1.example, but of n1.example.net"],
+            {"host": "n1.example"},
+            "Node n1: no heartbeat of the Node, but of n1.example.net",
+        ),
         (["silent", None, "was reverted: silent"], {}, "Node n1 was reverted: silent"),
         (["was reverted: silent", "silent."], {}, "Node n1 was reverted: silent"),
         (

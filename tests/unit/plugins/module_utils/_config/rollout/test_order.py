@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.filter import batch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
 
-NAMES = ("n1", "m1", "n2", "n3")
+NAMES = ("n1", "m1", "n2", "n3", "m2")
 
 
 def plan(**actions: str) -> dict[str, Any]:
@@ -43,11 +43,11 @@ def rows(*unready: str) -> dict[str, Any]:
     return {name: {"ready": name not in unready, "control_plane": name.startswith("m")} for name in NAMES}
 
 
-ALL = plan(n1="assign", m1="assign", n2="differs", n3="none")
+ALL = plan(n1="assign", m1="assign", n2="differs", n3="none", m2="assign")
 
 
-def ordered(plan_: dict[str, Any], *given_: Any, goal: str = "plan", **options: Any) -> dict[str, Any]:
-    return order(plan_, goal, *given_, **options)
+def ordered(plan_: dict[str, Any], *given_: Any, goal: str = "plan", most: Any = 1, **options: Any) -> dict[str, Any]:
+    return order(plan_, goal, *given_, most, **options)
 
 
 def test_workers_then_control_plane() -> None:
@@ -55,19 +55,20 @@ def test_workers_then_control_plane() -> None:
     assert ordered(ALL, table(*NAMES), rows()) == {
         "stages": [
             {"hosts": ["host-n1", "host-n2"], "serial": [1, 1]},
-            {"hosts": ["host-m1"], "serial": [1]},
+            {"hosts": ["host-m1", "host-m2"], "serial": [1, 1]},
         ],
-        "hosts": ["host-n1", "host-n2", "host-m1"],
+        "hosts": ["host-n1", "host-n2", "host-m1", "host-m2"],
         "rest": ["host-n3"],
         "batches": [
             {"steps": "switch", "nodes": {"host-n1": "n1"}},
             {"steps": "switch", "nodes": {"host-n2": "n2"}},
             {"steps": "switch", "nodes": {"host-m1": "m1"}},
+            {"steps": "switch", "nodes": {"host-m2": "m2"}},
         ],
     }
     first = ordered(ALL, table(*NAMES), rows(), control_plane="first")
-    assert first["hosts"] == ["host-m1", "host-n1", "host-n2"]
-    assert [stage["serial"] for stage in first["stages"]] == [[1], [1, 1]]
+    assert first["hosts"] == ["host-m1", "host-m2", "host-n1", "host-n2"]
+    assert [stage["serial"] for stage in first["stages"]] == [[1, 1], [1, 1]]
     with pytest.raises(ValueError, match="kubelet_config_control_plane is 'never'"):
         ordered(ALL, table(*NAMES), rows(), control_plane="never")
 
@@ -81,23 +82,27 @@ def test_the_goal_decides_the_steps(goal: str, steps: str) -> None:
 
 
 def test_only_the_hosts_of_the_play() -> None:
-    """The plan may contain further nodes."""
-    assert ordered(ALL, table("n2"), rows())["hosts"] == ["host-n2"]
+    """The plan may contain further nodes. A stage may have no hosts."""
+    found = ordered(ALL, table("n2"), rows())
+    assert found["stages"] == [{"hosts": ["host-n2"], "serial": [1]}, {"hosts": [], "serial": []}]
 
 
 def test_unready_nodes_come_first_only_on_request() -> None:
-    assert ordered(ALL, table(*NAMES), rows("n2"))["hosts"] == ["host-n1", "host-n2", "host-m1"]
+    assert ordered(ALL, table(*NAMES), rows("n2"))["hosts"] == ["host-n1", "host-n2", "host-m1", "host-m2"]
     found = ordered(ALL, table(*NAMES), rows("n2"), unready_first=True)
-    assert found["hosts"] == ["host-n2", "host-n1", "host-m1"]
+    assert found["hosts"] == ["host-n2", "host-n1", "host-m1", "host-m2"]
 
 
 @pytest.mark.parametrize(
     ("control_plane", "hosts", "sizes"),
-    [("last", ["n1", "n2", "n3", "m1"], [[1, 2], [1]]), ("first", ["m1", "n1", "n2", "n3"], [[1], [1, 2]])],
+    [
+        ("last", ["n1", "n2", "n3", "m1", "m2"], [[1, 2], [1, 1]]),
+        ("first", ["m1", "m2", "n1", "n2", "n3"], [[1, 1], [1, 2]]),
+    ],
 )
 def test_resets_to_the_local_configuration(control_plane: str, hosts: list[str], sizes: list[list[int]]) -> None:
     """They follow the assignments of their stage, and no batch has both."""
-    given_ = {**plan(n1="assign"), "local": ["m1", "n2", "n3", "elsewhere"]}
+    given_ = {**plan(n1="assign"), "local": ["m1", "m2", "n2", "n3", "elsewhere"]}
     found = ordered(given_, table(*NAMES), rows(), serial=2, control_plane=control_plane)
     assert found["hosts"] == [f"host-{name}" for name in hosts]
     assert [stage["serial"] for stage in found["stages"]] == sizes
@@ -105,6 +110,7 @@ def test_resets_to_the_local_configuration(control_plane: str, hosts: list[str],
         ("n1",): "switch",
         ("n2", "n3"): "reset",
         ("m1",): "reset",
+        ("m2",): "reset",
     }
     assert found["rest"] == []
 
@@ -118,6 +124,7 @@ def test_resets_to_the_local_configuration(control_plane: str, hosts: list[str],
         ("2", [2, 2, 1]),
         ("10%", [1, 1, 1, 1, 1]),
         ("50%", [2, 2, 1]),
+        ("100%", [5]),
         ([1, "75%"], [1, 3, 1]),
         ("1, 50%,100%", [1, 2, 2]),
     ],
@@ -126,7 +133,7 @@ def test_serial(serial: Any, sizes: list[int]) -> None:
     """A percentage counts the hosts of the play, five of which change."""
     names = [f"n{number}" for number in range(5)]
     live = {name: {"ready": True, "control_plane": False} for name in names}
-    found = ordered(plan(**dict.fromkeys(names, "assign")), table(*names), live, serial=serial, max_unavailable="75%")
+    found = ordered(plan(**dict.fromkeys(names, "assign")), table(*names), live, serial=serial, most="75%")
     assert found["stages"][0]["serial"] == sizes
 
 

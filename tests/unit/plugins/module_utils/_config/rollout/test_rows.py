@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.
     added_by_hosts,
     failures,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 
 NAMES = ("n1", "m1", "n2", "n3")
 HOSTS = {f"host-{name}": name for name in NAMES}
@@ -35,8 +37,8 @@ def why(found: dict[str, Any], present: Any = HOSTS) -> dict[str, str]:
 
 
 def test_the_first_failure_of_a_node_is_its_cause() -> None:
-    """A skipped call adds nothing; a row without a verdict is good."""
-    first = added({}, {"n1": BAD, "n2": GOOD, "n3": {"message": "no verdict in it"}})
+    """A skipped call adds nothing."""
+    first = added({}, {"n1": BAD, "n2": GOOD, "n3": GOOD})
     found = added(added(first, None), {"n1": GOOD, "n2": {**BAD, "message": "a pod was lost"}})
     assert why(found) == {"n1": "silent", "n2": "a pod was lost"}
     assert rows.open_ones(found, NAMES) == ["m1", "n3"]
@@ -56,8 +58,8 @@ def test_a_revert_gets_the_row_of_the_assignment() -> None:
 
 
 def test_what_the_steps_on_nodes_return() -> None:
-    given = {"n1": BAD, "m1": GOOD, "n2": GOOD, "n3": {**GOOD, "delivery": "native"}}
-    own = {"ok": False, "message": "Node host-m1 cannot be reached."}
+    given = {"n1": BAD, "m1": {**GOOD, "delivery": "native"}, "n2": GOOD, "n3": GOOD}
+    own = {"ok": False, "message": "Node host-n3 cannot be reached."}
     hostvars: dict[str, Any] = {
         "host-n1": {rows.HOST_ROW: {"ok": False, "message": "Node n1: the value is refused. Nothing was changed."}},
         "host-m1": {rows.HOST_ROW: own},
@@ -67,10 +69,24 @@ def test_what_the_steps_on_nodes_return() -> None:
     found = added_by_hosts(given, HOSTS, hostvars)
     assert why(found) == {
         "n1": "silent; the value is refused. Nothing was changed",
-        "m1": "cannot be reached",
+        "n3": "cannot be reached",
     }
+    assert found["n3"] == {**GOOD, "ok": False, "message": "cannot be reached", "error": "cannot be reached"}
     assert added_by_hosts(found, HOSTS, hostvars) == found, "once"
-    assert not added_by_hosts(given, HOSTS, hostvars, True)["n3"]["ok"], "migrated to native"
+    assert not added_by_hosts(given, HOSTS, hostvars, True)["m1"]["ok"], "migrated to native"
+
+
+def test_what_a_call_on_the_hosts_has_returned() -> None:
+    hostvars: dict[str, Any] = {host: {"seen": {"host": host}} for host in HOSTS} | {"host-n2": {}}
+    hosts = {name: host for host, name in HOSTS.items()}
+    found = rows.results(["n1", "n2"], hosts, hostvars, "seen")
+    assert found == {"n1": {"host": "host-n1"}, "n2": None}
+
+
+def test_what_a_verification_is_told_about_the_hosts() -> None:
+    """Only of hosts with a kubelet and the node's own file."""
+    found = {"n1": {"kubelet": {"pid": 1}, "files": ["f"]}, "n2": {**GOOD, "kubelet": {"pid": 2}}, "n3": GOOD}
+    assert rows.found_on_hosts(found) == {"n1": {"kubelet": {"pid": 1}, "own": ["f"]}}
 
 
 FLAG = {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}
@@ -103,35 +119,47 @@ def test_what_the_node_shows_names_the_cause_of_a_difference(facts: dict[str, An
     switched = added_by_hosts({"n1": GOOD}, HOSTS, hostvars)
     assert why(added(switched, {"n1": DIFFERS})) == {"n1": cause}
     assert why({"n1": DIFFERS}) == {"n1": "maxPods is 61, not 50"}
+    silent = {**DIFFERS, "state": "silent", "message": "silent"}
+    assert why(added(switched, {"n1": silent})) == {"n1": "silent"}, "it differed at an earlier look"
 
 
 def test_hosts_lost_during_the_batch() -> None:
-    assert why({"n1": GOOD}, list(HOSTS)[1:]) == {"n1": rows.LOST}
+    found = {"n1": BAD, "m1": GOOD}
+    assert why(found, ["host-n2", "host-n3"]) == {"n1": f"{rows.LOST}; silent", "m1": rows.LOST}
+    assert rows.to_revert({}, ["n1"]) == {}, "before its first row"
 
 
 def test_hosts_that_cannot_be_reached_before_the_drain() -> None:
     hostvars: dict[str, Any] = {host: {"seen": {"skipped": True}} for host in HOSTS}
-    hostvars["host-n2"]["seen"] = {"state": "unreachable", "msg": "its host cannot be reached: no route"}
+    reason = "its host cannot be reached: no route"
+    hostvars["host-n2"]["seen"] = {"state": "unreachable", "msg": reason}
     found = rows.unreachable(HOSTS, hostvars, "seen")
-    assert why(found) == {"n2": "was not switched: its host cannot be reached: no route"}
+    assert found["n2"] == node_row.Row(False, "unreachable", f"was not switched: {reason}", error=reason).shown()
+    assert why(found) == {"n2": f"was not switched: {reason}"}
     assert rows.open_ones(found, NAMES) == ["n1", "m1", "n3"]
 
 
 def test_a_node_that_does_not_run_its_source_is_not_migrated() -> None:
-    info = {"source": None, "error": "", "settled": True, "delivery": "native"}
+    info = {"source": {"name": "a"}, "error": "", "settled": True, "delivery": "native"}
     found = rows.unsettled(
         {
             "n1": info,
             "n2": {**info, "settled": False, "error": "refused"},
             "n3": {**info, "settled": False, "delivery": "checkpoint"},
+            "m1": {**info, "settled": False},
         }
     )
-    assert list(found) == ["n2"] and "spec.configSource names (refused), so there is no" in found["n2"]["message"]
+    message = found["n2"]["message"]
+    assert message.startswith("it does not run what its spec.configSource names (refused), so there is no")
+    refused = node_row.Row(False, "unsettled", message, False, "native", {"name": "a"}, "refused")
+    silent = dataclasses.replace(refused, message=message.replace(" (refused)", ""), error="")
+    assert found == {"n2": refused.shown(), "m1": silent.shown()}
 
 
 def test_a_migration_that_failed_says_where_its_source_is() -> None:
-    found = rows.restored({"n1": BAD, "n2": BAD}, {"n1": GOOD, "n2": {**BAD, "message": "forbidden"}})
-    assert found["n1"]["message"] == f"n1: silent. {rows.RESTORED}"
+    given = {"n1": {**BAD, "message": "n1: killed by SIGX."}, "n2": BAD}
+    found = rows.restored(given, {"n1": GOOD, "n2": {**BAD, "message": "forbidden"}})
+    assert found["n1"]["message"] == f"n1: killed by SIGX. {rows.RESTORED}"
     assert found["n2"]["message"].endswith(". Its spec.configSource could not be restored: forbidden")
 
 
@@ -151,6 +179,14 @@ def test_verdicts() -> None:
     }
     found = rows.verdicts({**BATCH, "continues": True}, {"n1": "silent"}, HOSTS, None, UNTOUCHED)
     assert found == {"hosts": {"host-n1": "Node n1: silent"}, "lost": ""}
+    found = rows.verdicts({**BATCH, "continues": False}, {"n1": "silent"}, HOSTS, None, UNTOUCHED)
+    assert found == {"hosts": {"host-n1": "Node n1: silent. Untouched hosts: h9"}, "lost": ""}
+
+
+def test_each_lost_host_has_its_own_reason() -> None:
+    reasons = {"n1": "was lost; silent", "n2": "was lost", "n3": "was lost; silent"}
+    found = rows.verdicts({**BATCH, "continues": False}, reasons, [], None, UNTOUCHED)
+    assert found["lost"] == "Node n1, n3 was lost; silent. Node n2 was lost. Untouched hosts: h9"
 
 
 @pytest.mark.parametrize(
@@ -165,4 +201,5 @@ def test_verdicts() -> None:
 def test_where_a_rollout_stopped(steps: str, begun: bool, text: str) -> None:
     found = rows.stopped({**BATCH, "steps": steps}, "why.", begun, UNTOUCHED)
     assert found.startswith(text) and found.endswith(" Untouched hosts: h9")
-    assert rows.stopped(BATCH, "why", True, []).endswith(" Untouched hosts: none")
+    found = rows.stopped(BATCH, "killed by SIGX.", True, [])
+    assert found.endswith(": killed by SIGX. Run again to complete it. Untouched hosts: none")

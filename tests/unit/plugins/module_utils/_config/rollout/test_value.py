@@ -13,7 +13,6 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.filter import batch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.order import order
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout.value import (
-    NO_OPTIONS,
     Options,
     begin,
     counted,
@@ -36,7 +35,15 @@ PLAN: dict[str, Any] = {
             "variant": "v",
             "own": {"o": 1},
         },
-        "n2": {"action": "assign", "changes": [{}], "effect": "disrupt", "source": place("b"), "node_uid": "u2"},
+        "n2": {
+            "action": "assign",
+            "changes": [{}],
+            "effect": "disrupt",
+            "source": place("b"),
+            "delivery": "dropin",
+            "node_uid": "u2",
+            "migrates": True,
+        },
         "n3": {"action": "none", "changes": [{}], "effect": "safe", "source": place("b")},
         "m1": {"action": "none", "changes": [], "effect": None, "source": place("b")},
     },
@@ -62,15 +69,15 @@ def made(
     plan: dict[str, Any] | None = None,
     goal: str = "plan",
     dry_run: bool = False,
-    options: Any = NO_OPTIONS,
+    options: Options | None = None,
     **rows: str,
 ) -> dict[str, Any]:
     """Return a value. `rows`: nodes with another delivery."""
     plan = LOCAL if plan is None else plan
     found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
-    ordered = order(plan, goal, table(), found, serial=2)
+    ordered = order(plan, goal, table(), found, 1, serial=2)
     current = {"nodes": {"n1": {"variant": "old"}}}
-    return begin(ordered, plan, table(), found, "workers:masters", current, dry_run, options)
+    return begin(ordered, plan, table(), found, "workers:masters", current, dry_run, options or Options(), 1000.0)
 
 
 def test_the_value_before_the_first_batch() -> None:
@@ -78,12 +85,13 @@ def test_the_value_before_the_first_batch() -> None:
     assert (value["group"], value["names"], value["lease"], value["failed"]) == ("workers:masters", list(NAMES), {}, {})
     assert value["text"] == LOCAL["text"] and made(PLAN)["text"] == []
     assert [batch["names"] for batch in value["batches"]] == [["n1", "n2"], ["n3"], ["n4"]]
+    assert value["began"] == 1000.0
 
 
 def test_the_first_batch() -> None:
     found = of_host(made(options=Options("when_needed", "30", "300")), "host-n2")
     a = {**place("a"), "delivery": "auto"}
-    b = {**place("b"), "delivery": "auto", "node_uid": "u2"}
+    b = {**place("b"), "delivery": "dropin", "node_uid": "u2", "migrates": True}
     assert found == {
         "hosts": {"host-n1": "n1", "host-n2": "n2"},
         "names": ["n1", "n2"],
@@ -117,6 +125,16 @@ def test_later_batches() -> None:
         of_host(made(), "host-m1")
 
 
+@pytest.mark.parametrize(
+    ("options", "soaks"),
+    [(Options(soak_seconds="30"), [30, 30]), (Options("never", 30, ""), [30, 30]), (Options("never", 30, 0), [0, 30])],
+)
+def test_the_soak_of_the_canary_is_that_of_all_unless_it_is_set(options: Options, soaks: list[int]) -> None:
+    plan = {**PLAN, "nodes": {name: PLAN["nodes"][name] for name in ("n1", "m1")}}
+    plan["nodes"]["m1"] = PLAN["nodes"]["n3"]
+    assert [batch["soak"] for batch in made(plan, options=options)["batches"]] == soaks
+
+
 @pytest.mark.parametrize(("drain", "drained"), [("never", []), ("when_needed", ["n1"]), ("always", ["n1", "n2"])])
 def test_who_drains(drain: str, drained: list[str]) -> None:
     assert of_host(made(options=Options(drain)), "host-n1")["drain"] == drained
@@ -141,16 +159,20 @@ def test_a_migration_has_steps_on_nodes_in_both_directions(goal: str) -> None:
         "local": [],
         "text": [],
     }
-    found = of_host(made(plan, goal, options=Options("always")), "host-n1")
+    found = of_host(made(plan, goal, dry_run=True, options=Options("always")), "host-n1")
     assert (found["steps"], found["on_nodes"], found["reach"]) == (f"to_{goal}", True, ["n1"])
+    assert found["texts"] == {}, "its ConfigMap exists"
 
 
 def test_the_delivery_of_the_inventory_wins() -> None:
     rows = {name: {**row, "delivery": "checkpoint"} for name, row in ROWS.items()}
     chosen = table(n1="native")
-    value = begin(order(PLAN, "plan", chosen, rows), PLAN, chosen, rows, "all")
+    value = begin(order(PLAN, "plan", chosen, rows, 1), PLAN, chosen, rows, "all", None, False, Options(), 0.0)
     assert [of_host(value, f"host-{name}")["on_nodes"] for name in ("n1", "n2")] == [False, True]
-    assert [of_host(value, f"host-{name}")["sources"][name]["delivery"] for name in ("n1", "n2")] == ["native", "auto"]
+    assert [of_host(value, f"host-{name}")["sources"][name]["delivery"] for name in ("n1", "n2")] == [
+        "native",
+        "dropin",
+    ]
 
 
 def test_in_check_mode_the_texts_that_push_would_write() -> None:
@@ -166,9 +188,10 @@ def test_failures_are_counted_over_all_batches(most: Any, goes_on: bool) -> None
 
 
 def test_the_hosts_of_a_play_without_a_rollout() -> None:
-    found = of_plan(PLAN, None, table(n2="checkpoint"))
+    found = of_plan(PLAN, None, table(n3="checkpoint"))
     assert list(found["sources"]) == ["n1", "n2"] and list(found["expected"]) == ["n1", "n2", "n3"]
-    assert found["sources"]["n2"]["delivery"] == "checkpoint"
+    assert [found["expected"][name]["delivery"] for name in ("n1", "n2", "n3")] == ["auto", "dropin", "checkpoint"]
+    assert found["hosts"] == {f"host-{name}": name for name in NAMES}
     assert (found["names"], found["soak"], found["lease"]) == (list(NAMES), None, {})
     given = {"n1": place("z")}
     assert (of_plan(PLAN, given, table())["sources"], of_plan({}, given, table())["expected"]) == (given, given)
@@ -183,3 +206,6 @@ def test_the_result_stays_short() -> None:
     counts = {name: found[name] for name in ("changed", "untouched", "unchanged", "failed")}
     assert counts == {"changed": 10, "untouched": 10, "unchanged": 1, "failed": 100}
     assert list(found["failures"]) == list(many)[:5] and len(str(found)) < 2000
+    assert found["group"] == "g" * 247 + "..."
+    assert result({**value, "group": "g" * 250}, 110)["group"] == "g" * 250
+    assert result({**value, "group": "g" * 251}, 110)["group"] == "g" * 247 + "..."

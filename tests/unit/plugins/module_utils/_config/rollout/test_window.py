@@ -49,16 +49,25 @@ def batch(number: int, hosts: int, **given: t.Any) -> dict[str, t.Any]:
     return {"hosts": {name: name for name in names}, "soak": 0, "drain": [], "on_nodes": True, "done": number, **given}
 
 
-ROLLOUT = {"began": 1000.0, "batches": [batch(1, 1), batch(2, 25), batch(3, 25, on_nodes=False), batch(4, 5)]}
+ROLLOUT = {
+    "began": 1000.0,
+    "batches": [
+        batch(1, 1, soak=60),
+        batch(2, 25, soak=30),
+        batch(3, 25, soak=30, on_nodes=False, drain=["n3-1"]),
+        batch(4, 25, drain=["n4-1"]),
+    ],
+}
 
 
 @pytest.mark.parametrize(
     ("number", "began", "now", "needs"),
     [
         pytest.param(0, [], 1010, MOST, id="first"),
-        pytest.param(1, [1010], 1050, 3 * 40, id="three waves with ten forks"),
-        pytest.param(2, [1010, 1050], 1170, 120, id="one wave without steps on nodes"),
-        pytest.param(3, [1010, 1050, 1170], 1180, 120, id="last"),
+        pytest.param(1, [1010], 1010 + 40 + 60, 3 * 40 + 30, id="three waves with ten forks"),
+        pytest.param(1, [], 1110, MOST, id="no gate has reported when its batch began"),
+        pytest.param(2, [1010, 1110], 1110 + 50 + 30, 50 + 30 + DRAIN, id="one wave without steps on nodes"),
+        pytest.param(3, [1010, 1110, 1190], 1190 + 200 + 30, 3 * 200, id="a batch has shown how long a drain takes"),
     ],
 )
 def test_of_rollout(number: int, began: list[float], now: float, needs: float) -> None:

@@ -21,6 +21,7 @@ ANSWER = {
 }
 PAUSE = "--pod-infra-container-image=pause:3.9"
 GATE = {"featureGates": {"AppArmor": True}}
+SANITIZED = {"logging": {"sanitization": True}}
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,13 @@ GATE = {"featureGates": {"AppArmor": True}}
         (
             {"refused_flags": ["pod-infra-container-image"]},
             (PAUSE,),
+            {},
+            [("stops", "flag", "--pod-infra-container-image")],
+        ),
+        # The binary names a flag as it was given.
+        (
+            {"refused_flags": ["pod_infra_container_image"]},
+            (PAUSE.replace("-infra-container-", "_infra_container_"),),
             {},
             [("stops", "flag", "--pod-infra-container-image")],
         ),
@@ -52,6 +60,9 @@ GATE = {"featureGates": {"AppArmor": True}}
             [("stops", "gate", "AppArmor"), ("stops", "binary", "/opt/kubelet")],
         ),
         ({"unknown_fields": ["maxPods"]}, (), {}, [("changes", "field", "maxPods")]),
+        # The tables name this field, as one that 1.24 ignores.
+        ({"unknown_fields": ["logging.sanitization"]}, (), SANITIZED, [("changes", "field", "logging.sanitization")]),
+        ({"unknown_fields": ["logging"]}, (), SANITIZED, [("changes", "field", "logging.sanitization")]),
         # No answer is no consent.
         ({"verdict": "not checked", "messages": ["no sandbox"]}, (), {}, [("unknown", "binary", "/opt/kubelet")]),
         ({"version": "v1.35.1"}, (), GATE, [("stops", "gate", "AppArmor"), ("unknown", "binary", "/opt/kubelet")]),
@@ -65,9 +76,11 @@ def test_answers(
 
 
 def test_a_flag_that_only_the_binary_refuses_has_its_place() -> None:
-    facts = facts_of("v1.33.0", "--max-pods=6", target={**ANSWER, "refused_flags": ["max-pods"]})
-    (one,) = binary_findings.weighed(facts, 36, [])
-    assert (one.where, "v1.36.2 does not know" in one.message) == (f"{ENV}, line 1", True)
+    facts = facts_of("v1.33.0", "--max_pods=6", target={**ANSWER, "refused_flags": ["max_pods", "v"]})
+    known, short = binary_findings.weighed(facts, 36, [])
+    assert (known.name, known.where) == ("--max-pods", f"{ENV}, line 1")
+    assert known.message == "v1.36.2 does not know this flag and would not start"
+    assert (short.name, short.where) == ("--v", ""), "no flag of the command line"
 
 
 def test_the_words_about_cgroups_are_those_of_the_finding_of_the_host() -> None:
@@ -79,6 +92,20 @@ def test_the_words_about_cgroups_are_those_of_the_finding_of_the_host() -> None:
     rows = [Finding("stops", "cgroup", "failCgroupV1", "why", "Do.")]
     facts = facts_of("v1.33.0", target={**ANSWER, "verdict": "invalid", "messages": [message]})
     assert binary_findings.weighed(facts, 36, rows) == rows
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"verdict": "not checked", "messages": ["a", "b"]}, "the binary did not check the configuration: a; b"),
+        ({"version": "v1.35.1"}, "this binary is v1.35.1, not 1.36, so its answer does not count"),
+        ({"verdict": "invalid", "messages": ["a new rule"]}, "v1.36.2 refuses: a new rule"),
+        ({"unknown_fields": ["x"]}, "v1.36.2 does not know this field and ignores it"),
+    ],
+)
+def test_what_is_said_of_an_answer(answer: dict[str, t.Any], message: str) -> None:
+    (one,) = binary_findings.weighed(facts_of("v1.33.0", target={**ANSWER, **answer}), 36, [])
+    assert one.message == message
 
 
 def test_without_a_binary_nothing_changes() -> None:

@@ -41,6 +41,7 @@ def test_a_flag_without_a_known_place() -> None:
     [
         ((), 23, 23, []),
         ((), 23, 24, ["--container-runtime"]),
+        (("--container-runtime=remote", SOCKET), 23, 24, []),
         (("--container-runtime=docker",), 23, 27, ["--container-runtime", "--container-runtime"]),
         ((), 24, 26, ["--container-runtime-endpoint"]),
         ((), 26, 27, []),
@@ -49,7 +50,10 @@ def test_a_flag_without_a_known_place() -> None:
     ],
 )
 def test_the_runtime(flags: tuple[str, ...], minor: int, target: int, names: list[str]) -> None:
-    assert [one.name for one in flag_findings.check(facts_of(f"v1.{minor}.0", *flags), target)] == names
+    found = list(flag_findings.check(facts_of(f"v1.{minor}.0", *flags), target))
+    assert [one.name for one in found] == names
+    places = {f"{ENV}, line 1"} if any(flag.startswith("--container-runtime=") for flag in flags) else {""}
+    assert not found or {one.where for one in found} == places
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import host_findings
-from tests.support.upgrading import ENV, OWN, SOCKET, facts_of
+from tests.support.upgrading import CHECKPOINT, ENV, OWN, SOCKET, facts_of
 
 LIMITED = {"memorySwap": {"swapBehavior": "LimitedSwap"}}
 
@@ -32,7 +33,10 @@ LIMITED = {"memorySwap": {"swapBehavior": "LimitedSwap"}}
 )
 def test_cgroup_v1(config: dict[str, t.Any], target: int, names: list[str]) -> None:
     on_v1 = host_findings.check(facts_of("v1.28.0", config=config, cgroup_version=1), target)
-    assert [one.name for one in on_v1 if one.severity == "stops"] == names
+    found = [one for one in on_v1 if one.severity == "stops"]
+    assert [one.name for one in found] == names
+    assert {one.where for one in found} <= {OWN if config else ""}
+    assert all(one.message.startswith("this host has version 1 cgroup controllers, and ") for one in found)
     for version in (2, None):
         other = facts_of("v1.28.0", config=config, cgroup_version=version)
         assert [one for one in host_findings.check(other, target) if one.severity == "stops"] == []
@@ -83,9 +87,31 @@ def test_the_socket_in_the_file_of_kubeadm(
     assert {one.where for one in found if one.kind == "runtime"} <= {f"{ENV}, line 1"}
 
 
+def test_what_is_said_of_the_socket() -> None:
+    (stops, _stays) = host_findings.check(facts_of("v1.32.0", "--container-runtime-endpoint=unix:///x", own={}), 34)
+    assert (stops.message, stops.remedy) == (
+        "`kubeadm upgrade node` removes the flag from kubeadm-flags.env and writes containerRuntimeEndpoint into the "
+        "node's own files, which the kubelet does not read because of its checkpoint: it would use "
+        "unix:///run/containerd/containerd.sock",
+        "Declare containerRuntimeEndpoint: unix:///x for this node before the upgrade.",
+    )
+
+
 def test_deliveries() -> None:
     (native,) = host_findings.check(facts_of("v1.23.0", dynamic="/d", own={}), 24)
     assert (native.severity, native.name) == ("stops", "native") and "migrate" in native.remedy
     assert list(host_findings.check(facts_of("v1.22.0", dynamic="/d"), 23)) == []
-    (checkpoint,) = host_findings.check(facts_of("v1.33.0", own={}), 35)
-    assert (checkpoint.severity, checkpoint.name) == ("stays", "checkpoint") and OWN in checkpoint.message
+    facts = facts_of("v1.33.0", own={})
+    (checkpoint,) = host_findings.check(facts, 35)
+    assert (checkpoint.severity, checkpoint.name, checkpoint.where) == ("stays", "checkpoint", CHECKPOINT)
+    assert checkpoint.message.endswith(f"the node's own config file has no effect ({OWN})")
+    (unreadable,) = host_findings.check(dataclasses.replace(facts, own=None), 35)
+    assert unreadable.message.endswith("the node's own config file has no effect")
+
+
+def test_a_flag_counts_only_where_the_target_knows_it() -> None:
+    """Before 1.31 the flag is unknown."""
+    facts = facts_of("v1.30.0", "--fail-cgroupv1", cgroup_version=1)
+    assert list(host_findings.check(facts, 30)) == []
+    (found,) = host_findings.check(facts, 31)
+    assert found.where == f"flag --fail-cgroupv1 in {ENV}, line 1"

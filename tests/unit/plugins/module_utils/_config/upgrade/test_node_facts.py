@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 import pytest
@@ -60,11 +61,16 @@ def test_places() -> None:
     )
     assert facts.places("maxPods", 33) == f"{OWN}, /d/1.conf, flag --max-pods in {ENV}, line 1"
     assert facts.places("podsPerCore", 33) == ""
+    placeless = dataclasses.replace(facts, flags=[node_facts.Flag("max-pods", "62", "")], files=[])
+    assert placeless.places("maxPods", 33) == "flag --max-pods"
+    # A flag of its own before 1.27.
+    socket = facts_of("v1.26.0", "--container-runtime-endpoint=unix:///s")
+    assert socket.places("containerRuntimeEndpoint", 26) == ""
 
 
 def test_a_checkpoint_and_the_own_file() -> None:
     facts = facts_of("v1.33.0", config={"maxPods": 1}, own={"maxPods": 2})
-    assert facts.checkpoint and facts.own == node_facts.File(OWN, {**HEADER, "maxPods": 2})
+    assert facts.checkpoint == CHECKPOINT and facts.own == node_facts.File(OWN, {**HEADER, "maxPods": 2})
     assert [one.path for one in facts.files] == [CHECKPOINT]
     # The kubelet's own checkpoints are not ours.
     native = facts_of("v1.20.2", dynamic="/d", own={})
@@ -95,3 +101,17 @@ def test_a_node_without_a_config_file_has_flags_only() -> None:
     facts = node_facts.read(given)
     assert facts.merged(33) == {"maxPods": 7}
     assert facts.unreadable == {} and facts.files == []
+
+
+def test_what_is_not_known_is_empty() -> None:
+    given = result("", runtime=None, runtime_version=None)
+    given["kubelet"]["version"] = None
+    facts = node_facts.read(given)
+    assert (facts.version, facts.minor, facts.runtime, facts.runtime_version) == ("", None, "", "")
+
+
+@pytest.mark.parametrize(("unreadable", "why"), [("not plain YAML", "not plain YAML"), (None, "it could not be read")])
+def test_files_that_cannot_be_read_have_a_reason(unreadable: str | None, why: str) -> None:
+    given = result("v1.33.0", dropins={"/d/1.conf": {}})
+    given["disk"].update(content=None, unreadable=unreadable, dropins={"/d/1.conf": None})
+    assert node_facts.read(given).unreadable == {OWN: why, "/d/1.conf": "it could not be read"}

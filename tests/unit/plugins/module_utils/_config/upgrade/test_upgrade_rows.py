@@ -185,7 +185,9 @@ def test_a_checkpoint_hides_the_socket_that_kubeadm_writes() -> None:
 def test_a_node_that_was_not_examined_is_unknown(given: dict[str, t.Any] | None, why: str) -> None:
     row = upgrade_rows.row(given, 36)
     assert row["kubelet_version"] is None
-    assert [one["severity"] for one in row["findings"]] == ["unknown"] and why in row["findings"][0]["message"]
+    (one,) = row["findings"]
+    assert (one["severity"], one["kind"], one["name"]) == ("unknown", "version", "")
+    assert one["message"].startswith(f"the node was not examined: {why}")
 
 
 def test_what_could_not_be_read_is_unknown() -> None:
@@ -198,21 +200,29 @@ def test_what_could_not_be_read_is_unknown() -> None:
     ]
     bare = result("v1.36.1")
     bare.update(words=[], disk={"path": None, "content": None, "unreadable": "no file", "checkpoint": None})
-    assert [row["severity"] for row in upgrade_rows.row(bare, 36)["findings"]] == ["unknown"]
-    nameless = upgrade_rows.row(result("", config={"maxPods": -1}), 36)
-    assert [(one["severity"], one["kind"]) for one in nameless["findings"]] == [
-        ("stops", "value"),
-        ("unknown", "version"),
+    assert found(36, bare) == [("unknown", "version", "")]
+    nameless = result("", config={"maxPods": -1})
+    assert found(36, nameless) == [("stops", "value", "maxPods"), ("unknown", "version", "")]
+
+
+def test_what_is_known_without_a_checkpoint_that_cannot_be_read() -> None:
+    given = result("v1.26.0", SOCKET, "--kube-api-qps=5", own={})
+    given["disk"].update(content=None, unreadable="not plain YAML")
+    assert found(27, given, "unknown", "stays") == [
+        ("unknown", "version", CHECKPOINT),
+        ("stays", "delivery", "checkpoint"),
     ]
 
 
 def test_a_target_that_is_older_is_unknown() -> None:
-    row = upgrade_rows.row(result("v1.36.2", config={"maxPods": -1}), 35)
-    assert [one["severity"] for one in row["findings"]] == ["unknown"]
-    assert "newer than 1.35" in row["findings"][0]["message"]
+    (row,) = upgrade_rows.row(result("v1.36.2", config={"maxPods": -1}), 35)["findings"]
+    assert (row["severity"], row["name"]) == ("unknown", "")
+    assert row["message"] == "the kubelet is v1.36.2, newer than 1.35; nothing was compared"
 
 
-@pytest.mark.parametrize(("version", "minor"), [("1.36", 36), ("v1.36.2", 36), (" 1.24.0+rke2r1 ", 24), (1.36, 36)])
+@pytest.mark.parametrize(
+    ("version", "minor"), [("1.36", 36), ("1.20", 20), ("v1.36.2", 36), (" 1.24.0+rke2r1 ", 24), (1.36, 36)]
+)
 def test_versions(version: t.Any, minor: int) -> None:
     assert upgrade_rows.target_minor(version) == minor
 

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.gates_table import GATES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import value_findings
-from tests.support.upgrading import OWN, facts_of
+from tests.support.upgrading import ENV, OWN, facts_of
 
 LOCKED = sorted(
     (name, state.since, state.default)
@@ -93,11 +93,49 @@ def test_every_removed_field_is_named_from_its_minor_on() -> None:
     given = {"logging": {"sanitization": True}}
     assert names(23, "changes", config=given) == []
     assert names(24, "changes", config=given) == ["logging.sanitization"]
-    (found,) = (one for one in value_findings.check(facts_of("v1.23.0", config=given), 24) if one.kind == "field")
+    # The flag stops a 1.24: it sets the field no more.
+    facts = facts_of("v1.23.0", "--experimental-logging-sanitization", config=given)
+    (found,) = (one for one in value_findings.check(facts, 24) if one.kind == "field")
     assert found.where == OWN
+    assert found.message == "1.23 was the last version with this field; a later kubelet ignores it"
 
 
 def test_the_place_of_a_value_in_a_list_or_map() -> None:
     facts = facts_of("v1.28.0", config={"evictionHard": {"memory.available": "120%"}})
     (found,) = (one for one in value_findings.check(facts, 30) if one.severity == "stops")
     assert found.where == OWN
+
+
+def test_a_field_that_is_missing_has_no_place() -> None:
+    (found,) = value_findings.check(facts_of("v1.28.0", config={"memoryManagerPolicy": "Static"}), 30)
+    assert (found.name, found.where) == ("reservedMemory", "")
+
+
+def test_a_flag_that_the_target_lacks_neither_sets_a_value_nor_is_its_place() -> None:
+    facts = facts_of("v1.30.0", "--iptables-drop-bit=98", config={"iptablesDropBit": 99})
+    (found,) = value_findings.check(facts, 31)
+    assert (found.name, found.where) == ("iptablesDropBit", OWN) and "99" in found.message
+    before = {one.where for one in value_findings.check(facts, 30)}
+    assert before == {f"{OWN}, flag --iptables-drop-bit in {ENV}, line 1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("NoSuchGate", OWN),
+        # Names that are no path, or one that no file has.
+        ("No.Such.Gate", OWN),
+        ("no such gate", ""),
+    ],
+)
+def test_a_gate_that_no_version_knows(name: str, where: str) -> None:
+    (found,) = value_findings.check(facts_of("v1.28.0", config={"featureGates": {name: True}}), 31)
+    assert (found.severity, found.name, found.where) == ("stops", name, where)
+    assert found.message == f"unrecognized feature gate: {name}"
+
+
+def test_a_target_beyond_the_tables_may_refuse_a_gate() -> None:
+    """Only its binary shows which gates it knows."""
+    given = {"featureGates": {"AppArmor": True, "NoSuchGate": True}}
+    (found,) = value_findings.check(facts_of("v1.32.0", config=given), fields.NEWEST_MINOR + 1)
+    assert (found.severity, found.name) == ("changes", "AppArmor")
