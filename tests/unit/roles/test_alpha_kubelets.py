@@ -17,6 +17,7 @@ from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.support.ansible import Ansible
 from tests.support.doc_commands import blocks, documents, lines
+from tests.support.objects import pod
 from tests.support.permissions import USER, manifest, permissions, used
 
 VERSIONS = {"n1": "v1.8.15", "n2": "v1.9.11", "n3": "v1.10.13", "n4": "v1.20.2"}
@@ -64,6 +65,11 @@ def bound(cluster: Cluster) -> dict[str, set[str]]:
 def names(cluster: Cluster, plural: str) -> set[str]:
     found = cluster.store.page(KINDS[plural], "kube-system", {}).entries
     return {entry.item["metadata"]["name"] for entry in found if entry.item["metadata"].get("labels")}
+
+
+def written(cluster: Cluster) -> list[tuple[str, str]]:
+    """The requests that would write, with an API server that ignores dry runs."""
+    return [(method, path) for method, path in cluster.counter.requests if method != "GET" and "reviews" not in path]
 
 
 def guided(ansible: Ansible, home: Path) -> t.Iterator[tuple[str, str]]:
@@ -119,7 +125,7 @@ def test_one_bad_node(cluster: Cluster, ansible: Ansible) -> None:
 
     Then prune revokes access alone, and the ConfigMap of the failure stays.
     """
-    cluster.kubelet("n2").refuses = True
+    cluster.kubelet("n2").refuses = "validate"
     run = ansible.playbook("rollout", "-e", "kubelet_config_serial=1", "--limit", "n1,n2,n3")
     assert run.code != 0 and "failed to validate current (UID: " in run.output, run.output
     assert "refused kube-system/livenodes-kubelet-" in run.output and "--init-config-dir" in run.output, run.output
@@ -130,3 +136,23 @@ def test_one_bad_node(cluster: Cluster, ansible: Ansible) -> None:
     assert pruned.code == 0, pruned.output
     assert set.union(*bound(cluster).values()) <= {"system:node:n1", "system:node:n2"}
     assert names(cluster, "configmaps") >= {name.removesuffix("-reader") for name in bound(cluster)}
+
+
+def test_check_mode(cluster: Cluster, ansible: Ansible) -> None:
+    """API servers of this time ignore dry runs: nothing is sent that would write, evict or delete."""
+    web = pod("web", owner=("ReplicaSet", "web"))
+    web["spec"]["containers"] = [{"name": "main"}]
+    cluster.store.create(KINDS["pods"], "default", web)
+    drained = ("-e", "kubelet_config_drain=always")
+    run = ansible.playbook("rollout", "--check", *drained)
+    assert run.code == 0, run.output
+    assert written(cluster) == []
+    assert ansible.playbook("rollout", *drained).code == 0
+    changed = ansible.playbook("rollout", "-e", json.dumps({"kubelet_config": {"maxPods": 81}}))
+    assert changed.code == 0, changed.output
+    for playbook in ("reset", "rollback", "prune"):
+        cluster.counter.forget()
+        run = ansible.playbook(playbook, "--check", *drained)
+        assert run.code == 0, run.output
+        assert written(cluster) == [], playbook
+    assert max_pods(cluster) == dict.fromkeys(VERSIONS, 81)

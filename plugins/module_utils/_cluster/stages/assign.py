@@ -20,7 +20,7 @@ from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, node_status, nodes
+from ..objects import config_sources, configmaps, node_status, nodes, source_writes
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
 from . import before
@@ -178,10 +178,9 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
 
     def write(name: str) -> nodes.Node:
         node = steps[name].node
-        if dry_run and node.alpha:
-            # API servers before 1.12 ignore the parameter dryRun.
-            return dataclasses.replace(node, native=dataclasses.replace(node.native, source=steps[name].goal))
-        return nodes.write_source(session, node, steps[name].goal, dry_run, steps[name].sides, steps[name].notes)
+        return source_writes.write_source(
+            session, node, steps[name].goal, dry_run, steps[name].sides, steps[name].notes
+        )
 
     for outcome in parallel.each(list(steps), write, session.concurrency):
         step, row = steps[outcome.item], rows[outcome.item]
