@@ -102,7 +102,7 @@ def test_rollout_again_and_reset(mixed: Mixed, ansible: Ansible) -> None:
 
 def test_one_bad_node_of_1_8(mixed: Mixed, ansible: Ansible) -> None:
     """A configuration that one kubelet of 1.8 refuses: it is on its former one, and later batches are not begun."""
-    mixed.cluster.kubelet("n1").refuses = True
+    mixed.cluster.kubelet("n1").refuses = "validate"
     before = mixed.max_pods()
     run = ansible.playbook("rollout")
     assert run.code != 0 and "failed to validate current (UID: " in run.output, run.output

@@ -16,7 +16,7 @@ from tests.sim.api.kinds import Kind, Route, not_served, route
 from tests.sim.api.refusal import Refusal, missing
 from tests.sim.api.store import Entry, Page, Store, Tables
 from tests.sim.api.tokens import RULES, Tokens
-from tests.sim.api.versions import FIRST_DRY_RUN
+from tests.sim.api.versions import FIRST_DRY_RUN, FIRST_LEASES
 
 # Seconds that a watch waits for the next change before it looks whether it has to end.
 TICK = 0.2
@@ -114,6 +114,8 @@ class Api:
             self._permit(request, roles.Asked("proxy", "", "nodes", name=name))
             return self._proxied(Route(_NODES, "", name, "proxy", "/".join(rest)), request)
         place = route(path)
+        if place.kind.plural == "leases" and self.store.minor < FIRST_LEASES:
+            return Answer(404, b"404 page not found\n", {"Content-Type": "text/plain"})
         reviews.permit(request.user, request.groups, request.method, place, request.json)
         self._permit(request, roles.asked(request.method, place, request.query))
         if place.sub == "proxy" and place.kind.plural == "nodes":
