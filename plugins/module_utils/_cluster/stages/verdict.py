@@ -163,7 +163,8 @@ def _meaning(node: Node) -> str:
 
 def _judge_local(node: Node) -> Verdict:
     left = [name for name in ("assigned", "active", "lastKnownGood") if node.part(name)]
-    if left and node.alpha and is_sync_error(node.error):
+    if node.alpha and is_sync_error(node.error):
+        # It clears this error itself, unlike later kubelets: until then its disk has the source that it had.
         return Verdict("sync_error", f"its kubelet reports `{node.error}`{_meaning(node)}")
     if left:
         return Verdict(

@@ -196,6 +196,23 @@ def forbid(cluster: Cluster) -> None:
     cluster.store.delete(KINDS["rolebindings"], "kube-system", "config-a-reader", {}, False)
 
 
+@pytest.mark.parametrize("what", ["reset", "default"])
+@pytest.mark.parametrize("init", [False, True])
+def test_a_reset_that_a_kubelet_cannot_store(cluster: Cluster, session: Session, what: str, init: bool) -> None:
+    """Its next start would run the source again: that is no reset, and no leftover of an earlier error."""
+    kubelet = cluster.simulate("n1", VERSIONS[9], init=init)
+    configmap(cluster, 9, maxPods=-1)
+    failing(session)
+    kubelet.fails = what
+    row = failing(session, name=None, wait_timeout=0.5)
+    assert (row["state"], row["source"], row["assigned"]) == ("sync_error", None, None), row
+    assert f"`failed to sync, reason: {alpha.FAULTS[what][0]}`" in row["message"]
+    assert "check the disk and the rights there (gave up after" in row["message"]
+    kubelet.fails = ""
+    row = run(session, None)
+    assert (row["state"], row["message"]) == ("local", "runs its local config"), row
+
+
 @pytest.mark.parametrize("minor", VERSIONS)
 def test_a_deaf_kubelet(cluster: Cluster, session: Session, minor: int) -> None:
     """Both flags are named, and nothing is written."""
