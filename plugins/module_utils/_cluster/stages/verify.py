@@ -9,6 +9,7 @@ read once its status shows the source as active.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 import typing as t
@@ -83,10 +84,13 @@ class Watch:
         delivery: str,
         before: t.Any = None,
         hosts: t.Mapping[str, t.Any] | None = None,
+        recreated: t.Collection[str] = (),
     ) -> None:
         self.session = session
         self._before = before
         self._hosts = hosts or {}
+        # Their status may be that of the ConfigMap of the same name before.
+        self._recreated = recreated
         self.beside: dict[str, list[dict[str, t.Any]]] = {}
         found = nodes.find(session, names)
         uids = {name: wanted[name].uid if wanted is not None else "" for name in names}
@@ -153,6 +157,10 @@ class Watch:
             self.session.concurrency,
         ):
             self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)
+        for name in self._recreated:
+            found = self.verdicts.get(name)
+            if found and found.state in ("fell_back", "differs"):
+                self.verdicts[name] = dataclasses.replace(found, final=False)
 
     def _live(
         self, name: str, found: verdict.Verdict, outcome: parallel.Outcome[str, dict[str, t.Any]]
@@ -315,7 +323,15 @@ def wait(
     if wanted is None and not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
-        watch = Watch(session, wanted, names, options["delivery"], options.get("before"), options.get("hosts"))
+        watch = Watch(
+            session,
+            wanted,
+            names,
+            options["delivery"],
+            options.get("before"),
+            options.get("hosts"),
+            options.get("recreated") or (),
+        )
         if names:
             keeper.keep()
     except ApiError as error:

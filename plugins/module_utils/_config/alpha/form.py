@@ -9,6 +9,8 @@ from typing import Any, Mapping
 
 MINORS = range(8, 11)
 """The minors with configMapRef (kubernetes PR 46254 added it, PR 63221 replaced it by configMap in 1.11)."""
+BY_PATH = 10
+"""The minor whose condition names a ConfigMap by its path alone, so that one of the same name seems to be it."""
 KEY = "kubelet"
 """The only key that these kubelets read."""
 FLAGS = "--feature-gates=DynamicKubeletConfig=true and --dynamic-config-dir=DIR"
