@@ -180,10 +180,12 @@ def _judge_local(node: Node) -> Verdict:
     return Verdict("local", "runs its local config")
 
 
-def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, seconds: float) -> Verdict:
+def at_timeout(
+    verdict: Verdict, delivery: str, silent_for: float | None, seconds: float, alpha: bool = False
+) -> Verdict:
     """Return the final verdict on a node at the timeout of `seconds` seconds.
 
-    `silent_for` is the age of its last heartbeat in seconds, None if unknown.
+    `silent_for` is the age of its last heartbeat in seconds, None if unknown; `alpha`: its kubelet is a 1.8 to 1.10.
     """
     if silent_for is not None and silent_for > 40:
         remedy = (
@@ -191,8 +193,8 @@ def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, second
             "`journalctl -u kubelet -u livenodes-kubelet-guard`"
             if (delivery in ON_NODE)
             else (
-                "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty store/meta/assigned in "
-                "its --dynamic-config-dir"
+                "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty "
+                f"{form.ASSIGNED if alpha else form.LATER_ASSIGNED} in its --dynamic-config-dir"
             )
         )
         message = (
@@ -200,6 +202,13 @@ def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, second
             "Last seen: "
         )
         return Verdict("silent", message + _clipped(verdict.message, THREE_LINES - len(message)), True)
+    if verdict.state == "pending" and alpha and delivery not in ON_NODE:
+        # With the gate alone, 1.8 and 1.9 report a condition, too.
+        message = (
+            f". After {seconds:.0f} s its kubelet has not restarted: start it with {form.FLAGS}, and set "
+            "Restart=always in its unit"
+        )
+        return Verdict("not_restarting", _clipped(verdict.message, THREE_LINES - len(message)) + message, True)
     if verdict.state == "pending" and silent_for is not None and delivery not in ON_NODE:
         message = (
             f". After {seconds:.0f} s its kubelet is alive but has not restarted: set Restart=always in the unit. If "

@@ -157,10 +157,9 @@ class Watch:
             self.session.concurrency,
         ):
             self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)
-        for name in self._recreated:
-            found = self.verdicts.get(name)
-            if found and found.state in ("fell_back", "differs"):
-                self.verdicts[name] = dataclasses.replace(found, final=False)
+        for name, seen in self.verdicts.items():
+            if name in self._recreated and seen.state in ("fell_back", "differs"):
+                self.verdicts[name] = dataclasses.replace(seen, final=False)
 
     def _live(
         self, name: str, found: verdict.Verdict, outcome: parallel.Outcome[str, dict[str, t.Any]]
@@ -410,13 +409,12 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
     names = watch.waiting
     if not names:
         return
-    silence = {} if lost else diagnose.silence(watch.session, names)
+    silence = {} if lost else diagnose.silence(watch.session, names, watch.nodes)
     for name in names:
-        last = watch.verdicts[name]
-        expected = watch.expected[name]
+        last, node, expected = watch.verdicts[name], watch.nodes[name], watch.expected[name]
         if lost:
             watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
-        elif last.state == "sync_error" and expected and not _is_explained(watch.nodes[name]):
+        elif last.state == "sync_error" and expected and not _is_explained(node):
             watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
         else:
-            watch.verdicts[name] = verdict.at_timeout(last, watch.nodes[name].delivery, silence.get(name), seconds)
+            watch.verdicts[name] = verdict.at_timeout(last, node.delivery, silence.get(name), seconds, node.alpha)

@@ -15,6 +15,8 @@ KEY = "kubelet"
 """The only key that these kubelets read."""
 FLAGS = "--feature-gates=DynamicKubeletConfig=true and --dynamic-config-dir=DIR"
 """What these kubelets need; the gate is off by default."""
+ASSIGNED, LATER_ASSIGNED = "checkpoints/.cur", "store/meta/assigned"
+"""The file below --dynamic-config-dir with the source of these kubelets, and with that of later ones (PR 59692)."""
 _PARTS = ("namespace", "name", "uid")
 
 
