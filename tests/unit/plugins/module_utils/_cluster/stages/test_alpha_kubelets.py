@@ -302,6 +302,10 @@ def test_the_old_path_of_the_proxy(cluster: Cluster, session: Session) -> None:
         dump.dump(session, {"nodes": None, "label_selectors": None, "facts": False}, False)
     assert set(caught.value.failures) == {"n2"}
     assert cluster.counter.count(containing="/api/v1/proxy/nodes/") == 1
+    # Its permission is another one (apiserver/pkg/endpoints/request/requestinfo.go of 1.9).
+    cluster.faults.add(403, method="GET", path="/api/v1/proxy/nodes/")
+    with pytest.raises(NodesFailed, match=r"verb proxy on nodes, which the path of API servers up to 1\.9 needs"):
+        dump.dump(session, {"nodes": ["n1"], "label_selectors": None, "facts": False}, False)
 
 
 def test_prune(cluster: Cluster, session: Session) -> None:
