@@ -28,11 +28,14 @@ def is_alpha(minor: int) -> bool:
 def holder(config_source: Any) -> Any:
     """Return a spec.configSource of these kubelets in the later shape, `{"configMap": {...}}`.
 
-    What is malformed stays as it is, so that the reader of the later shape names it.
+    What is malformed stays so, and the reader of the later shape names it. One that names nothing is malformed as well:
+    these kubelets then neither follow it nor return to their local configuration.
     """
-    found = config_source.get("configMapRef") if isinstance(config_source, Mapping) else None
+    if not isinstance(config_source, Mapping):
+        return config_source
+    found = config_source.get("configMapRef", {})
     if not isinstance(found, Mapping):
-        return config_source if found is None else {"configMap": found}
+        return {"configMap": {} if found is None else found}
     return {"configMap": {**{part: found[part] for part in _PARTS if part in found}, "kubeletConfigKey": KEY}}
 
 
