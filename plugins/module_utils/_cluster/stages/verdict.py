@@ -85,7 +85,7 @@ def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
     assigned, active = node.part("assigned"), node.part("active")
     if is_sync_error(node.error):
         return Verdict(
-            "sync_error", f"its kubelet reports `{node.error}`{_meaning(node)} and still runs {describe(active)}"
+            "sync_error", f"its kubelet still runs {describe(active)} and reports `{node.error}`{meaning(node)}"
         )
     if assigned != expected:
         older = " an earlier revision of it" if same_place(assigned, expected) else f" {describe(assigned)}"
@@ -142,10 +142,10 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     # The guard reports the cause; a kubelet writes it only to its log.
     if node.place == config_ok.INIT:
         current = "the configuration in its --init-config-dir"
-    meaning = "" if node.delivery in ON_NODE else _meaning(node) or f"{THAT_IS}{UNKNOWN}"
+    means = "" if node.delivery in ON_NODE else meaning(node) or f"{THAT_IS}{UNKNOWN}"
     return Verdict(
         "fell_back",
-        f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{meaning}",
+        f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}",
         True,
     )
 
@@ -155,7 +155,7 @@ def is_sync_error(error: str) -> bool:
     return error.startswith(SYNC) or config_ok.is_sync_error(error)
 
 
-def _meaning(node: Node) -> str:
+def meaning(node: Node) -> str:
     """Return the meaning of an error after THAT_IS, empty for one of an unknown meaning."""
     words = config_ok.meaning(node.error) if node.alpha else MEANING.get(node.error)
     return f"{THAT_IS}{words}" if words else ""
@@ -165,7 +165,7 @@ def _judge_local(node: Node) -> Verdict:
     left = [name for name in ("assigned", "active", "lastKnownGood") if node.part(name)]
     if node.alpha and is_sync_error(node.error):
         # It clears this error itself, unlike later kubelets: until then its disk has the source that it had.
-        return Verdict("sync_error", f"its kubelet reports `{node.error}`{_meaning(node)}")
+        return Verdict("sync_error", f"its kubelet reports `{node.error}`{meaning(node)}")
     if left:
         return Verdict(
             "pending",

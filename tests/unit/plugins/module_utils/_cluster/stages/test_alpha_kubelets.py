@@ -139,7 +139,8 @@ def test_what_a_kubelet_cannot_do(cluster: Cluster, session: Session, minor: int
     row = failing(session, wait_timeout=0.3)
     why = alpha.FAULTS[what][minor == 10].format(uid=uid, path=path)
     assert (row["state"], row["error"]) == ("sync_error", f"failed to sync, reason: {why}")
-    assert "that is, it " in row["message"] and "still runs the local config (gave up after" in row["message"]
+    assert "still runs the local config and reports `failed to sync" in row["message"]
+    assert "that is, it " in row["message"] and "(gave up after" in row["message"]
     kubelet.fails = ""
     assert run(session)["state"] == "active"
 

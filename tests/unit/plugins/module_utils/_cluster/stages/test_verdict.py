@@ -70,11 +70,11 @@ def judge(
         pytest.param(
             status(B, B, None, DOWNLOAD),
             "sync_error",
-            "and still runs kube-system/config-b key kubelet",
+            "still runs kube-system/config-b key kubelet and reports",
             id="cannot fetch",
         ),
         pytest.param(
-            status(error=DOWNLOAD), "sync_error", "and still runs the local config", id="cannot fetch the first"
+            status(error=DOWNLOAD), "sync_error", "still runs the local config and reports", id="cannot fetch the first"
         ),
     ],
 )
