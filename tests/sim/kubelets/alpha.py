@@ -71,6 +71,8 @@ class AlphaKubelet(Kubelet):
         """Whether its source has passed its trial."""
         self.local = local(minor)
         self.source: t.Any = None
+        self.asked: Config = {}
+        """The last configMapRef of its source."""
         self.current: Config | None = None
         self.good: Config | None = None
         self.bad = self.sync = ""
@@ -128,6 +130,7 @@ class AlphaKubelet(Kubelet):
         source = node["spec"].get("configSource")
         if source != self.source:
             self.source = source
+            self.asked = (source or {}).get("configMapRef") or self.asked
             self.poke()
 
     def poke(self) -> None:
