@@ -72,8 +72,22 @@ def written(cluster: Cluster) -> list[tuple[str, str]]:
     return [(method, path) for method, path in cluster.counter.requests if method != "GET" and "reviews" not in path]
 
 
-def guided(ansible: Ansible, home: Path) -> t.Iterator[tuple[str, str]]:
-    """Type the commands of the guide, in its order; yield the playbook of each and its output."""
+def source(cluster: Cluster, name: str) -> str:
+    """The ConfigMap that a node is assigned."""
+    return str(cluster.node(name)["spec"]["configSource"]["configMapRef"]["name"])
+
+
+def dumped(table: dict[str, t.Any]) -> None:
+    """The dump has the kind and apiVersion that each kubelet demands."""
+    found = {name: table["variants"][row["variant"]] for name, row in table["nodes"].items()}
+    assert {config["kind"] for config in found.values()} == {"KubeletConfiguration"}
+    first, later = "kubeletconfig/v1alpha1", "kubelet.config.k8s.io/v1beta1"
+    expected = {"n1": first, "n2": first, "n3": later, "n4": later}
+    assert {name: config["apiVersion"] for name, config in found.items()} == expected
+
+
+def guided(ansible: Ansible, home: Path) -> t.Iterator[str]:
+    """Type the commands of the guide, in its order; yield the playbook of each."""
     [page] = [page for page in documents() if page.name == "guide_first_kubelets.rst"]
     for kind, block in blocks(page):
         for command in lines(kind, block) if kind == "console" else ():
@@ -82,7 +96,7 @@ def guided(ansible: Ansible, home: Path) -> t.Iterator[tuple[str, str]]:
             assert program == "ansible-playbook"
             run = ansible.playbook(playbook.removeprefix("livenodes.kubelet."), *rest)
             assert run.code == 0, run.output
-            yield playbook.removeprefix("livenodes.kubelet."), run.output
+            yield playbook.removeprefix("livenodes.kubelet.")
 
 
 def test_the_workflow_of_the_guide(cluster: Cluster, ansible: Ansible, tmp_path: Path) -> None:
@@ -94,26 +108,33 @@ def test_the_workflow_of_the_guide(cluster: Cluster, ansible: Ansible, tmp_path:
     cluster.grant([*option, *(one for name in ("dump", "plan", "rollout", "prune", "reset") for one in manifest(name))])
     ansible.environment["K8S_AUTH_IMPERSONATE_USER"] = USER
     before = max_pods(cluster)
+    wanted, readers = 80, [bound(cluster)]
     played = []
-    for playbook, _output in guided(ansible, tmp_path):
+    for playbook in guided(ansible, tmp_path):
         played.append(playbook)
         if playbook in ("dump", "plan"):
             assert max_pods(cluster) == before and cluster.counter.count("PATCH", "/api/v1/nodes/") == 0
+        if playbook == "dump":
+            dumped(json.loads((tmp_path / "dump.json").read_text()))
         if playbook == "rollout":
-            assert max_pods(cluster) == dict.fromkeys(VERSIONS, 80)
+            assert max_pods(cluster) == dict.fromkeys(VERSIONS, wanted)
             for name in ALPHA:
                 assert set(cluster.node(name)["spec"]["configSource"]["configMapRef"]) == {"namespace", "name", "uid"}
             assert set(cluster.node("n4")["spec"]["configSource"]) == {"configMap"}
-            assert set.union(*bound(cluster).values()) == {f"system:node:{name}" for name in ALPHA}
+            readers.append({reader: users for reader, users in bound(cluster).items() if reader not in readers[-1]})
+            assert readers[-1] == {f"{source(cluster, name)}-reader": {f"system:node:{name}"} for name in ALPHA}
             assert names(cluster, "roles") == set(bound(cluster))
-        if playbook == "prune":
-            assert names(cluster, "roles") and names(cluster, "configmaps"), "all of them are in use"
-    assert played == ["dump", "plan", "rollout", "prune", "reset"]
+            wanted = 70
+            ansible.variables(workers={"kubelet_config": {"maxPods": wanted}})
+        if playbook == "prune" and "reset" not in played:
+            assert readers[1]
+            assert bound(cluster) == readers[2] and names(cluster, "roles") == set(readers[2])
+            former = {reader.removesuffix("-reader") for reader in readers[1]}
+            assert former < names(cluster, "configmaps"), "only the access is revoked"
+    assert played == ["dump", "plan", "rollout", "rollout", "prune", "reset", "prune"]
     assert max_pods(cluster) == before
     assert not any("configSource" in cluster.node(name)["spec"] for name in VERSIONS)
     assert "using current (init)" in cluster.kubelet("n2").seen[-1]
-    pruned = ansible.playbook("prune")
-    assert pruned.code == 0, pruned.output
     assert names(cluster, "roles") == names(cluster, "rolebindings") == names(cluster, "configmaps") == set()
     # Nothing there was changed by another user, and no two nodes share a ConfigMap.
     needless = {*permissions(option)} - used(cluster.api.asked[USER], permissions(option))
@@ -123,7 +144,7 @@ def test_the_workflow_of_the_guide(cluster: Cluster, ansible: Ansible, tmp_path:
 def test_one_bad_node(cluster: Cluster, ansible: Ansible) -> None:
     """The rollout stops at it: the nodes before keep the new configuration, it has its former one, the rest is named.
 
-    Then prune revokes access alone, and the ConfigMap of the failure stays.
+    It may read what it refused until it is reset. Then prune revokes that alone, and the ConfigMap stays.
     """
     cluster.kubelet("n2").refuses = "validate"
     run = ansible.playbook("rollout", "-e", "kubelet_config_serial=1", "--limit", "n1,n2,n3")
@@ -131,11 +152,14 @@ def test_one_bad_node(cluster: Cluster, ansible: Ansible) -> None:
     assert "refused kube-system/livenodes-kubelet-" in run.output and "--init-config-dir" in run.output, run.output
     assert "it contains an invalid value" in run.output and "Untouched hosts: n3" in run.output, run.output
     assert {name: pods for name, pods in max_pods(cluster).items() if name != "n4"} == {"n1": 80, "n2": 110, "n3": 110}
-    assert bound(cluster).keys() == names(cluster, "roles")
-    pruned = ansible.playbook("prune", "-e", "kubelet_config_prune_access_only=true")
-    assert pruned.code == 0, pruned.output
-    assert set.union(*bound(cluster).values()) <= {"system:node:n1", "system:node:n2"}
-    assert names(cluster, "configmaps") >= {name.removesuffix("-reader") for name in bound(cluster)}
+    kept, refused = f"{source(cluster, 'n1')}-reader", f"{source(cluster, 'n2')}-reader"
+    granted = {kept: {"system:node:n1"}, refused: {"system:node:n2"}}
+    for playbook, *options in (["prune"], ["reset", "--limit", "n2"], ["prune"]):
+        assert bound(cluster) == granted and names(cluster, "roles") == set(granted)
+        run = ansible.playbook(playbook, *options, "-e", "kubelet_config_prune_access_only=true")
+        assert run.code == 0, run.output
+    assert bound(cluster) == {kept: {"system:node:n1"}} and names(cluster, "roles") == {kept}
+    assert refused.removesuffix("-reader") in names(cluster, "configmaps")
 
 
 def test_check_mode(cluster: Cluster, ansible: Ansible) -> None:

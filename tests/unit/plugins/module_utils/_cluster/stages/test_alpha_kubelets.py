@@ -87,8 +87,12 @@ def test_assign_wait_and_reset(cluster: Cluster, session: Session, minor: int) -
     before = cluster.node("n1")
     assert run(session, check_mode=True)["changed"] and cluster.node("n1") == before
     assert not {"POST", "PATCH"} & {method for method, _path in cluster.counter.requests}
+    cluster.counter.forget()
     row = run(session)
     assert (row["ok"], row["state"], row["changed"]) == (True, "active", True), row
+    rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
+    writes = [request for request in cluster.counter.requests if request[0] != "GET"]
+    assert writes == [("POST", f"{rbac}/roles"), ("POST", f"{rbac}/rolebindings"), ("PATCH", "/api/v1/nodes/n1")]
     whole = {**place(), "uid": uid}
     assert (row["source"], row["assigned"], row["active"]) == (whole, {**whole}, {**whole})
     assert (row["place"], row["settled"]) == ("checkpoint", True)
