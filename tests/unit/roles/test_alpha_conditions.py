@@ -183,17 +183,17 @@ def test_every_row(table: Table, ansible: Ansible) -> None:
 
 def _first(table: Table, ansible: Ansible) -> None:
     run = ansible.playbook("rollout", "--limit", "!n36")
-    told = messages(run)
+    shown = messages(run)
     failed = [*table.of("default"), *table.of("init"), *table.of("sync")]
-    assert set(told) == {*failed}, run.output
+    assert set(shown) == {*failed}, run.output
     for name in table.of("sync"):
         reason, meaning = words(SYNC, table, name)
         assert any(seen.endswith(f": failed to sync, reason: {reason}") for seen in table.cluster.kubelet(name).seen)
         for text in (f"Node {name}: its kubelet still runs the local config", f"`failed to sync, reason: {reason}`"):
-            assert text in told[name]
-        assert f", that is, {meaning}" in told[name]
+            assert text in shown[name]
+        assert f", that is, {meaning}" in shown[name]
     for name in (*table.of("default"), *table.of("init")):
-        _refused(table, name, told[name], "init" if "-init-" in name else "default")
+        _refused(table, name, shown[name], "init" if "-init-" in name else "default")
     for name in (set(table.names) - {*failed}) | {"n20"}:
         assert table.cluster.kubelet(name).configz()["maxPods"] == 80
     for name in set(table.names) - {*failed}:
@@ -202,7 +202,7 @@ def _first(table: Table, ansible: Ansible) -> None:
         assert re.fullmatch(rf"using current:? {re.escape(current)}: passing all checks", table.seen(name))
 
 
-def _refused(table: Table, name: str, told: str, place: str) -> None:
+def _refused(table: Table, name: str, shown: str, place: str) -> None:
     """A refusal is in the kubelet's words, with its meaning and with where it reverted to."""
     row, first, good = name.rpartition("-")[2], not name.startswith("k10"), table.cluster.kubelet(name).good
     parts = table.parts(name)
@@ -217,8 +217,8 @@ def _refused(table: Table, name: str, told: str, place: str) -> None:
         "init": "the configuration in its --init-config-dir",
         "good": f"its last-known-good, kube-system/{good['name']} key kubelet" if good else "",
     }
-    assert f"Node {name}: its kubelet refused kube-system/{parts['name']} key kubelet and reverted to" in told
-    assert f"reverted to {where[place]}: `{reason}`, that is, {REFUSED[row]}. On the node: journalctl" in told, told
+    assert f"Node {name}: its kubelet refused kube-system/{parts['name']} key kubelet and reverted to" in shown
+    assert f"reverted to {where[place]}: `{reason}`, that is, {REFUSED[row]}. On the node: journalctl" in shown, shown
 
 
 def _second(table: Table, ansible: Ansible) -> None:
@@ -229,10 +229,10 @@ def _second(table: Table, ansible: Ansible) -> None:
     for name in table.of("good"):
         table.cluster.kubelet(name).refuses = name.rpartition("-")[2]
     run = ansible.playbook("rollout", "--limit", "*-good-*", "-e", json.dumps({"kubelet_config": {"maxPods": 70}}))
-    told = messages(run)
-    assert set(told) == {*table.of("good")}, run.output
+    shown = messages(run)
+    assert set(shown) == {*table.of("good")}, run.output
     for name in table.of("good"):
-        _refused(table, name, told[name], "good")
+        _refused(table, name, shown[name], "good")
         assert table.cluster.kubelet(name).configz()["maxPods"] == 80
 
 
@@ -264,10 +264,10 @@ def _reset(table: Table, ansible: Ansible) -> None:
     for name in table.of("reset"):
         table.cluster.kubelet(name).fails = name.rpartition("-")[2]
     run = ansible.playbook("reset", "--limit", "*-reset-*,*-malformed-*,n20")
-    told = messages(run)
-    assert set(told) == {*table.of("reset")}, run.output
+    shown = messages(run)
+    assert set(shown) == {*table.of("reset")}, run.output
     for name in table.of("reset"):
         reason, meaning = words(RESET, table, name)
-        assert f"`failed to sync, reason: {reason}`, that is, {meaning}" in told[name]
+        assert f"`failed to sync, reason: {reason}`, that is, {meaning}" in shown[name]
     for name in (*table.of("malformed"), "n20"):
         assert table.cluster.kubelet(name).configz()["maxPods"] != 80

@@ -21,7 +21,7 @@ from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import configz, node_status, nodes, source_writes
+from ..objects import config_sources, configz, node_status, nodes
 from ..objects.lease import Keeper
 from ..stages import diagnose
 from ..stages.verdict import is_sync_error
@@ -245,7 +245,7 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
         readers.grant(session, users, dry_run)
     for outcome in parallel.each(
         list(goals),
-        lambda name: source_writes.write_source(session, found[name], goals[name], dry_run, (reverts[name].former,)),
+        lambda name: config_sources.write_source(session, found[name], goals[name], dry_run, (reverts[name].former,)),
         session.concurrency,
     ):
         one = reverts[outcome.item]

@@ -20,7 +20,7 @@ from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import config_sources, configmaps, node_status, nodes, source_writes
+from ..objects import config_sources, configmaps, node_status, nodes
 from ..objects.config_sources import Source
 from ..objects.lease import Keeper
 from . import before
@@ -60,7 +60,7 @@ class _Step:
 
     @property
     def recreated(self) -> bool:
-        """Whether the node must run another ConfigMap of the same name, which its status does not tell apart."""
+        """Whether the node must run another ConfigMap of the same name, which its status does not distinguish."""
         node = self.node
         return node.reads_by_role and node.minor == form.BY_PATH and same_place(node.source, self.goal)
 
@@ -186,7 +186,7 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
 
     def write(name: str) -> nodes.Node:
         node = steps[name].node
-        return source_writes.write_source(
+        return config_sources.write_source(
             session, node, steps[name].goal, dry_run, steps[name].sides, steps[name].notes
         )
 

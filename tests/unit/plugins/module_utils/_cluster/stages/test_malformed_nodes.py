@@ -23,7 +23,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
     inventory_hosts,
     node_status,
     nodes,
-    source_writes,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import cordon, gate, revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
@@ -312,4 +311,4 @@ def test_a_write_that_conflicts_still_removes_a_malformed_source() -> None:
         Call("GET", f"{NODES}/n1", bad),
         Call("PATCH", f"{NODES}/n1", node("n1"), (), body, MERGE),
     ) as session:
-        source_writes.write_source(t.cast("t.Any", session), nodes.trim(noted(annotation.SOURCE, "{")), None, False)
+        config_sources.write_source(t.cast("t.Any", session), nodes.trim(noted(annotation.SOURCE, "{")), None, False)
