@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
 from tests.support.ansible import Ansible
@@ -40,6 +41,11 @@ class Mixed:
             ]
             for name in DELIVERY
         }
+
+    def ours(self, plural: str) -> int:
+        """Return how many objects of a kind this collection has made."""
+        found = self.cluster.store.page(KINDS[plural], "kube-system", {}).entries
+        return sum("app.kubernetes.io/managed-by" in (entry.item["metadata"].get("labels") or {}) for entry in found)
 
     def form(self, name: str) -> str:
         """Return where a Node has its source: a key of spec.configSource, else the delivery in the annotation."""
@@ -98,11 +104,15 @@ def test_rollout_again_and_reset(mixed: Mixed, ansible: Ansible) -> None:
     assert reset.code == 0, reset.output
     assert mixed.max_pods() == before
     assert {name: mixed.form(name) for name in DELIVERY} == dict.fromkeys(DELIVERY, "")
+    assert mixed.ours("roles") == mixed.ours("rolebindings") == len(set(FORM) - {"n4"})
+    pruned = ansible.playbook("prune")
+    assert pruned.code == 0, pruned.output
+    assert [mixed.ours(plural) for plural in ("roles", "rolebindings", "configmaps")] == [0, 0, 0]
 
 
 def test_one_bad_node_of_1_8(mixed: Mixed, ansible: Ansible) -> None:
     """A configuration that one kubelet of 1.8 refuses: it is on its former one, and later batches are not begun."""
-    mixed.cluster.kubelet("n1").refuses = True
+    mixed.cluster.kubelet("n1").refuses = "validate"
     before = mixed.max_pods()
     run = ansible.playbook("rollout")
     assert run.code != 0 and "failed to validate current (UID: " in run.output, run.output

@@ -54,6 +54,10 @@ class Calls:
         """Return the time of the API server's clock, as the session does."""
         return 1_800_000_000.0
 
+    def dry_runs(self) -> bool:
+        """Return whether the API server has dry runs, as the session does."""
+        return True
+
     def request(
         self,
         method: str,
@@ -77,3 +81,11 @@ class Calls:
         if isinstance(call.answer, BaseException):
             raise call.answer
         return copy.deepcopy(call.answer)
+
+
+class OldCalls(Calls):
+    """The same with an API server that has no dry runs."""
+
+    def dry_runs(self) -> bool:
+        """Return that it has none."""
+        return False

@@ -82,6 +82,10 @@ class Cluster:
         """Return the time of the API server's clock, as the session does."""
         return EPOCH
 
+    def dry_runs(self) -> bool:
+        """Return whether the API server has dry runs, as the session does."""
+        return True
+
     def request(
         self,
         method: str,

@@ -16,6 +16,7 @@ FOR_USERS = ["tests/unit", *(f"--ignore=tests/unit/{room}" for room in ("tools",
 PLAYED = [
     f"--ignore=tests/unit/roles/test_{name}.py"
     for name in (
+        "alpha_conditions",
         "alpha_kubelets",
         "confirm_time",
         "drained_rollout",

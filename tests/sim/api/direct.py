@@ -32,6 +32,10 @@ class Direct:
         """Return the time of the API server's clock."""
         return self.now
 
+    def dry_runs(self) -> bool:
+        """Return whether the API server has dry runs, as the session does."""
+        return True
+
     def request(
         self,
         method: str,

@@ -11,6 +11,7 @@ from tests.sim.api import selectors
 from tests.sim.api.kinds import Route
 from tests.sim.api.refusal import Refusal
 from tests.sim.api.store import Store, stamp
+from tests.sim.api.versions import FIRST_DRY_RUN
 
 FIRST_V1 = 22
 
@@ -46,7 +47,7 @@ def evict(store: Store, place: Route, body: dict[str, t.Any]) -> dict[str, t.Any
                 "Cannot evict pod as it would violate the pod's disruption budget.",
                 causes={"DisruptionBudget": f"The disruption budget {budgets[0]['metadata']['name']} needs more pods"},
             )
-        if not options.get("dryRun"):
+        if not options.get("dryRun") or store.minor < FIRST_DRY_RUN:
             _delete(store, place, pod)
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 

@@ -16,6 +16,7 @@ from tests.sim.api.kinds import Kind, Route, not_served, route
 from tests.sim.api.refusal import Refusal, missing
 from tests.sim.api.store import Entry, Page, Store, Tables
 from tests.sim.api.tokens import RULES, Tokens
+from tests.sim.api.versions import FIRST_DRY_RUN, FIRST_LEASES
 
 # Seconds that a watch waits for the next change before it looks whether it has to end.
 TICK = 0.2
@@ -113,6 +114,8 @@ class Api:
             self._permit(request, roles.Asked("proxy", "", "nodes", name=name))
             return self._proxied(Route(_NODES, "", name, "proxy", "/".join(rest)), request)
         place = route(path)
+        if place.kind.plural == "leases" and self.store.minor < FIRST_LEASES:
+            return Answer(404, b"404 page not found\n", {"Content-Type": "text/plain"})
         reviews.permit(request.user, request.groups, request.method, place, request.json)
         self._permit(request, roles.asked(request.method, place, request.query))
         if place.sub == "proxy" and place.kind.plural == "nodes":
@@ -139,7 +142,7 @@ class Api:
         if request.method == "POST":
             body = request.json()
             roles.check_grant(self.store, request.user, request.groups, kind.plural, place.namespace, body)
-            return Answer(201, self.store.create(kind, place.namespace, _less(body, request.drop), "dryRun" in query))
+            return Answer(201, self.store.create(kind, place.namespace, _less(body, request.drop), self._dry(query)))
         if request.method != "GET":
             raise Refusal(405, "the server does not allow this method on the requested resource")
         if query.get("watch") in ("true", "1"):
@@ -147,7 +150,7 @@ class Api:
         return Answer(200, self.store.page(kind, place.namespace, query, request.stale))
 
     def _object(self, place: Route, request: Request) -> Answer:
-        kind, dry = place.kind, "dryRun" in request.query
+        kind, dry = place.kind, self._dry(request.query)
         if request.method == "GET":
             return Answer(200, self.store.get(kind, place.name, place.namespace, request.stale))
         body = request.json()
@@ -163,10 +166,14 @@ class Api:
             return Answer(200, self.store.update(kind, place.namespace, place.name, body, place.sub, dry))
         if request.method == "DELETE":
             # With a body the API server ignores the query.
-            dry = bool(body.get("dryRun")) if body else dry
+            dry = self._dry(body) if body else dry
             self.store.delete(kind, place.namespace, place.name, body, dry)
             return Answer(200, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"})
         raise Refusal(405, "the server does not allow this method on the requested resource")
+
+    def _dry(self, given: t.Mapping[str, t.Any]) -> bool:
+        """Return whether a query or DeleteOptions ask for a dry run. API servers before 1.12 ignore that."""
+        return bool(given.get("dryRun")) and self.store.minor >= FIRST_DRY_RUN
 
     def _watched(self, kind: Kind, namespace: str, query: dict[str, str]) -> t.Iterator[bytes]:
         chosen = self.store.selected(kind.plural, query)

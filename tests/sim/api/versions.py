@@ -1,13 +1,15 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an API server does differently for old kubelets."""
+"""What old API servers do differently, and what every API server does differently for old kubelets."""
 
 from __future__ import annotations
 
 import typing as t
 
 FIRST_FORM = range(8, 11)
+FIRST_DRY_RUN = 12
+FIRST_LEASES = 14
 
 
 def has_first_form(item: t.Mapping[str, t.Any]) -> bool:

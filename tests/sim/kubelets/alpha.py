@@ -17,6 +17,27 @@ from tests.sim.kubelets.kubelet import Away, Host, Kubelet
 Config = dict[str, t.Any]
 ALPHA, BETA = "kubeletconfig/v1alpha1", "kubelet.config.k8s.io/v1beta1"
 GRADUATION = 600.0
+# What it may fail to do while it follows its source, in the words of 1.8 and 1.9 and in those of 1.10.
+FAULTS = {
+    "informer": ("failed to read Node from informer object cache",) * 2,
+    "reset": ("failed to reset to local (default or init) config", "failed to reset to local config"),
+    "default": (
+        "failed to set current config checkpoint to default",
+        "failed to set current config checkpoint to local config",
+    ),
+    "look": (
+        'failed to determine whether object with UID "{uid}" was already checkpointed',
+        "failed to determine whether object {path} with UID {uid} was already checkpointed",
+    ),
+    "save": (
+        'failed to save config checkpoint for object with UID "{uid}"',
+        "failed to save config checkpoint for object {path} with UID {uid}",
+    ),
+    "set": (
+        'failed to set current config checkpoint to object with UID "{uid}"',
+        "failed to set current config checkpoint to object {path} with UID {uid}",
+    ),
+}
 # What its flags set, and no default.
 SET = ("clusterDomain", "featureGates", "staticPodPath", "podManifestPath", "allowPrivileged")
 
@@ -24,8 +45,9 @@ SET = ("clusterDomain", "featureGates", "staticPodPath", "podManifestPath", "all
 class AlphaKubelet(Kubelet):
     """Reads its source `delay` seconds after a change, and tries again as often.
 
-    `init`: whether it has an --init-config-dir (1.8 and 1.9), `follows`: whether it has --dynamic-config-dir and the
-    feature gate. `graduation` seconds after a start its source is last-known-good.
+    `init`: whether it has an --init-config-dir (1.8 and 1.9), `gate` and `folder`: whether it has the feature gate and
+    --dynamic-config-dir. `graduation` seconds after a start its source is last-known-good in 1.10; in 1.8 and 1.9 it is
+    at the first start that is so long after its assignment.
     """
 
     def __init__(
@@ -35,22 +57,32 @@ class AlphaKubelet(Kubelet):
         *,
         minor: int = 9,
         init: bool = False,
-        follows: bool = True,
+        gate: bool = True,
+        folder: bool = True,
         delay: float = 1.0,
         graduation: float = GRADUATION,
     ) -> None:
         super().__init__(host, name, delay)
-        self.minor, self.init, self.follows, self.graduation = minor, init, follows, graduation
+        self.minor, self.init, self.graduation = minor, init, graduation
+        self.follows = gate and folder
+        # With the gate alone, 1.8 and 1.9 report that they run their local config, and follow nothing.
+        self.reports = gate and (folder or minor < 10)
+        self.passed = False
+        """Whether its source has passed its trial."""
         self.local = local(minor)
         self.source: t.Any = None
+        self.asked: Config = {}
+        """The last configMapRef of its source."""
         self.current: Config | None = None
         self.good: Config | None = None
         self.bad = self.sync = ""
         self.texts: dict[str, str | None] = {}
         """What it has on its disk, by uid."""
         self.runs = self.local
-        self.refuses = False
-        """Whether it refuses every configuration from the API."""
+        self.refuses = ""
+        """At which step it refuses every configuration from the API: load, parse (not 1.10) or validate."""
+        self.fails = ""
+        """What it fails to do while it follows its source, a key of FAULTS."""
         self.seen: list[str] = []
         """The messages and reasons of its condition, oldest first."""
 
@@ -60,7 +92,7 @@ class AlphaKubelet(Kubelet):
 
     def conditions(self) -> list[Config]:
         """Return the condition that reports what it runs; none without the feature."""
-        if not self.follows:
+        if not self.reports:
             return []
         status = "False" if self.bad or self.sync else "True"
         good = self.sync and f"failed to sync, reason: {self.sync}"
@@ -98,16 +130,12 @@ class AlphaKubelet(Kubelet):
         source = node["spec"].get("configSource")
         if source != self.source:
             self.source = source
+            self.asked = (source or {}).get("configMapRef") or self.asked
             self.poke()
 
     def poke(self) -> None:
         """Look at its source later."""
         self.host.after(self.delay, self._sync, self.source)
-
-    def fail(self, why: str) -> None:
-        """Report that it cannot sync, as after a fault of its own disk."""
-        self.sync = why
-        self.report()
 
     def _sync(self, source: t.Any) -> None:
         with self.lock:
@@ -125,7 +153,11 @@ class AlphaKubelet(Kubelet):
                 self.report()
 
     def _follow(self, source: t.Any) -> None:
+        if self._failed("informer"):
+            return
         if source is None:
+            if self._failed("reset") or self._failed("default"):
+                return
             self.sync = ""
             if self.current is not None:
                 self.current = self.good = None
@@ -136,13 +168,21 @@ class AlphaKubelet(Kubelet):
             self.sync = "invalid NodeConfigSource, exactly one subfield must be non-nil, but all were nil"
         elif not all(place.get(part) for part in ("uid", "name", "namespace")):
             self.sync = "invalid ObjectReference, all of UID, Name, and Namespace must be specified"
-        elif place["uid"] not in self.texts and not self._download(place):
+        elif self._failed("look", place) or (place["uid"] not in self.texts and not self._download(place)):
             return
-        else:
+        elif not self._failed("set", place):
             self.sync = ""
             if place != self.current:
                 self.current = place
                 self._start()
+
+    def _failed(self, what: str, place: Config | None = None) -> bool:
+        """Return whether it fails to do this, which it reports then."""
+        if self.fails != what:
+            return False
+        parts = {"path": _path(place), "uid": place["uid"]} if place else {}
+        self.sync = FAULTS[what][self.minor == 10].format(**parts)
+        return True
 
     def _download(self, place: Config) -> bool:
         status, found = self.host.request("GET", _path(place))
@@ -158,10 +198,25 @@ class AlphaKubelet(Kubelet):
                 else f'invalid ObjectReference, UID "{place["uid"]}" does not match UID of downloaded ConfigMap "{uid}"'
             )
             return False
+        if self._failed("save", place):
+            return False
         self.texts[uid] = (found.get("data") or {}).get("kubelet")
         return True
 
+    def restarted(self) -> None:
+        """Run anew what it has on its disk."""
+        self._load()
+        super().restarted()
+        if self.minor == 10:
+            self.host.after(self.graduation, self._graduate, self.restarts)
+
     def _start(self) -> None:
+        """Run another source."""
+        self.passed = False
+        self.host.after(self.graduation, self._pass, self.current)
+        self.restarted()
+
+    def _load(self) -> None:
         self.bad = ""
         step = self._fault(self.current)
         if self.current and step:
@@ -170,21 +225,22 @@ class AlphaKubelet(Kubelet):
         runs = self.good if self.bad else self.current
         unset = {key: value for key, value in self.local.items() if key not in SET}
         self.runs = {**unset, **json.loads(self.texts[runs["uid"]] or "{}")} if runs else self.local
-        self.restarted()
-        self.host.after(self.graduation, self._graduate, self.restarts)
+        if self.minor < 10 and self.passed and not self.bad:
+            self.good = self.current
 
     def _fault(self, source: Config | None) -> str:
         if source is None:
             return ""
         text = self.texts[source["uid"]]
         if self.refuses:
-            return "validate"
+            return self.refuses
         if text is None:
-            return "load"
+            # The key is looked up while 1.8 and 1.9 parse the ConfigMap, and is a file that 1.10 reads.
+            return "load" if self.minor == 10 else "parse"
         try:
             config = json.loads(text)
         except ValueError:
-            return "parse"
+            return "load" if self.minor == 10 else "parse"
         wanted = BETA if self.minor == 10 else ALPHA
         typed = isinstance(config.get("maxPods", 0), int) and isinstance(
             config.get("evictionHard") or self.local["evictionHard"], type(self.local["evictionHard"])
@@ -197,6 +253,10 @@ class AlphaKubelet(Kubelet):
         with self.lock:
             if self.running and self.restarts == restarts and not self.bad:
                 self.good = self.current
+
+    def _pass(self, source: Config | None) -> None:
+        with self.lock:
+            self.passed = self.passed or self.current == source
 
 
 def _path(place: t.Mapping[str, str]) -> str:

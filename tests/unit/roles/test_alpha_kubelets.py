@@ -17,6 +17,7 @@ from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.support.ansible import Ansible
 from tests.support.doc_commands import blocks, documents, lines
+from tests.support.objects import pod
 from tests.support.permissions import USER, manifest, permissions, used
 
 VERSIONS = {"n1": "v1.8.15", "n2": "v1.9.11", "n3": "v1.10.13", "n4": "v1.20.2"}
@@ -66,8 +67,27 @@ def names(cluster: Cluster, plural: str) -> set[str]:
     return {entry.item["metadata"]["name"] for entry in found if entry.item["metadata"].get("labels")}
 
 
-def guided(ansible: Ansible, home: Path) -> t.Iterator[tuple[str, str]]:
-    """Type the commands of the guide, in its order; yield the playbook of each and its output."""
+def written(cluster: Cluster) -> list[tuple[str, str]]:
+    """The requests that would write, with an API server that ignores dry runs."""
+    return [(method, path) for method, path in cluster.counter.requests if method != "GET" and "reviews" not in path]
+
+
+def source(cluster: Cluster, name: str) -> str:
+    """The ConfigMap that a node is assigned."""
+    return str(cluster.node(name)["spec"]["configSource"]["configMapRef"]["name"])
+
+
+def dumped(table: dict[str, t.Any]) -> None:
+    """The dump has the kind and apiVersion that each kubelet demands."""
+    found = {name: table["variants"][row["variant"]] for name, row in table["nodes"].items()}
+    assert {config["kind"] for config in found.values()} == {"KubeletConfiguration"}
+    first, later = "kubeletconfig/v1alpha1", "kubelet.config.k8s.io/v1beta1"
+    expected = {"n1": first, "n2": first, "n3": later, "n4": later}
+    assert {name: config["apiVersion"] for name, config in found.items()} == expected
+
+
+def guided(ansible: Ansible, home: Path) -> t.Iterator[str]:
+    """Type the commands of the guide, in its order; yield the playbook of each."""
     [page] = [page for page in documents() if page.name == "guide_first_kubelets.rst"]
     for kind, block in blocks(page):
         for command in lines(kind, block) if kind == "console" else ():
@@ -76,7 +96,7 @@ def guided(ansible: Ansible, home: Path) -> t.Iterator[tuple[str, str]]:
             assert program == "ansible-playbook"
             run = ansible.playbook(playbook.removeprefix("livenodes.kubelet."), *rest)
             assert run.code == 0, run.output
-            yield playbook.removeprefix("livenodes.kubelet."), run.output
+            yield playbook.removeprefix("livenodes.kubelet.")
 
 
 def test_the_workflow_of_the_guide(cluster: Cluster, ansible: Ansible, tmp_path: Path) -> None:
@@ -88,26 +108,33 @@ def test_the_workflow_of_the_guide(cluster: Cluster, ansible: Ansible, tmp_path:
     cluster.grant([*option, *(one for name in ("dump", "plan", "rollout", "prune", "reset") for one in manifest(name))])
     ansible.environment["K8S_AUTH_IMPERSONATE_USER"] = USER
     before = max_pods(cluster)
+    wanted, readers = 80, [bound(cluster)]
     played = []
-    for playbook, _output in guided(ansible, tmp_path):
+    for playbook in guided(ansible, tmp_path):
         played.append(playbook)
         if playbook in ("dump", "plan"):
             assert max_pods(cluster) == before and cluster.counter.count("PATCH", "/api/v1/nodes/") == 0
+        if playbook == "dump":
+            dumped(json.loads((tmp_path / "dump.json").read_text()))
         if playbook == "rollout":
-            assert max_pods(cluster) == dict.fromkeys(VERSIONS, 80)
+            assert max_pods(cluster) == dict.fromkeys(VERSIONS, wanted)
             for name in ALPHA:
                 assert set(cluster.node(name)["spec"]["configSource"]["configMapRef"]) == {"namespace", "name", "uid"}
             assert set(cluster.node("n4")["spec"]["configSource"]) == {"configMap"}
-            assert set.union(*bound(cluster).values()) == {f"system:node:{name}" for name in ALPHA}
+            readers.append({reader: users for reader, users in bound(cluster).items() if reader not in readers[-1]})
+            assert readers[-1] == {f"{source(cluster, name)}-reader": {f"system:node:{name}"} for name in ALPHA}
             assert names(cluster, "roles") == set(bound(cluster))
-        if playbook == "prune":
-            assert names(cluster, "roles") and names(cluster, "configmaps"), "all of them are in use"
-    assert played == ["dump", "plan", "rollout", "prune", "reset"]
+            wanted = 70
+            ansible.variables(workers={"kubelet_config": {"maxPods": wanted}})
+        if playbook == "prune" and "reset" not in played:
+            assert readers[1]
+            assert bound(cluster) == readers[2] and names(cluster, "roles") == set(readers[2])
+            former = {reader.removesuffix("-reader") for reader in readers[1]}
+            assert former < names(cluster, "configmaps"), "only the access is revoked"
+    assert played == ["dump", "plan", "rollout", "rollout", "prune", "reset", "prune"]
     assert max_pods(cluster) == before
     assert not any("configSource" in cluster.node(name)["spec"] for name in VERSIONS)
     assert "using current (init)" in cluster.kubelet("n2").seen[-1]
-    pruned = ansible.playbook("prune")
-    assert pruned.code == 0, pruned.output
     assert names(cluster, "roles") == names(cluster, "rolebindings") == names(cluster, "configmaps") == set()
     # Nothing there was changed by another user, and no two nodes share a ConfigMap.
     needless = {*permissions(option)} - used(cluster.api.asked[USER], permissions(option))
@@ -117,16 +144,62 @@ def test_the_workflow_of_the_guide(cluster: Cluster, ansible: Ansible, tmp_path:
 def test_one_bad_node(cluster: Cluster, ansible: Ansible) -> None:
     """The rollout stops at it: the nodes before keep the new configuration, it has its former one, the rest is named.
 
-    Then prune revokes access alone, and the ConfigMap of the failure stays.
+    It may read what it refused until it is reset. Then prune revokes that alone, and the ConfigMap stays.
     """
-    cluster.kubelet("n2").refuses = True
+    cluster.kubelet("n2").refuses = "validate"
     run = ansible.playbook("rollout", "-e", "kubelet_config_serial=1", "--limit", "n1,n2,n3")
     assert run.code != 0 and "failed to validate current (UID: " in run.output, run.output
     assert "refused kube-system/livenodes-kubelet-" in run.output and "--init-config-dir" in run.output, run.output
     assert "it contains an invalid value" in run.output and "Untouched hosts: n3" in run.output, run.output
     assert {name: pods for name, pods in max_pods(cluster).items() if name != "n4"} == {"n1": 80, "n2": 110, "n3": 110}
-    assert bound(cluster).keys() == names(cluster, "roles")
-    pruned = ansible.playbook("prune", "-e", "kubelet_config_prune_access_only=true")
-    assert pruned.code == 0, pruned.output
-    assert set.union(*bound(cluster).values()) <= {"system:node:n1", "system:node:n2"}
-    assert names(cluster, "configmaps") >= {name.removesuffix("-reader") for name in bound(cluster)}
+    kept, refused = f"{source(cluster, 'n1')}-reader", f"{source(cluster, 'n2')}-reader"
+    granted = {kept: {"system:node:n1"}, refused: {"system:node:n2"}}
+    for playbook, *options in (["prune"], ["reset", "--limit", "n2"], ["prune"]):
+        assert bound(cluster) == granted and names(cluster, "roles") == set(granted)
+        run = ansible.playbook(playbook, *options, "-e", "kubelet_config_prune_access_only=true")
+        assert run.code == 0, run.output
+    assert bound(cluster) == {kept: {"system:node:n1"}} and names(cluster, "roles") == {kept}
+    assert refused.removesuffix("-reader") in names(cluster, "configmaps")
+
+
+def test_missing_prerequisites(cluster: Cluster, ansible: Ansible) -> None:
+    """Without the gate nothing is written to a node of the batch. Without the folder, only the time shows it."""
+    deaf = {"d1": "v1.8.15", "d2": "v1.9.11", "d3": "v1.10.13"}
+    flags = "--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR"
+    for name, version in deaf.items():
+        cluster.simulate(name, version, gate=False)
+    for name in ("f1", "f2"):
+        cluster.simulate(name, deaf[name.replace("f", "d")], folder=False)
+    named = json.dumps({"workers": {"hosts": {name: {} for name in (*deaf, "f1", "f2")}}})
+    (ansible.inventory / "more.yml").write_text(named)
+    ansible.variables(workers={"kubelet_config_serial": "100%", "kubelet_config_wait_timeout": 2})
+    for name in deaf:
+        run = ansible.playbook("rollout", "--limit", f"n1,{name}", "-e", "kubelet_config_delivery=native")
+        assert run.code != 0 and f"{name}: its kubelet is not listening" in run.output, run.output
+        assert all(flag in run.output for flag in flags), run.output
+    assert not any("configSource" in cluster.node(name)["spec"] for name in (*deaf, "n1"))
+    run = ansible.playbook("rollout", "--limit", "n1,f1,f2")
+    assert run.code != 0 and max_pods(cluster)["n1"] == 80, run.output
+    for name in ("f1", "f2"):
+        [line] = [line for line in run.output.splitlines() if line.startswith(f"fatal: [{name}]")]
+        assert all(words in line for words in (*flags, "Restart=always")) and "checkpoint" not in line, line
+
+
+def test_check_mode(cluster: Cluster, ansible: Ansible) -> None:
+    """API servers of this time ignore dry runs: nothing is sent that would write, evict or delete."""
+    web = pod("web", owner=("ReplicaSet", "web"))
+    web["spec"]["containers"] = [{"name": "main"}]
+    cluster.store.create(KINDS["pods"], "default", web)
+    drained = ("-e", "kubelet_config_drain=always")
+    run = ansible.playbook("rollout", "--check", *drained)
+    assert run.code == 0, run.output
+    assert written(cluster) == []
+    assert ansible.playbook("rollout", *drained).code == 0
+    changed = ansible.playbook("rollout", "-e", json.dumps({"kubelet_config": {"maxPods": 81}}))
+    assert changed.code == 0, changed.output
+    for playbook in ("reset", "rollback", "prune"):
+        cluster.counter.forget()
+        run = ansible.playbook(playbook, "--check", *drained)
+        assert run.code == 0, run.output
+        assert written(cluster) == [], playbook
+    assert max_pods(cluster) == dict.fromkeys(VERSIONS, 81)

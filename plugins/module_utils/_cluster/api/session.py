@@ -19,6 +19,7 @@ import traceback
 import typing as t
 from types import MappingProxyType
 
+from ..._config.values.version import minor_of
 from . import kubelet_endpoint, kubelet_on_host, timestamps
 from .errors import ApiError, ClusterError, MissingLibrary
 from .retry import TRANSIENT, persist
@@ -44,6 +45,8 @@ FIRST_CONTACT = 10.0
 PATIENT_CONTACT = 40.0
 # The same after the first answer: longer than the restart of an API server.
 OUTAGE = 60.0
+# The first minor with dry runs by default (KEP-576). Those before 1.12 ignore the parameter, and write.
+FIRST_DRY_RUN = 13
 # Seconds in which credentials of a kubeconfig are not looked at again: the library renews them five minutes before they
 # expire, and would run a plugin for each request if its tokens are not valid for that long.
 RENEWAL = 5.0
@@ -82,6 +85,8 @@ class Session:
         self._answered = False
         self._lost = False
         self._clock = timestamps.ServerClock()
+        self._asking = threading.Lock()
+        self._dry_runs: bool | None = None
         self.concurrency: int = options.get("concurrency") or 8
         self.host: str = self._configuration.host
         self.sent = 0
@@ -170,6 +175,22 @@ class Session:
                     raise
             now = self._clock.now()
         return now
+
+    def dry_runs(self) -> bool:
+        """Return whether the API server has dry runs (one GET, once); if it hides its version, it counts as older.
+
+        For check mode: a write must not be sent to an older one. Raises ApiError.
+        """
+        with self._asking:
+            if self._dry_runs is None:
+                try:
+                    found = self.request("GET", "/version").get("gitVersion")
+                except ApiError as error:
+                    if not error.status:
+                        raise
+                    found = None
+                self._dry_runs = (minor_of(found) or 0) >= FIRST_DRY_RUN
+            return self._dry_runs
 
     def _send(
         self,

@@ -47,6 +47,8 @@ def read_managed(session: Session, namespace: str) -> list[dict[str, t.Any]]:
 def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str, t.Any]:
     """Create a ConfigMap and return it; if one of that name was created since, return that one."""
     namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+    if dry_run and not session.dry_runs():
+        return body
     try:
         return t.cast(
             "dict[str, t.Any]", session.request("POST", path(namespace), [("dryRun", "All")] if dry_run else [], body)
@@ -65,6 +67,8 @@ def write_key(session: Session, configmap: dict[str, t.Any], key: str, text: str
     """
     meta = configmap["metadata"]
     body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "data": {key: text}}
+    if dry_run and not session.dry_runs():
+        return {**configmap, "data": {**(configmap.get("data") or {}), key: text}}
     query = [("dryRun", "All")] if dry_run else []
     return t.cast(
         "dict[str, t.Any]",
@@ -80,6 +84,8 @@ def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None
         "apiVersion": "v1",
         "preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]},
     }
+    if dry_run and not session.dry_runs():
+        return
     if dry_run:
         # In the body: if there is a body, the API server ignores the query parameter and really deletes.
         body["dryRun"] = ["All"]

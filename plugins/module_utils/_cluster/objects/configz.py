@@ -24,27 +24,28 @@ def read(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
     If it is a 1.8 or 1.9 (`minor`, 0: unknown) and not found, a second GET tries the path of the time, which API
     servers up to 1.9 serve. Raises ApiError, whose message names the missing permission or the fault of the node.
     """
-    name = urllib.parse.quote(node)
+    name, permission = urllib.parse.quote(node), "get on nodes/proxy"
     try:
         try:
             answer = kubelet_endpoint.read(session, node, "configz", PATIENCE)
         except ApiError as error:
             if error.status != 404 or not 0 < minor <= LAST_OLD_PROXY or session.kubelets:
                 raise
+            permission = f"proxy on nodes, which the path of API servers up to 1.{LAST_OLD_PROXY} needs"
             answer = session.request("GET", f"/api/v1/proxy/nodes/{name}/configz", budget=PATIENCE)
     except ApiError as error:
         if session.kubelets and error.status != 404:
             raise
-        raise ApiError(error.status, _explain(error), error.reason, transient=error.transient) from error
+        raise ApiError(error.status, _explain(error, permission), error.reason, transient=error.transient) from error
     config = answer.get("kubeletconfig") if isinstance(answer, dict) else None
     if not isinstance(config, dict):
         raise ApiError(200, "its /configz has no kubeletconfig; is this a kubelet?")
     return config
 
 
-def _explain(error: ApiError) -> str:
+def _explain(error: ApiError, permission: str) -> str:
     if error.status == 403:
-        return f"reading /configz was refused ({error.message}); grant the verb get on nodes/proxy"
+        return f"reading /configz was refused ({error.message}); grant the verb {permission}"
     if error.status == 404:
         return f"its kubelet serves no /configz ({error.message}); it needs enableServer and enableDebuggingHandlers"
     if error.transient and error.status:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects: read in one LIST or one by one, reduced to the fields in use; and their config source written."""
+"""Node objects: read in one LIST or one by one, reduced to the fields in use."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ SELECTION: dict[str, dict[str, t.Any]] = {
 # The first and last minor whose kubelet follows Node.spec.configSource (kubernetes PR 46254; removed by PR 106932). Up
 # to 1.10 it is in another form (form.py).
 NATIVE_MINORS = range(form.MINORS.start, 24)
-# Reason of an error of our own.
-_CREATED_AGAIN = "CreatedAgain"
+# Reason of the error of a write to a Node that is another one than before.
+CREATED_AGAIN = "CreatedAgain"
 # Labels with the roles of a node, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
 ROLE_PREFIX, ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
 
@@ -349,7 +349,7 @@ def _each(session: Session, names: list[str]) -> dict[str, Node]:
     """Return the nodes that exist, by name (one GET for each)."""
     found = {}
     for outcome in parallel.each(
-        names, lambda name: session.request("GET", _path(name)), session.concurrency, parallel.SHORT
+        names, lambda name: session.request("GET", path(name)), session.concurrency, parallel.SHORT
     ):
         if outcome.value is not None:
             found[outcome.item] = trim(outcome.value)
@@ -361,7 +361,7 @@ def _each(session: Session, names: list[str]) -> dict[str, Node]:
 def absence(session: Session, error: ClusterError | None) -> node_row.Row | None:
     """Return the row of a node for which a request has failed since it is no longer there; None for other errors."""
     reason = error.reason if isinstance(error, ApiError) else ""
-    if reason == _CREATED_AGAIN:
+    if reason == CREATED_AGAIN:
         return node_row.Row(False, node_row.REPLACED, node_row.RECREATED)
     # A kubelet that does not serve a path answers 404 without a reason.
     return _gone(session) if reason == "NotFound" else None
@@ -382,7 +382,8 @@ def lost(session: Session, uids: t.Mapping[str, str], found: t.Mapping[str, Node
     return rows
 
 
-def _path(name: str) -> str:
+def path(name: str) -> str:
+    """Return the API path of a Node."""
     return f"{NODES}/{urllib.parse.quote(name)}"
 
 
@@ -416,68 +417,3 @@ def _pages(
             if error.status != 410 or last_try:
                 raise
     raise AssertionError("the last try returns or raises")
-
-
-def write_source(
-    session: Session,
-    node: Node,
-    source: dict[str, str] | None,
-    dry_run: bool,
-    sides: t.Collection[str] = (),
-    notes: t.Mapping[str, str | None] | None = None,
-) -> Node:
-    """Set or remove (None) the source of a node with a merge patch; return the node as the API server stored it.
-
-    `sides` are the deliveries to write it for, by default the one that counts. `notes` are further annotations to set
-    or remove (None). The patch contains the resourceVersion that was read: after a conflict the node is read again, and
-    the patch is repeated only if the sources are unchanged. Raises ApiError, 409 if another writer changed a source.
-    """
-    sides = sides or (node.delivery,)
-    path = _path(node.name)
-    query = [("dryRun", "All")] if dry_run else []
-    current = node
-    for _attempt in range(5):
-        try:
-            patch = _patch(current, source, sides, notes or {})
-            return trim(session.request("PATCH", path, query, patch, "application/merge-patch+json")).seen_as(
-                node.delivery
-            )
-        except ApiError as error:
-            if error.status != 409:
-                raise
-        current = trim(session.request("GET", path)).seen_as(node.delivery)
-        if current.uid != node.uid:
-            raise ApiError(409, node_row.RECREATED, _CREATED_AGAIN)
-        written = all(
-            current.side(side).source == source
-            and not current.source_fault(side)
-            and (source is None or current.named(side))
-            for side in sides
-        )
-        if written and not (source and current.reimaged):
-            # An earlier try has written it, and its answer was lost.
-            return current
-        for side in sides:
-            now = current.side(side).source
-            if now != node.side(side).source:
-                raise ApiError(
-                    409,
-                    f"another user or program changed {WHERE[side]} to {describe(now)} during the run; run again",
-                    "Conflict",
-                )
-    raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
-
-
-def _patch(
-    node: Node, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]
-) -> dict[str, t.Any]:
-    whole = {"configMap": source} if source else None
-    body: dict[str, t.Any] = {"metadata": {"resourceVersion": node.resource_version}}
-    named = {"delivery": DROPIN} if DROPIN in sides else {}
-    noted = annotation.text({**whole, **named, **node.machine}) if whole else None
-    annotations = {**notes, **({annotation.SOURCE: noted} if set(sides) & set(ON_NODE) else {})}
-    if annotations:
-        body["metadata"]["annotations"] = annotations
-    if set(sides) - set(ON_NODE):
-        body["spec"] = {"configSource": form.config_source(source) if source and node.alpha else whole}
-    return body

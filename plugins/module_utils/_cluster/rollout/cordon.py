@@ -8,6 +8,7 @@ A cordon that another user or program has set is not changed.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import typing as t
 import urllib.parse
@@ -53,6 +54,8 @@ def _write(
         patch = decide(current)
         if patch is None:
             return current
+        if dry_run and not session.dry_runs():
+            return _forecast(current, patch)
         patch["metadata"]["resourceVersion"] = current.resource_version
         try:
             return nodes.trim(session.request("PATCH", path, query, patch, "application/merge-patch+json"))
@@ -61,3 +64,11 @@ def _write(
                 raise
         current = nodes.trim(session.request("GET", path))
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
+
+
+def _forecast(node: nodes.Node, patch: dict[str, t.Any]) -> nodes.Node:
+    """Return a node as it would be after a patch; its mark is not that of a real cordon."""
+    marked = patch["metadata"]["annotations"][annotation.CORDONED] is not None
+    return dataclasses.replace(
+        node, unschedulable=bool(patch["spec"]["unschedulable"]), cordoned={} if marked else None
+    )

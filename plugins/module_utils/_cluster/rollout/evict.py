@@ -55,9 +55,11 @@ def evict(
 ) -> None:
     """Request the eviction of exactly this pod, by uid, never of another pod with its name (one POST, not repeated).
 
-    Raises ApiError.
+    A dry run without dry runs of the API server asks nothing, so it knows no budgets. Raises ApiError.
     """
     uid, row = pod
+    if dry_run and not session.dry_runs():
+        return
     options: dict[str, t.Any] = {"preconditions": {"uid": uid}}
     if grace_period is not None:
         options["gracePeriodSeconds"] = grace_period

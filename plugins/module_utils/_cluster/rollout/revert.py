@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ..._config.alpha import form
 from ..._config.fields import complete_config as pure_configz
 from ..._config.values import identity, node_row
 from ..._config.values.reference import PLACE, same_place
@@ -20,7 +21,7 @@ from ..access import readers
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
-from ..objects import configz, node_status, nodes
+from ..objects import config_sources, configz, node_status, nodes
 from ..objects.lease import Keeper
 from ..stages import diagnose
 from ..stages.verdict import is_sync_error
@@ -66,7 +67,9 @@ class _Revert:
         """Return the source to assign. Only a checkpoint names the revision; a kubelet 1.8 to 1.10 needs the uid."""
         if self.previous is None or self.delivery in nodes.ON_NODE:
             return self.previous
-        return {part: self.previous[part] for part in (*PLACE, *(["uid"] if node.alpha else []))}
+        # One that an operator wrote may lack it.
+        uid = {"uid": self.previous["uid"]} if node.alpha and "uid" in self.previous else {}
+        return {**{part: self.previous[part] for part in PLACE}, **uid}
 
     def judge(self, node: nodes.Node) -> bool:
         """Return whether the Node object shows the revert as done; if not, set the message to what is missing."""
@@ -135,7 +138,8 @@ class _Revert:
         )
         if self.delivery in nodes.ON_NODE:
             return message
-        return f"{message} and empty store/meta/assigned in its --dynamic-config-dir"
+        file = form.ASSIGNED if form.is_alpha(self.minor) else form.LATER_ASSIGNED
+        return f"{message} and empty {file} in its --dynamic-config-dir"
 
 
 def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -175,7 +179,7 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         if not waiting or time.monotonic() >= deadline:
             break
         time.sleep(keeper.nap(min(options["wait_sleep"], max(0.0, deadline - time.monotonic()))))
-    for name, age in _silence(session, waiting).items():
+    for name, age in _silence(session, waiting, found).items():
         reverts[name].message = reverts[name].late(options["wait_timeout"], age)
     return _result(reverts, found, check_mode)
 
@@ -241,7 +245,7 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
         readers.grant(session, users, dry_run)
     for outcome in parallel.each(
         list(goals),
-        lambda name: nodes.write_source(session, found[name], goals[name], dry_run, (reverts[name].former,)),
+        lambda name: config_sources.write_source(session, found[name], goals[name], dry_run, (reverts[name].former,)),
         session.concurrency,
     ):
         one = reverts[outcome.item]
@@ -264,9 +268,9 @@ def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> 
     return found
 
 
-def _silence(session: Session, names: list[str]) -> dict[str, float | None]:
+def _silence(session: Session, names: list[str], found: dict[str, nodes.Node]) -> dict[str, float | None]:
     """Return the seconds since the last heartbeat of each node, None if unknown (one LIST)."""
-    known = diagnose.silence(session, names) if names else {}
+    known = diagnose.silence(session, names, found) if names else {}
     return {name: known.get(name) for name in names}
 
 

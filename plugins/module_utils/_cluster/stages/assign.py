@@ -58,6 +58,12 @@ class _Step:
             for side in self.sides
         )
 
+    @property
+    def recreated(self) -> bool:
+        """Whether the node must run another ConfigMap of the same name, which its status does not distinguish."""
+        node = self.node
+        return node.reads_by_role and node.minor == form.BY_PATH and same_place(node.source, self.goal)
+
 
 def _same(node: nodes.Node, one: Source, other: Source) -> bool:
     """Return whether two sources are the same to a kubelet with native delivery: those up to 1.10 compare uids."""
@@ -73,7 +79,8 @@ def assign(
     of configz for each that gets a drop-in; with kubelets 1.8 to 1.10 those of `readers.grant`. If any node or
     ConfigMap is unfit, nothing is written. A node that does not exist, or whose PATCH fails, does not prevent the
     others. `keeper` renews the rollout's Lease before the first PATCH. Raises NodesFailed, which names every node
-    concerned, and LeaseLost before anything is written.
+    concerned, and LeaseLost before anything is written. `recreated` in the result are nodes whose status may be that
+    of the ConfigMap before.
     """
     wanted = config_sources.wanted(options)
     try:
@@ -99,6 +106,7 @@ def assign(
     granted = _grant(session, steps, rows, check_mode)
     _write(session, {name: step for name, step in changing.items() if rows[name]["ok"]}, rows, check_mode)
     result = _result(rows, False)
+    result["recreated"] = [name for name, step in changing.items() if rows[name]["ok"] and step.recreated]
     if granted:
         result.update(changed=True, granted=granted)
     if seen is not None:
@@ -178,10 +186,9 @@ def _write(session: Session, steps: dict[str, _Step], rows: dict[str, dict[str, 
 
     def write(name: str) -> nodes.Node:
         node = steps[name].node
-        if dry_run and node.alpha:
-            # API servers before 1.12 ignore the parameter dryRun.
-            return dataclasses.replace(node, native=dataclasses.replace(node.native, source=steps[name].goal))
-        return nodes.write_source(session, node, steps[name].goal, dry_run, steps[name].sides, steps[name].notes)
+        return config_sources.write_source(
+            session, node, steps[name].goal, dry_run, steps[name].sides, steps[name].notes
+        )
 
     for outcome in parallel.each(list(steps), write, session.concurrency):
         step, row = steps[outcome.item], rows[outcome.item]

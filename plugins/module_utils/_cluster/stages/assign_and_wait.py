@@ -30,18 +30,22 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
         if not error.result.get("stop") and options["wait"] and not check_mode:
             # The others have their source: what they do with it must be known, too.
             return _waited(session, options, error.result, keeper)
+        error.result.pop("recreated", None)
         raise
-    return _waited(session, options, result, keeper) if options["wait"] and not check_mode else result
+    if options["wait"] and not check_mode:
+        return _waited(session, options, result, keeper)
+    del result["recreated"]
+    return result
 
 
 def _waited(
     session: Session, options: dict[str, t.Any], assigned: dict[str, t.Any], keeper: Keeper
 ) -> dict[str, t.Any]:
     """Wait for the nodes whose assignment succeeded, and return all rows. Raises NodesFailed if any node has failed."""
-    rows = assigned["nodes"]
+    rows, watched = assigned["nodes"], {**options, "recreated": assigned.pop("recreated")}
     wanted = {name: one for name, one in config_sources.wanted(options).items() if rows[name]["ok"]}
     try:
-        waited = verify.verify(session, options, wanted, keeper)
+        waited = verify.verify(session, watched, wanted, keeper)
     except NodesFailed as error:
         waited = error.result
     except ClusterError as error:

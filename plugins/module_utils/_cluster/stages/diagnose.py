@@ -181,12 +181,23 @@ def _final(found: Verdict, more: str) -> Verdict:
     return Verdict(found.state, f"{found.message}. {more}", True)
 
 
-def silence(session: Session, names: t.Iterable[str]) -> dict[str, float]:
-    """Return the seconds since each kubelet last renewed its Lease (one LIST); empty if Leases cannot be read."""
+def silence(
+    session: Session, names: t.Iterable[str], found: t.Mapping[str, nodes.Node] | None = None
+) -> dict[str, float]:
+    """Return the seconds since each kubelet last renewed its Lease (one LIST); empty if Leases cannot be read.
+
+    For kubelets 1.8 to 1.10, whose API servers have no Leases, the seconds since the last heartbeat in the Nodes
+    `found`, once their control plane misses it.
+    """
+    names = list(names)
     try:
         renewals = heartbeats(session, names)
     except ApiError:
-        return {}
+        renewals = {}
+    for name, node in (found or {}).items():
+        beat = timestamps.parse(node.heartbeat) if node.alpha and node.ready == "Unknown" else None
+        if beat and name in names:
+            renewals.setdefault(name, beat)
     return {name: max(0.0, time.time() - renewed) for name, renewed in renewals.items()}
 
 

@@ -24,6 +24,7 @@ from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import config_sources, configmaps, configz, kubeadm, nodes
+from . import verdict
 
 NOT_LOOKED_AT = "not looked at on the node"
 LOOKED_AT = "looked at"
@@ -195,6 +196,8 @@ def _facts(
         assigned=node.part("assigned"),
         active=node.part("active"),
         error=node.error,
+        unsynced=verdict.is_sync_error(node.error),
+        meaning=verdict.meaning(node),
         pushed=node.known(configmaps.reference(configmap, source["kubeletConfigKey"]))
         if configmap and source
         else None,

@@ -144,8 +144,7 @@ def _remove_idle(
 ) -> dict[str, t.Any]:
     def remove(item: dict[str, t.Any]) -> None:
         keeper.keep()
-        if not (check_mode and old):
-            configmaps.delete(session, item, check_mode)
+        configmaps.delete(session, item, check_mode)
 
     ours = configmaps.read_managed(session, options["namespace"])
     # Read after the ConfigMaps: one that is assigned between the two reads counts as used.
@@ -162,9 +161,8 @@ def _remove_idle(
         and not options.get("access_only")
         and not _is_staged(item)
     ]
-    # API servers before 1.12 ignore dryRun, and would delete.
-    old = any(node.alpha for node in found)
-    revoked = readers.revoke(session, options["namespace"], readers.in_use(found), check_mode) if old else []
+    by_role = any(node.alpha for node in found)
+    revoked = readers.revoke(session, options["namespace"], readers.in_use(found), check_mode) if by_role else []
     outcomes = parallel.each(idle, remove, session.concurrency)
     gone = [outcome.item for outcome in outcomes if outcome.error is None]
     key = options["key"]

@@ -85,7 +85,7 @@ def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
     assigned, active = node.part("assigned"), node.part("active")
     if is_sync_error(node.error):
         return Verdict(
-            "sync_error", f"its kubelet reports `{node.error}`{_meaning(node)} and still runs {describe(active)}"
+            "sync_error", f"its kubelet still runs {describe(active)} and reports `{node.error}`{meaning(node)}"
         )
     if assigned != expected:
         older = " an earlier revision of it" if same_place(assigned, expected) else f" {describe(assigned)}"
@@ -142,10 +142,10 @@ def _fell_back(node: Node, expected: dict[str, str]) -> Verdict:
     # The guard reports the cause; a kubelet writes it only to its log.
     if node.place == config_ok.INIT:
         current = "the configuration in its --init-config-dir"
-    meaning = "" if node.delivery in ON_NODE else _meaning(node) or f"{THAT_IS}{UNKNOWN}"
+    means = "" if node.delivery in ON_NODE else meaning(node) or f"{THAT_IS}{UNKNOWN}"
     return Verdict(
         "fell_back",
-        f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{meaning}",
+        f"its kubelet refused {describe(expected)} and reverted to {current}: `{node.error}`{means}",
         True,
     )
 
@@ -155,7 +155,7 @@ def is_sync_error(error: str) -> bool:
     return error.startswith(SYNC) or config_ok.is_sync_error(error)
 
 
-def _meaning(node: Node) -> str:
+def meaning(node: Node) -> str:
     """Return the meaning of an error after THAT_IS, empty for one of an unknown meaning."""
     words = config_ok.meaning(node.error) if node.alpha else MEANING.get(node.error)
     return f"{THAT_IS}{words}" if words else ""
@@ -163,8 +163,9 @@ def _meaning(node: Node) -> str:
 
 def _judge_local(node: Node) -> Verdict:
     left = [name for name in ("assigned", "active", "lastKnownGood") if node.part(name)]
-    if left and node.alpha and is_sync_error(node.error):
-        return Verdict("sync_error", f"its kubelet reports `{node.error}`{_meaning(node)}")
+    if node.alpha and is_sync_error(node.error):
+        # It clears this error itself, unlike later kubelets: until then its disk has the source that it had.
+        return Verdict("sync_error", f"its kubelet reports `{node.error}`{meaning(node)}")
     if left:
         return Verdict(
             "pending",
@@ -179,10 +180,12 @@ def _judge_local(node: Node) -> Verdict:
     return Verdict("local", "runs its local config")
 
 
-def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, seconds: float) -> Verdict:
+def at_timeout(
+    verdict: Verdict, delivery: str, silent_for: float | None, seconds: float, alpha: bool = False
+) -> Verdict:
     """Return the final verdict on a node at the timeout of `seconds` seconds.
 
-    `silent_for` is the age of its last heartbeat in seconds, None if unknown.
+    `silent_for` is the age of its last heartbeat in seconds, None if unknown; `alpha`: its kubelet is a 1.8 to 1.10.
     """
     if silent_for is not None and silent_for > 40:
         remedy = (
@@ -190,8 +193,8 @@ def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, second
             "`journalctl -u kubelet -u livenodes-kubelet-guard`"
             if (delivery in ON_NODE)
             else (
-                "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty store/meta/assigned in "
-                "its --dynamic-config-dir"
+                "The API cannot repair it: on the node, see `journalctl -u kubelet` and empty "
+                f"{form.ASSIGNED if alpha else form.LATER_ASSIGNED} in its --dynamic-config-dir"
             )
         )
         message = (
@@ -199,6 +202,13 @@ def at_timeout(verdict: Verdict, delivery: str, silent_for: float | None, second
             "Last seen: "
         )
         return Verdict("silent", message + _clipped(verdict.message, THREE_LINES - len(message)), True)
+    if verdict.state == "pending" and alpha and delivery not in ON_NODE:
+        # With the gate alone, 1.8 and 1.9 report a condition, too.
+        message = (
+            f". After {seconds:.0f} s its kubelet has not restarted: start it with {form.FLAGS}, and set "
+            "Restart=always in its unit"
+        )
+        return Verdict("not_restarting", _clipped(verdict.message, THREE_LINES - len(message)) + message, True)
     if verdict.state == "pending" and silent_for is not None and delivery not in ON_NODE:
         message = (
             f". After {seconds:.0f} s its kubelet is alive but has not restarted: set Restart=always in the unit. If "

@@ -9,6 +9,7 @@ read once its status shows the source as active.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 import typing as t
@@ -83,10 +84,13 @@ class Watch:
         delivery: str,
         before: t.Any = None,
         hosts: t.Mapping[str, t.Any] | None = None,
+        recreated: t.Collection[str] = (),
     ) -> None:
         self.session = session
         self._before = before
         self._hosts = hosts or {}
+        # Their status may be that of the ConfigMap of the same name before.
+        self._recreated = recreated
         self.beside: dict[str, list[dict[str, t.Any]]] = {}
         found = nodes.find(session, names)
         uids = {name: wanted[name].uid if wanted is not None else "" for name in names}
@@ -153,6 +157,9 @@ class Watch:
             self.session.concurrency,
         ):
             self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)
+        for name, seen in self.verdicts.items():
+            if name in self._recreated and seen.state in ("fell_back", "differs"):
+                self.verdicts[name] = dataclasses.replace(seen, final=False)
 
     def _live(
         self, name: str, found: verdict.Verdict, outcome: parallel.Outcome[str, dict[str, t.Any]]
@@ -315,7 +322,15 @@ def wait(
     if wanted is None and not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
-        watch = Watch(session, wanted, names, options["delivery"], options.get("before"), options.get("hosts"))
+        watch = Watch(
+            session,
+            wanted,
+            names,
+            options["delivery"],
+            options.get("before"),
+            options.get("hosts"),
+            options.get("recreated") or (),
+        )
         if names:
             keeper.keep()
     except ApiError as error:
@@ -394,13 +409,12 @@ def _give_up(watch: Watch, seconds: float, lost: ApiError | None) -> None:
     names = watch.waiting
     if not names:
         return
-    silence = {} if lost else diagnose.silence(watch.session, names)
+    silence = {} if lost else diagnose.silence(watch.session, names, watch.nodes)
     for name in names:
-        last = watch.verdicts[name]
-        expected = watch.expected[name]
+        last, node, expected = watch.verdicts[name], watch.nodes[name], watch.expected[name]
         if lost:
             watch.verdicts[name] = verdict.Verdict(last.state, f"{lost.message}; last seen: {last.message}", True)
-        elif last.state == "sync_error" and expected and not _is_explained(watch.nodes[name]):
+        elif last.state == "sync_error" and expected and not _is_explained(node):
             watch.verdicts[name] = diagnose.sync_error(watch.session, name, expected.source, last)
         else:
-            watch.verdicts[name] = verdict.at_timeout(last, watch.nodes[name].delivery, silence.get(name), seconds)
+            watch.verdicts[name] = verdict.at_timeout(last, node.delivery, silence.get(name), seconds, node.alpha)

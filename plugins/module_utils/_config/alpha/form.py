@@ -9,10 +9,14 @@ from typing import Any, Mapping
 
 MINORS = range(8, 11)
 """The minors with configMapRef (kubernetes PR 46254 added it, PR 63221 replaced it by configMap in 1.11)."""
+BY_PATH = 10
+"""The minor whose condition names a ConfigMap by its path alone, so that one of the same name seems to be it."""
 KEY = "kubelet"
 """The only key that these kubelets read."""
 FLAGS = "--feature-gates=DynamicKubeletConfig=true and --dynamic-config-dir=DIR"
 """What these kubelets need; the gate is off by default."""
+ASSIGNED, LATER_ASSIGNED = "checkpoints/.cur", "store/meta/assigned"
+"""The file below --dynamic-config-dir with the source of these kubelets, and with that of later ones (PR 59692)."""
 _PARTS = ("namespace", "name", "uid")
 
 
@@ -24,11 +28,14 @@ def is_alpha(minor: int) -> bool:
 def holder(config_source: Any) -> Any:
     """Return a spec.configSource of these kubelets in the later shape, `{"configMap": {...}}`.
 
-    What is malformed stays as it is, so that the reader of the later shape names it.
+    What is malformed stays so, and the reader of the later shape names it. One that names nothing is malformed as well:
+    these kubelets then neither follow it nor return to their local configuration.
     """
-    found = config_source.get("configMapRef") if isinstance(config_source, Mapping) else None
+    if not isinstance(config_source, Mapping):
+        return config_source
+    found = config_source.get("configMapRef", {})
     if not isinstance(found, Mapping):
-        return config_source if found is None else {"configMap": found}
+        return {"configMap": {} if found is None else found}
     return {"configMap": {**{part: found[part] for part in _PARTS if part in found}, "kubeletConfigKey": KEY}}
 
 

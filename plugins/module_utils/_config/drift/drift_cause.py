@@ -207,9 +207,16 @@ def _edited(facts: Facts) -> Cause:
 def _fell_back(facts: Facts) -> Cause | None:
     if not (facts.error and facts.source):
         return None
+    reported = f"`{facts.error}`{facts.meaning}"
+    if facts.unsynced:
+        return Cause(
+            FELL_BACK,
+            f"the node cannot take up {describe(facts.source)} and still runs {describe(facts.active)}: {reported}",
+            "Run the rollout, which assigns it again and names what prevents it.",
+        )
     return Cause(
         FELL_BACK,
-        f"the node refused {describe(facts.source)} and runs {describe(facts.active)}: `{facts.error}`",
+        f"the node refused {describe(facts.source)} and runs {describe(facts.active)}: {reported}",
         "Correct the refused value, then run the rollout again.",
     )
 

@@ -91,6 +91,10 @@ class Facts:
     assigned: Reference | None = None
     active: Reference | None = None
     error: str = ""
+    unsynced: bool = False
+    """The error is about taking the source up: the kubelet has not refused it."""
+    meaning: str = ""
+    """What the error means, as the end of a sentence; empty if that is unknown."""
     pushed: Reference | None = None
     """The ConfigMap of the source, as the API has it now."""
     ours: bool = True

@@ -291,3 +291,27 @@ def test_server_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_server_time_without_an_api_server(clock: Clock) -> None:
     with Server(Answer(cut=-1)) as server, pytest.raises(ApiError, match="no usable answer"):
         session.Session({"host": server.url}, first_contact=0).server_time()
+
+
+@pytest.mark.parametrize(
+    ("answer", "dry_runs"),
+    [
+        (Answer(body={"gitVersion": "v1.10.13"}), False),
+        (Answer(body={"gitVersion": "v1.12.10"}), False),
+        (Answer(body={"gitVersion": "v1.13.0-beta.1+k3s1"}), True),
+        (Answer(403, STATUS), False),
+        (Answer(body={}), False),
+    ],
+)
+def test_dry_runs(answer: Answer, dry_runs: bool) -> None:
+    """It is asked once for its version."""
+    with Server(answer) as server:
+        api = session.Session({"host": server.url})
+        assert [api.dry_runs(), api.dry_runs()] == [dry_runs] * 2
+    assert [seen.path for seen in server.seen] == ["/version"]
+
+
+def test_dry_runs_without_an_api_server(clock: Clock) -> None:
+    api = session.Session({"host": "http://127.0.0.1:1"})
+    with pytest.raises(ApiError):
+        api.dry_runs()

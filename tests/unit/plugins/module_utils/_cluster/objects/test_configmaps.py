@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configmaps
-from tests.support.calls import CONFIGMAPS, DRY, MERGE, Call, Calls
+from tests.support.calls import CONFIGMAPS, DRY, MERGE, Call, Calls, OldCalls
 from tests.support.objects import configmap, items, reference
 
 GONE = ApiError(404, 'configmaps "config-a" not found', "NotFound")
@@ -120,3 +120,11 @@ def test_write_key(dry_run: bool) -> None:
         assert configmaps.write_key(session, configmap(), "kubelet", "x", dry_run) == stored
         with pytest.raises(ApiError, match="already exists"):
             configmaps.write_key(session, configmap(), "kubelet", "x", dry_run)
+
+
+def test_an_api_server_without_dry_runs() -> None:
+    """Nothing is sent."""
+    with OldCalls() as session:
+        assert configmaps.create(session, configmap(), True) == configmap()
+        assert configmaps.write_key(session, configmap(), "kubelet", "x", True) == configmap(content="x")
+        configmaps.delete(session, configmap(), True)

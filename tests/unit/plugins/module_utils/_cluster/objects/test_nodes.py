@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes: one LIST, and the patch that never overwrites another writer's change."""
+"""Nodes: one LIST, or one GET for each."""
 
 from __future__ import annotations
 
@@ -13,25 +13,14 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from tests.sim.played import PlayedCluster
-from tests.support.calls import DRY, MERGE, NODES, PAGE, Call, Calls
+from tests.support.calls import NODES, PAGE, Call, Calls
 from tests.support.objects import items, node, place, reference, status
 
-CONFLICT = ApiError(409, "the object has been modified", "Conflict")
 EXPIRED = ApiError(410, "too old resource version", "Expired")
 
 
 def one(**fields: t.Any) -> nodes.Node:
     return nodes.trim(node(**fields))
-
-
-def patch(
-    answer: t.Any, source: dict[str, str] | None, revision: str = "1", query: t.Sequence[tuple[str, t.Any]] = ()
-) -> Call:
-    body = {
-        "metadata": {"resourceVersion": revision},
-        "spec": {"configSource": {"configMap": source} if source else None},
-    }
-    return Call("PATCH", f"{NODES}/n1", answer, query, body, MERGE)
 
 
 def test_trim() -> None:
@@ -286,63 +275,6 @@ def test_other_errors_of_a_list_are_not_repeated() -> None:
         nodes.read(session)
 
 
-@pytest.mark.parametrize("source", [place("b"), None])
-def test_write_source(source: dict[str, str] | None) -> None:
-    with Calls(patch(node(source=source, revision="2"), source)) as session:
-        stored = nodes.write_source(session, one(source=place("a")), source, dry_run=False)
-    assert (stored.source, stored.resource_version) == (source, "2")
-
-
-def test_dry_run_is_the_servers() -> None:
-    with Calls(patch(node(source=place()), place(), query=DRY)) as session:
-        nodes.write_source(session, one(), place(), dry_run=True)
-
-
-def test_conflict_about_something_else() -> None:
-    """A heartbeat came in between: the source is still what we decided upon."""
-    with Calls(
-        patch(CONFLICT, place("b")),
-        Call("GET", f"{NODES}/n1", node(source=place("a"), revision="2")),
-        patch(node(source=place("b"), revision="3"), place("b"), revision="2"),
-    ) as session:
-        assert nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False).source == place("b")
-
-
-def test_conflict_with_our_own_lost_answer() -> None:
-    with Calls(
-        patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=place("b"), revision="2"))
-    ) as session:
-        assert nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False).resource_version == "2"
-
-
-@pytest.mark.parametrize(
-    ("theirs", "named"), [(place("theirs"), "kube-system/theirs key kubelet"), (None, "the local config")]
-)
-def test_conflict_with_another_writer(theirs: dict[str, str] | None, named: str) -> None:
-    calls = patch(CONFLICT, place("b")), Call("GET", f"{NODES}/n1", node(source=theirs, revision="2"))
-    with (
-        Calls(*calls) as session,
-        pytest.raises(
-            ApiError, match=f"another user or program changed spec.configSource to {named} during the run; run again"
-        ) as caught,
-    ):
-        nodes.write_source(session, one(source=place("a")), place("b"), dry_run=False)
-    assert caught.value.status == 409
-
-
-def test_conflicts_without_end() -> None:
-    calls = []
-    for revision in range(1, 6):
-        calls += [patch(CONFLICT, place(), str(revision)), Call("GET", f"{NODES}/n1", node(revision=str(revision + 1)))]
-    with Calls(*calls) as session, pytest.raises(ApiError, match="changes faster than it can be patched"):
-        nodes.write_source(session, one(), place(), dry_run=False)
-
-
-def test_other_refusals_are_passed_on() -> None:
-    with Calls(patch(ApiError(403, "forbidden"), place())) as session, pytest.raises(ApiError, match="forbidden"):
-        nodes.write_source(session, one(), place(), dry_run=False)
-
-
 ALPHA = {"namespace": "kube-system", "name": "config-a", "uid": "uid-config-a"}
 
 
@@ -379,15 +311,3 @@ def test_the_first_form(version: str) -> None:
 def test_the_first_form_on_a_later_kubelet() -> None:
     found = nodes.trim(alpha_node("v1.20.2"))
     assert (found.alpha, found.listening, found.source, found.place, found.uids) == (False, False, None, "", set())
-
-
-def test_write_the_first_form() -> None:
-    """uid and no key; the local config removes the field."""
-    found = nodes.trim(alpha_node())
-    new = {**ALPHA, "name": "config-b", "uid": "uid-config-b"}
-    for wanted, written in ({**new, "kubeletConfigKey": "kubelet"}, {"configMapRef": new}), (None, None):
-        body = {"metadata": {"resourceVersion": "1"}, "spec": {"configSource": written}}
-        answer = alpha_node()
-        answer["spec"]["configSource"] = written
-        with Calls(Call("PATCH", f"{NODES}/n1", answer, body=body, content_type=MERGE)) as session:
-            assert nodes.write_source(session, found, wanted, False).source == wanted

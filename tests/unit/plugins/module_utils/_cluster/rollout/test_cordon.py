@@ -13,7 +13,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import cordon
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.support.calls import DRY, MERGE, NODES, Call, Calls
+from tests.support.calls import DRY, MERGE, NODES, Call, Calls, OldCalls
 from tests.support.cluster import Clock
 from tests.support.objects import node
 
@@ -96,3 +96,13 @@ def test_uncordon_removes_the_mark() -> None:
 )
 def test_ours(fields: dict[str, t.Any], ours: bool) -> None:
     assert cordon.ours(nodes.trim(node(**fields))) is ours
+
+
+def test_an_api_server_without_dry_runs() -> None:
+    """Nothing is sent."""
+    with OldCalls() as session:
+        found = set_cordon(session, node(), True)
+        assert cordon.ours(found)
+        back = cordon.uncordon(t.cast("t.Any", session), found, True)
+        assert (back.unschedulable, back.cordoned) == (False, None)
+        assert not cordon.ours(set_cordon(session, node(unschedulable=True), True))

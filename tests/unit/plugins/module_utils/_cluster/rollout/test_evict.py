@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import evict
-from tests.support.calls import Call, Calls
+from tests.support.calls import Call, Calls, OldCalls
 
 
 @pytest.mark.parametrize(
@@ -117,3 +117,10 @@ def test_evict(grace_period: int | None, dry_run: bool, options: dict[str, t.Any
 )
 def test_meaning(error: ClusterError | None, answer: evict.Answer) -> None:
     assert evict.meaning(error) == answer
+
+
+def test_an_api_server_without_dry_runs() -> None:
+    """Nothing is sent: the pod would be gone."""
+    with OldCalls() as session:
+        row = {"namespace": "default", "name": "web"}
+        evict.evict(t.cast("t.Any", session), "policy/v1beta1", ("u1", row), None, True)

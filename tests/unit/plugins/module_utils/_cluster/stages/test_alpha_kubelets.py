@@ -18,6 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
+from tests.sim.kubelets import alpha
 
 VERSIONS = {8: "v1.8.15", 9: "v1.9.11", 10: "v1.10.13"}
 KIND = {"kind": "KubeletConfiguration"}
@@ -86,8 +87,12 @@ def test_assign_wait_and_reset(cluster: Cluster, session: Session, minor: int) -
     before = cluster.node("n1")
     assert run(session, check_mode=True)["changed"] and cluster.node("n1") == before
     assert not {"POST", "PATCH"} & {method for method, _path in cluster.counter.requests}
+    cluster.counter.forget()
     row = run(session)
     assert (row["ok"], row["state"], row["changed"]) == (True, "active", True), row
+    rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
+    writes = [request for request in cluster.counter.requests if request[0] != "GET"]
+    assert writes == [("POST", f"{rbac}/roles"), ("POST", f"{rbac}/rolebindings"), ("PATCH", "/api/v1/nodes/n1")]
     whole = {**place(), "uid": uid}
     assert (row["source"], row["assigned"], row["active"]) == (whole, {**whole}, {**whole})
     assert (row["place"], row["settled"]) == ("checkpoint", True)
@@ -119,32 +124,29 @@ def test_a_refused_configuration(
 
 def test_back_on_the_last_known_good(cluster: Cluster, session: Session) -> None:
     """Its uid is all that the condition has; our annotation knows the name."""
-    cluster.simulate("n1", VERSIONS[9], graduation=0)
+    kubelet = cluster.simulate("n1", VERSIONS[9], graduation=0)
     good, _bad = configmap(cluster, 9, maxPods=70), configmap(cluster, 9, "config-b", maxPods=-1)
     run(session)
+    kubelet.restarted()
     row = failing(session, name="config-b")
     assert row["active"] == row["lastKnownGood"] == {**place(), "uid": good}
     assert "its last-known-good, kube-system/config-a key kubelet" in row["message"]
 
 
-SYNCS = [
-    "failed to read Node from informer object cache",
-    "failed to reset to local (default or init) config",
-    'failed to determine whether object with UID "a" was already checkpointed',
-    'failed to save config checkpoint for object with UID "a"',
-    "failed to set current config checkpoint to default",
-    'failed to set current config checkpoint to object with UID "a"',
-]
-
-
-@pytest.mark.parametrize("why", SYNCS)
-def test_what_a_kubelet_cannot_do_on_its_disk(cluster: Cluster, session: Session, why: str) -> None:
-    kubelet = cluster.simulate("n1", VERSIONS[9], delay=1000)
-    configmap(cluster, 9)
-    kubelet.fail(why)
+@pytest.mark.parametrize("minor", VERSIONS)
+@pytest.mark.parametrize("what", ["informer", "look", "save", "set"])
+def test_what_a_kubelet_cannot_do(cluster: Cluster, session: Session, minor: int, what: str) -> None:
+    """It still runs what it ran, and the row has its words with their meaning; it takes the source up once it can."""
+    kubelet = cluster.simulate("n1", VERSIONS[minor])
+    uid, path = configmap(cluster, minor), "/api/v1/namespaces/kube-system/configmaps/config-a"
+    kubelet.fails = what
     row = failing(session, wait_timeout=0.3)
+    why = alpha.FAULTS[what][minor == 10].format(uid=uid, path=path)
     assert (row["state"], row["error"]) == ("sync_error", f"failed to sync, reason: {why}")
-    assert "that is, it " in row["message"] and "gave up after" in row["message"]
+    assert "still runs the local config and reports `failed to sync" in row["message"]
+    assert "that is, it " in row["message"] and "(gave up after" in row["message"]
+    kubelet.fails = ""
+    assert run(session)["state"] == "active"
 
 
 def test_malformed_sources(cluster: Cluster, session: Session) -> None:
@@ -164,13 +166,21 @@ def test_malformed_sources(cluster: Cluster, session: Session) -> None:
     assert nodes.read(session)["n1"].error == ""
 
 
-def test_a_recreated_configmap(cluster: Cluster, session: Session) -> None:
-    """The kubelet compares uids, so the same name is assigned again."""
-    cluster.simulate("n1", VERSIONS[9])
-    configmap(cluster, 9, maxPods=70)
-    run(session)
+@pytest.mark.parametrize("minor", VERSIONS)
+@pytest.mark.parametrize("first", [70, -1])
+def test_a_recreated_configmap(cluster: Cluster, session: Session, minor: int, first: int) -> None:
+    """The kubelet compares uids, so the same name is assigned again.
+
+    The condition of 1.10 names no uid: until the kubelet restarts, it seems to run or to refuse the new one already.
+    """
+    cluster.simulate("n1", VERSIONS[minor], delay=20)
+    configmap(cluster, minor, maxPods=first)
+    if first > 0:
+        run(session)
+    else:
+        assert failing(session)["state"] == "fell_back"
     cluster.store.delete(KINDS["configmaps"], "kube-system", "config-a", {}, False)
-    uid = configmap(cluster, 9, maxPods=71)
+    uid = configmap(cluster, minor, maxPods=71)
     row = run(session)
     assert row["changed"] and row["active"]["uid"] == uid and cluster.kubelet("n1").configz()["maxPods"] == 71
 
@@ -199,15 +209,56 @@ def forbid(cluster: Cluster) -> None:
     cluster.store.delete(KINDS["rolebindings"], "kube-system", "config-a-reader", {}, False)
 
 
+@pytest.mark.parametrize("what", ["reset", "default"])
+@pytest.mark.parametrize("init", [False, True])
+def test_a_reset_that_a_kubelet_cannot_store(cluster: Cluster, session: Session, what: str, init: bool) -> None:
+    """Its next start would run the source again: that is no reset, and no leftover of an earlier error."""
+    kubelet = cluster.simulate("n1", VERSIONS[9], init=init)
+    configmap(cluster, 9, maxPods=-1)
+    failing(session)
+    kubelet.fails = what
+    row = failing(session, name=None, wait_timeout=0.5)
+    assert (row["state"], row["source"], row["assigned"]) == ("sync_error", None, None), row
+    assert f"`failed to sync, reason: {alpha.FAULTS[what][0]}`" in row["message"]
+    assert "check the disk and the rights there (gave up after" in row["message"]
+    kubelet.fails = ""
+    row = run(session, None)
+    assert (row["state"], row["message"]) == ("local", "runs its local config"), row
+
+
 @pytest.mark.parametrize("minor", VERSIONS)
 def test_a_deaf_kubelet(cluster: Cluster, session: Session, minor: int) -> None:
     """Both flags are named, and nothing is written."""
-    cluster.simulate("n1", VERSIONS[minor], follows=False)
+    cluster.simulate("n1", VERSIONS[minor], gate=False)
     configmap(cluster, minor)
     row = failing(session, delivery="native")
     for flag in ("--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR"):
         assert flag in row["message"]
     assert "configSource" not in cluster.node("n1")["spec"]
+
+
+@pytest.mark.parametrize("minor", [8, 9])
+def test_a_kubelet_with_the_gate_alone(cluster: Cluster, session: Session, minor: int) -> None:
+    """It reports its local config and follows nothing, which only the time shows."""
+    cluster.simulate("n1", VERSIONS[minor], folder=False)
+    configmap(cluster, minor)
+    row = failing(session, wait_timeout=0.5)
+    assert (row["state"], row["assigned"]) == ("not_restarting", None), row
+    for words in ("--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR", "Restart=always"):
+        assert words in row["message"]
+    assert "checkpoint" not in row["message"], "it reads no config file"
+
+
+def test_a_dead_kubelet(cluster: Cluster, session: Session) -> None:
+    """Without Leases, the control plane notices that it sends no heartbeats. Its store has other files than later."""
+    kubelet = cluster.simulate("n1", VERSIONS[9])
+    configmap(cluster, 9)
+    kubelet.stop()
+    old = {"type": "Ready", "status": "Unknown", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}
+    cluster.patch_status("n1", {"conditions": [old]})
+    row = failing(session, wait_timeout=0.3)
+    assert row["state"] == "silent" and "has sent no heartbeat for " in row["message"]
+    assert "empty checkpoints/.cur in its --dynamic-config-dir" in row["message"]
 
 
 def test_another_key(cluster: Cluster, session: Session) -> None:
@@ -256,6 +307,10 @@ def test_the_old_path_of_the_proxy(cluster: Cluster, session: Session) -> None:
         dump.dump(session, {"nodes": None, "label_selectors": None, "facts": False}, False)
     assert set(caught.value.failures) == {"n2"}
     assert cluster.counter.count(containing="/api/v1/proxy/nodes/") == 1
+    # Its permission is another one (apiserver/pkg/endpoints/request/requestinfo.go of 1.9).
+    cluster.faults.add(403, method="GET", path="/api/v1/proxy/nodes/")
+    with pytest.raises(NodesFailed, match=r"verb proxy on nodes, which the path of API servers up to 1\.9 needs"):
+        dump.dump(session, {"nodes": ["n1"], "label_selectors": None, "facts": False}, False)
 
 
 def test_prune(cluster: Cluster, session: Session) -> None:

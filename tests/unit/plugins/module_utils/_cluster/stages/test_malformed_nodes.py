@@ -311,4 +311,4 @@ def test_a_write_that_conflicts_still_removes_a_malformed_source() -> None:
         Call("GET", f"{NODES}/n1", bad),
         Call("PATCH", f"{NODES}/n1", node("n1"), (), body, MERGE),
     ) as session:
-        nodes.write_source(t.cast("t.Any", session), nodes.trim(noted(annotation.SOURCE, "{")), None, False)
+        config_sources.write_source(t.cast("t.Any", session), nodes.trim(noted(annotation.SOURCE, "{")), None, False)

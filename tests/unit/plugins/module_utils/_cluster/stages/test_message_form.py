@@ -51,9 +51,9 @@ def judged() -> t.Iterator[verdict.Verdict]:
 
 JUDGED = list({found.message: found for found in judged()}.values())
 TIMED_OUT = [
-    verdict.at_timeout(found, delivery, silent, 180)
+    verdict.at_timeout(found, delivery, silent, 180, alpha)
     for found in JUDGED
-    for delivery in ("native", "checkpoint")
+    for delivery, alpha in (("native", False), ("native", True), ("checkpoint", False))
     for silent in (None, 10.0, 12345.0)
 ]
 PROBLEMS = checks.problems({**HEADER, "kubeAPIQPS": -1}, 20)

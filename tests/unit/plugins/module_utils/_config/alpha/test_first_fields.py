@@ -10,6 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import first_fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
@@ -32,6 +33,11 @@ MAP, TEXT = {"memory.available": "100Mi"}, "memory.available<100Mi"
         (9, {"maxPods": "5"}, "whole number"),
         (9, {"apiVersion": document.API_VERSION}, f"Write `apiVersion: {document.FIRST_API_VERSION}`"),
         (9, {"apiVersion": document.FIRST_API_VERSION}, ""),
+        (10, {"serverTLSBootstrap": True}, "the field exists from 1.11 on; this kubelet is 1.10"),
+        (9, {"serverTLSBootstrap": None}, ""),
+        (11, {"serverTLSBootstrap": True}, ""),
+        (9, {"podPidsLimit": 100}, "the field exists from 1.10 on"),
+        (10, {"podPidsLimit": 100}, ""),
         (20, {"apiVersion": document.FIRST_API_VERSION}, f"Write `apiVersion: {document.API_VERSION}`"),
     ],
 )
@@ -49,6 +55,12 @@ def test_what_only_these_minors_have_is_right_here(name: str, value: t.Any, mino
 
 def test_they_are_disjoint() -> None:
     assert not {*first_fields.FORMER} & {*first_fields.TEXTS, *first_fields.RENAMED}
+    assert not {*first_fields.LATER} & {*first_fields.FORMER, *first_fields.TEXTS, *first_fields.RENAMED}
+
+
+def test_later_fields_are_those_of_the_table() -> None:
+    """The table has no minor for them: its first is 1.12."""
+    assert all(fields.ALL[name].since is None for name in first_fields.LATER)
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,12 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "runs kube-system/config-b",
     ),
     ("fell back", PUSHED, {"error": "failed to load"}, "failed to load"),
+    (
+        "fell back",
+        PUSHED,
+        {"error": "failed to sync", "unsynced": True, "meaning": ", that is, it must not", "active": B},
+        "config-a key kubelet and still runs kube-system/config-b key kubelet: `failed to sync`, that is, it must not",
+    ),
     ("fell back", {D: 1, L: 2}, {"error": "failed to load"}, "failed to load"),
     ("configmap changed", PUSHED, {"pushed": LATER}, "has changed since the node read it"),
     ("configmap changed", {P: 1, L: 2}, {"pushed": LATER, "host": None}, "has changed since"),

@@ -11,7 +11,12 @@ from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan, plan_node
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import (
+    annotation,
+    annotation_reader,
+    document,
+    identity,
+)
 
 from .. import kubelet_model as model
 
@@ -383,6 +388,23 @@ def test_action(layer: dict[str, Any], source: Any, status: Any, action: str) ->
     row = plan.make_plan(_table(LIVE, source=source, status=status), layer)["nodes"]["n0"]
     assert row["action"] == action
     assert row["effect"] == ("disrupt" if layer else "safe" if action == "assign" else None)
+
+
+@pytest.mark.parametrize(
+    ("delivery", "place", "action"),
+    [
+        ("native", annotation_reader.SPEC, "assign"),
+        ("checkpoint", annotation_reader.SPEC, "none"),
+        ("checkpoint", annotation.SOURCE, "assign"),
+        ("native", annotation.SOURCE, "assign"),
+        ("native", annotation.PREVIOUS, "none"),
+    ],
+)
+def test_a_malformed_source_is_assigned_again(delivery: str, place: str, action: str) -> None:
+    """It names nothing, and no value differs."""
+    table = _table(LIVE, source=None, status={})
+    table["nodes"]["n0"].update(delivery=delivery, malformed={place: "it is."})
+    assert plan.make_plan(table, {})["nodes"]["n0"]["action"] == action
 
 
 def test_other_versions_get_their_own_verdict() -> None:
