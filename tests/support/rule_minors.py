@@ -42,7 +42,7 @@ def refuses_in(config: dict[str, t.Any], rule: str, refused: t.Iterable[int]) ->
 
 
 def messages(config: dict[str, t.Any], minor: int) -> list[str]:
-    """Return what the rules say about a configuration."""
+    """Return the messages of the rules about a configuration."""
     return [problem.message for problem in validation.check(EffectiveConfig(config, minor))]
 
 

@@ -288,7 +288,7 @@ def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
                 'Write a sysctl name or a pattern that ends in "*", such as "net.core.*".',
                 "sysctl",
             )
-        elif pattern.rstrip("*") != "kernel.sem" and not pattern.startswith(_NAMESPACED):
+        elif pattern not in ("kernel.sem", "kernel.sem*") and not pattern.startswith(_NAMESPACED):
             yield _refuse(
                 path,
                 f'the sysctls "{given}" are not known to be namespaced',

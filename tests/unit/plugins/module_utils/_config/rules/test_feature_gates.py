@@ -75,6 +75,8 @@ def test_the_minors_that_refuse_a_gate(name: str, value: bool, rule: str, refuse
             "unrecognized feature gate: CPUManager",
             "1.33 removed the gate, which was on by default",
         ),
+        # Off as beta, and on at last.
+        (36, {"CSIMigrationPortworx": False}, "unrecognized feature gate: CSIMigrationPortworx", "which was on by"),
         (21, {"NodeSwap": True}, "unrecognized feature gate: NodeSwap", "the gate exists from 1.22 on"),
         (
             34,

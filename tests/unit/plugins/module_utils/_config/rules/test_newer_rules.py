@@ -198,7 +198,7 @@ def test_the_words_of_the_version(config: dict[str, Any], minor: int, message: s
         ),
     ],
 )
-def test_the_remedy_says_what_to_write(config: dict[str, Any], remedy: str) -> None:
+def test_the_remedy_names_what_to_write(config: dict[str, Any], remedy: str) -> None:
     [problem] = validation.check(EffectiveConfig(config, NEWEST))
     assert problem.remedy == remedy
 
