@@ -88,6 +88,13 @@ CONFIGS: tuple[dict[str, t.Any], ...] = (
     {"showHiddenMetricsForVersion": "1.19"},
     {"showHiddenMetricsForVersion": "1.18"},
     {"logging": {"format": "xml"}},
+    {"iptablesDropBit": 31},
+    {"topologyManagerPolicy": "single-numa-node"},
+    {"topologyManagerPolicy": "none", **NO_TOPOLOGY},
+    {"shutdownGracePeriodCriticalPods": "1ns"},
+    {"shutdownGracePeriod": "10s", "shutdownGracePeriodCriticalPods": "-1s", **SHUTDOWN},
+    {"hairpinMode": "hairpin-veth"},
+    {"reservedSystemCPUs": "0", "systemReservedCgroup": "/s"},
 )
 
 

@@ -36,11 +36,16 @@ def refuses_in(config: dict[str, t.Any], rule: str, refused: t.Iterable[int]) ->
     for minor in MINORS:
         for problem in validation.check(EffectiveConfig(config, minor)):
             if problem.rule == rule:
-                assert problem.value and problem.remedy, problem
+                assert problem.value not in ("", "null") and problem.remedy, problem
                 found[problem.severity].add(minor)
     assert found == {REFUSAL: set(refused), WARNING: {37} if NEWEST in refused else set()}
 
 
+def messages(config: dict[str, t.Any], minor: int) -> list[str]:
+    """Return the messages of the rules about a configuration."""
+    return [problem.message for problem in validation.check(EffectiveConfig(config, minor))]
+
+
 def accepted(config: dict[str, t.Any], minor: int) -> bool:
     """Return whether no rule finds a problem."""
-    return not list(validation.check(EffectiveConfig(config, minor)))
+    return not messages(config, minor)

@@ -57,7 +57,7 @@ class Threshold:
 def thresholds(config: EffectiveConfig) -> list[Threshold]:
     """Return the active thresholds, including those for the allocatable memory of pods (addAllocatableThresholds).
 
-    Thresholds that check() refuses are omitted.
+    Those without an amount are omitted; check() refuses them.
     """
     reclaim, grace = config.pairs("evictionMinimumReclaim"), config.pairs("evictionSoftGracePeriod")
     found = [

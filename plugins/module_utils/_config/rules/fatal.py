@@ -144,7 +144,7 @@ def _qos_reserved(config: EffectiveConfig) -> Iterator[Problem]:
             yield _refuse(
                 path, f'cannot reserve "{name}" resource', "Only memory can be reserved by QoS class.", "qos-reserved"
             )
-        elif not re.fullmatch(r"[0-9]+%", amount, re.ASCII) or int(amount[:-1]) > 100:
+        elif not re.fullmatch(r"[0-9]+%", amount) or int(amount[:-1]) > 100:
             yield _refuse(
                 path,
                 f"percentage expected, got '{amount}'",
@@ -288,7 +288,7 @@ def _sysctls(config: EffectiveConfig) -> Iterator[Problem]:
                 'Write a sysctl name or a pattern that ends in "*", such as "net.core.*".',
                 "sysctl",
             )
-        elif pattern.rstrip("*") != "kernel.sem" and not pattern.rstrip("*").startswith(_NAMESPACED):
+        elif pattern not in ("kernel.sem", "kernel.sem*") and not pattern.startswith(_NAMESPACED):
             yield _refuse(
                 path,
                 f'the sysctls "{given}" are not known to be namespaced',

@@ -83,7 +83,7 @@ def _needs(given: Mapping[str, Any], minor: int) -> Iterator[Problem]:
         if off and cause:
             yield _problem(
                 cause,
-                bool(given[cause]),
+                given[cause],
                 NEEDS,
                 f"{name} is enabled, but depends on {_OFF}: [{' '.join(off)}]",
                 f"Set {_FIELD}.{name}: false too, or {' and '.join(off)} to true.",

@@ -58,9 +58,10 @@ _CHECKPOINT = re.compile(r"/checkpoints/[^/]+/[^/]+/")
 def warnings(changes: Iterable[Change]) -> Iterator[Problem]:
     """Yield a warning for every changed value that can fail on some hosts."""
     for change in changes:
-        value, message, remedy = _RULES.get(change.path, ("", "", ""))
-        if message and change.after not in (None, "") and (value is None or value == change.after):
-            yield Problem(WARNING, change.path, message, remedy, "host")
+        if change.path in _RULES and change.after not in (None, ""):
+            value, message, remedy = _RULES[change.path]
+            if value is None or value == change.after:
+                yield Problem(WARNING, change.path, message, remedy, "host")
 
 
 def checkpoint_paths(values: Iterable[tuple[str, Any]]) -> Iterator[Problem]:

@@ -87,7 +87,7 @@ def _flush_positive(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _tracing_endpoint(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "tracing.endpoint", config.text("tracing.endpoint")
-    scheme = value.split(":", 1)[0] if "//" in value else "dns"
+    scheme = value.partition(":")[0] if "//" in value else "dns"
     if scheme not in ("dns", "unix", "unix-abstract"):
         yield (
             path,
@@ -114,9 +114,14 @@ def _tracing_gate(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _sampling(config: EffectiveConfig) -> Iterator[Finding]:
     path, value = "tracing.samplingRatePerMillion", config.number("tracing.samplingRatePerMillion")
-    if value is not None and not 0 <= value <= 10**6:
-        words = "rate must be positive" if value < 0 else "rate per million must be less than or equal to one million"
-        yield path, f"{path}: Invalid value: {value}: sampling {words}", "Give a number from 0 to 1000000."
+    if value is None:
+        return
+    for broken, words in (
+        (value < 0, "rate must be positive"),
+        (value > 10**6, "rate per million must be less than or equal to one million"),
+    ):
+        if broken:
+            yield path, f"{path}: Invalid value: {value}: sampling {words}", "Give a number from 0 to 1000000."
 
 
 RULES = (

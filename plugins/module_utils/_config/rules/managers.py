@@ -30,8 +30,9 @@ class Option(NamedTuple):
 
     def stage(self, minor: int) -> str | None:
         """Return the group of the option in a minor, None if that minor does not know it."""
-        found = [(since, name) for since, name in zip(self, (ALPHA, BETA, STABLE)) if since is not None]
-        return max(((since, name) for since, name in found if since <= minor), default=(0, None))[1]
+        stages = zip(self, (ALPHA, BETA, STABLE))
+        found = [(since, name) for since, name in stages if since is not None and since <= minor]
+        return max(found)[1] if found else None
 
 
 _ACROSS_CORES, _ACROSS_NUMA = "distribute-cpus-across-cores", "distribute-cpus-across-numa"
@@ -115,9 +116,9 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
     given = [amount for _node, kind, amount in _reservations(config) if kind == "memory"]
     # A share of the machine's memory is known on the node only.
     left_out, reserved = [_amount(part) for part in (*parts, hard)], [_amount(amount) for amount in given]
-    if hard.endswith("%") or None in left_out or None in reserved:
+    if None in left_out or None in reserved:
         return
-    total, wanted = sum(filter(None, reserved), Fraction(0)), sum(filter(None, left_out), Fraction(0))
+    total, wanted = sum(filter(None, reserved)), sum(filter(None, left_out))
     if total != wanted:
         yield (
             "reservedMemory",
@@ -127,30 +128,32 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
         )
 
 
-def _bytes(amount: Fraction) -> str:
+def _bytes(amount: Fraction | int) -> str:
     for number, unit in ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki")):
         if amount and amount % number == 0:
-            return f"{amount // number}{unit}"
+            return f"{amount / number}{unit}"
     return str(amount)
 
 
 def _cpu_options(config: EffectiveConfig) -> Iterator[Finding]:
     path, options = "cpuManagerPolicyOptions", config.pairs("cpuManagerPolicyOptions")
-    if not options:
+    if not isinstance(config.value(path), dict):
         return
     if config.minor <= 32 and not config.gate("CPUManagerPolicyOptions"):
+        # An empty map as well.
         yield (
             path,
-            'CPU Manager policy options require feature gates "CPUManager", "CPUManagerPolicyOptions" enabled',
+            f"CPU Manager policy options {_shown(options)} require feature gates "
+            '"CPUManager", "CPUManagerPolicyOptions" enabled',
             "Remove it, or set featureGates.CPUManagerPolicyOptions: true.",
         )
         return
-    if config.text("cpuManagerPolicy") != "static":
+    if options and config.text("cpuManagerPolicy") != "static":
         yield path, f"None policy: received unsupported options={_shown(options)}", "Set cpuManagerPolicy: static."
         return
     for name, value in options.items():
         at = paths.show((path, name))
-        yield from _unavailable(config, at, CPU_OPTIONS, name, ("CPU Manager Policy", "CPUManagerPolicy"))
+        yield from _unavailable(config, at, CPU_OPTIONS, name, "CPU Manager Policy")
         if name in CPU_OPTIONS and value not in _BOOLEANS:
             yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
     chosen = {name for name, value in options.items() if value in _TRUE}
@@ -168,22 +171,18 @@ def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
     if not isinstance(config.value(path), dict):
         return
     if config.minor <= 31 and not config.gate("TopologyManagerPolicyOptions"):
-        if options or config.minor <= 27:
-            yield (
-                path,
-                'topology manager policy options require feature gates "TopologyManagerPolicyOptions" enabled',
-                "Remove it, or set featureGates.TopologyManagerPolicyOptions: true.",
-            )
+        yield (
+            path,
+            f"topology manager policy options {_shown(options)} require feature gates "
+            '"TopologyManagerPolicyOptions" enabled',
+            "Remove it, or set featureGates.TopologyManagerPolicyOptions: true.",
+        )
         return
     if config.minor >= 28 and config.text("topologyManagerPolicy") in ("", "none"):
         return
     for name, value in options.items():
         at = paths.show((path, name))
-        words = (
-            "topology manager policy" if config.minor >= 31 else "Topology Manager Policy",
-            "TopologyManagerPolicy",
-        )
-        yield from _unavailable(config, at, TOPOLOGY_OPTIONS, name, words)
+        yield from _unavailable(config, at, TOPOLOGY_OPTIONS, name, "Topology Manager Policy")
         if name == "prefer-closest-numa-nodes" and value not in _BOOLEANS:
             yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
         if name == "max-allowable-numa-nodes" and config.minor >= 31:
@@ -198,22 +197,22 @@ def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 def _unavailable(
-    config: EffectiveConfig, at: str, known: Mapping[str, Option], name: str, words: tuple[str, str]
+    config: EffectiveConfig, at: str, known: Mapping[str, Option], name: str, kind: str
 ) -> Iterator[Finding]:
-    """Yield why an option cannot be used. `words`: what the kubelet calls it, and how its gates begin."""
-    kind, start = words
+    """Yield why an option of this kind, as the kubelet calls it, cannot be used."""
     stage = known[name].stage(config.minor) if name in known else None
     if stage is None:
         usable = sorted(option for option, row in known.items() if row.stage(config.minor) is not None)
-        kind = "Topology Manager Policy" if "topology" in kind else kind
         yield at, f'unknown {kind} option: "{name}"', f"Use any of {', '.join(usable)}, or remove it."
         return
-    gate = f"{start}{stage}Options"
+    gate = f"{kind.replace(' ', '')}{stage}Options"
     if stage and not config.gate(gate):
+        message = f"{kind} {stage}-level Options not enabled"
+        if known is TOPOLOGY_OPTIONS and config.minor >= 31:
+            message = message.lower()
         yield (
             at,
-            f'{kind} {stage if kind[0].isupper() else stage.lower()}-level options not enabled, but option "{name}" '
-            "provided",
+            f'{message}, but option "{name}" provided',
             f"Remove it, or set featureGates.{gate}: true.",
         )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from typing import Callable, Iterator
+from typing import Iterator
 
 from ..fields.effective_config import EffectiveConfig
 from ..values import duration
@@ -88,6 +88,12 @@ def _shutdown_by_priority(config: EffectiveConfig) -> Iterator[Finding]:
         )
 
 
+def _positive_pulls(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "maxParallelImagePulls", config.number("maxParallelImagePulls")
+    if value is not None and value < 1:
+        yield path, f"{IC}{path} {value} must be a positive number", "Give 1 or more."
+
+
 def _parallel_pulls(config: EffectiveConfig) -> Iterator[Finding]:
     value = config.number("maxParallelImagePulls")
     if value is not None and value > 1 and config.truth("serializeImagePulls"):
@@ -100,10 +106,13 @@ def _parallel_pulls(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 def _log_query_gate(config: EffectiveConfig) -> Iterator[Finding]:
-    if config.truth("enableSystemLogQuery") and not config.gate("NodeLogQuery"):
+    path = "enableSystemLogQuery"
+    if config.truth(path) and not config.gate("NodeLogQuery"):
+        # Kubelets before 1.35 name the wrong field.
+        named = path if config.minor >= 35 else "enableSystemLogHandler"
         yield (
-            "enableSystemLogQuery",
-            f"{IC}NodeLogQuery feature gate is required for enableSystemLogHandler",
+            path,
+            f"{IC}NodeLogQuery feature gate is required for {named}",
             "Set featureGates.NodeLogQuery: true, or enableSystemLogQuery: false.",
         )
 
@@ -118,11 +127,9 @@ def _log_query_handler(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 def _image_age(config: EffectiveConfig) -> Iterator[Finding]:
-    path, most = "imageMaximumGCAge", config.nanoseconds("imageMaximumGCAge")
+    path, most = "imageMaximumGCAge", config.nanoseconds("imageMaximumGCAge") or 0
     least = config.nanoseconds("imageMinimumGCAge") or 0
-    if not most:
-        return
-    if not config.gate("ImageMaximumGCAge"):
+    if most and not config.gate("ImageMaximumGCAge"):
         yield (
             path,
             f"{IC}ImageMaximumGCAge feature gate is required for Kubelet configuration option ImageMaximumGCAge",
@@ -130,7 +137,7 @@ def _image_age(config: EffectiveConfig) -> Iterator[Finding]:
         )
     elif most < 0:
         yield path, f"{IC}imageMaximumGCAge {duration.format(most)} must not be negative", "Give 0s or more."
-    elif most <= least:
+    elif 0 < most <= least:
         yield (
             path,
             f"{IC}imageMaximumGCAge {duration.format(most)} must be greater than imageMinimumGCAge "
@@ -147,6 +154,12 @@ def _image_minimum_age(config: EffectiveConfig) -> Iterator[Finding]:
             f"{IC}imageMinimumGCAge {duration.format(value)} must not be negative",
             "Give 0s or more.",
         )
+
+
+def _log_workers(config: EffectiveConfig) -> Iterator[Finding]:
+    path, value = "containerLogMaxWorkers", config.number("containerLogMaxWorkers")
+    if value is not None and value < 1:
+        yield path, f"{IC}{path} must be greater than or equal to 1", "Give 1 or more."
 
 
 def _log_interval(config: EffectiveConfig) -> Iterator[Finding]:
@@ -256,7 +269,7 @@ def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:
     for broken, words in (
         (value < 65536, "must not be less than 65536"),
         (value % 65536 != 0, "must be a multiple of 65536"),
-        (value > 2**32 - 1, "must not be more than 4294967295"),
+        (value >= 2**32, "must not be more than 4294967295"),
     ):
         if broken:
             yield path, f"{IC}{path} {words}", "Give a multiple of 65536, up to 4294901760."
@@ -279,30 +292,18 @@ def _memory_reservation(config: EffectiveConfig) -> Iterator[Finding]:
         )
 
 
-def _at_least_one(path: str, words: str) -> Callable[[EffectiveConfig], Iterator[Finding]]:
-    def find(config: EffectiveConfig) -> Iterator[Finding]:
-        value = config.number(path)
-        if value is not None and value < 1:
-            yield path, IC + words.format(value), "Give 1 or more."
-
-    return find
-
-
-_WORKERS = _at_least_one("containerLogMaxWorkers", "containerLogMaxWorkers must be greater than or equal to 1")
-_PULLS = _at_least_one("maxParallelImagePulls", "maxParallelImagePulls {} must be a positive number")
-
 RULES = (
     Rule("swap-behavior", 22, None, _swap, ("NodeSwap",)),
     Rule("memory-throttling", 22, None, _throttling),
     Rule("taints", 23, None, _taints),
     Rule("shutdown-by-priority", 23, None, _shutdown_by_priority, ("GracefulNodeShutdownBasedOnPodPriority",)),
-    Rule("parallel-pulls-positive", 27, None, _PULLS),
+    Rule("parallel-pulls-positive", 27, None, _positive_pulls),
     Rule("parallel-pulls-serialized", 27, None, _parallel_pulls),
     # OpenShift switches the gate on by default.
     Rule("log-query-gate", 27, None, _log_query_gate, ("NodeLogQuery",), sure=False),
     Rule("log-query-handler", 27, None, _log_query_handler),
     Rule("image-maximum-age", 29, None, _image_age, ("ImageMaximumGCAge",)),
-    Rule("log-workers", 30, None, _WORKERS),
+    Rule("log-workers", 30, None, _log_workers),
     Rule("log-interval", 30, None, _log_interval),
     Rule("pod-logs-dir", 30, None, _pod_logs),
     Rule("allocatable-twice", 31, None, _allocatable_twice),

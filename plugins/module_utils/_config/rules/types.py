@@ -10,6 +10,7 @@ v1beta1. A type error makes the whole document unloadable; an unknown name is si
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Callable, Iterator, Mapping
 
 from ..alpha import first_fields
@@ -72,7 +73,8 @@ def _check_value(kind: str, at: paths.Path, value: Any, field: Field, minor: int
     if kind.startswith("list["):
         if not isinstance(value, list):
             yield _wrong(at, value, "a list", "Write a list, also for one entry: `[value]`.", field)
-        for position, inner in enumerate(value if isinstance(value, list) else ()):
+            return
+        for position, inner in enumerate(value):
             if kind == "list[object]":
                 yield from _check_element((*at, position), inner, field, minor)
             else:
@@ -80,7 +82,8 @@ def _check_value(kind: str, at: paths.Path, value: Any, field: Field, minor: int
     elif kind.startswith("map["):
         if not isinstance(value, Mapping):
             yield _wrong(at, value, "a mapping", "Write `key: value` lines below it.", field)
-        for key, inner in value.items() if isinstance(value, Mapping) else ():
+            return
+        for key, inner in value.items():
             if inner is not None:
                 yield from _check_value(kind[len("map[string]") :], (*at, key), inner, field, minor)
     elif kind != "any":
@@ -108,7 +111,7 @@ def _integer(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
     limit = _LIMITS["int64" if field.type == "int64" else "int32"]
     if isinstance(value, bool) or not isinstance(value, int):
         remedy = "Write a whole number."
-        if isinstance(value, str) and value.strip().lstrip("+-").isdigit():
+        if isinstance(value, str) and re.fullmatch("[+-]?[0-9]+", value.strip()):
             remedy = f"Write {value.strip()} without quotes. {_TEMPLATES}"
         elif isinstance(value, float) and value.is_integer():
             remedy = f"Write {int(value)} without a decimal point."
@@ -130,7 +133,7 @@ def _float(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
 
 def _string(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
     if not isinstance(value, str):
-        quoted = "" if isinstance(value, (list, Mapping)) or field.secret else f': "{_plain(value)}"'
+        quoted = "" if isinstance(value, (list, Mapping, type(None))) or field.secret else f': "{show(value)}"'
         yield _wrong(at, value, "a string", f"Put it in quotes{quoted}.", field)
 
 
@@ -139,8 +142,8 @@ def _quantity(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
         yield _wrong(at, value, "a quantity", _QUANTITY, field)
         return
     try:
-        # Go's Quantity.UnmarshalJSON takes a number, too, and removes spaces.
-        quantity.parse(str(value).strip(" \t\n\r"))
+        # Go's Quantity.UnmarshalJSON takes a number, too, and removes spaces. In JSON, a tab is an escape sequence.
+        quantity.parse(str(value).strip(" "))
     except ValueError as error:
         yield Problem(REFUSAL, paths.show(at), f"{value}: {error}; the kubelet could not load it", _QUANTITY, "type")
 
@@ -152,7 +155,7 @@ def _duration(at: paths.Path, value: Any, field: Field) -> Iterator[Problem]:
             at,
             value,
             "a duration",
-            f'Write a Go duration with its unit in quotes, such as "{_plain(value)}s" for seconds.'
+            f'Write a Go duration with its unit in quotes, such as "{show(value)}s" for seconds.'
             if number
             else 'Write a Go duration, such as "1m30s".',
             field,
@@ -229,18 +232,22 @@ def _other_version(field: Field, at: paths.Path, minor: int) -> Problem:
     )
 
 
+# A boolean is an integer of Python, too.
+_KINDS: tuple[tuple[Any, str], ...] = (
+    (Mapping, "a mapping"),
+    (list, "a list"),
+    (str, "the string"),
+    (bool, "the boolean"),
+    ((int, float), "the number"),
+    (type(None), "the empty entry"),
+)
+
+
 def _kind(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "a mapping"
-    names = {bool: "the boolean", int: "the number", float: "the number", str: "the string", list: "a list"}
-    return names.get(type(value), f"a {type(value).__name__}")
+    return next(name for kind, name in _KINDS if isinstance(value, kind))
 
 
 def show(value: Any) -> str:
     """Return a value as JSON on one line of at most 60 characters."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _plain(value: Any) -> str:
-    return json.dumps(value, default=str)

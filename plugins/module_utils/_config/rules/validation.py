@@ -15,7 +15,7 @@ from typing import Iterator, Sequence
 
 from ..fields import difftext
 from ..fields.effective_config import EffectiveConfig
-from ..values import duration
+from ..values import duration, paths
 from . import logs, managers, newer_rules
 from .problem import REFUSAL, WARNING, Problem
 from .rule import IC as _IC
@@ -32,8 +32,16 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
         if rule.holds_at(config.minor):
             severity = REFUSAL if rule.is_certain(config) else WARNING
             for path, message, remedy in rule.find(config):
-                value = show(difftext.mask(path, config.value(path)))
-                yield Problem(severity, path, message, remedy, rule.name, value)
+                yield Problem(severity, path, message, remedy, rule.name, _shown(config, path))
+
+
+def _shown(config: EffectiveConfig, path: str) -> str:
+    """Return the value at the path of a finding on one line."""
+    first, *inside = paths.parse(path)
+    value = config.value(str(first))
+    for key in inside:
+        value = value[key]
+    return show(difftext.mask(path, value))
 
 
 # path, lowest, highest, the kubelet's message
@@ -234,7 +242,8 @@ def _topology_values(config: EffectiveConfig) -> Iterator[Finding]:
         if value and value not in allowed:
             message = f"{path} non-allowable value: {value}"
             if config.minor >= 24:
-                message = f'{path} (--topology-manager-{flag}) "{value}" must be one of: {_quoted(allowed)}'
+                words = _quoted(allowed) if flag == "scope" else _listed(allowed)
+                message = f'{path} (--topology-manager-{flag}) "{value}" must be one of: {words}'
             yield path, f"{_IC}{message}", f"Use one of {', '.join(allowed)}."
 
 
@@ -291,7 +300,7 @@ def _reserved_cpus(config: EffectiveConfig) -> Iterator[Finding]:
             "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
             "Remove reservedSystemCPUs, or both reserved cgroups.",
         )
-    if not re.fullmatch(r"\+?[0-9]+(-\+?[0-9]+)?(,\+?[0-9]+(-\+?[0-9]+)?)*", value, re.ASCII):
+    if not re.fullmatch(r"\+?[0-9]+(-\+?[0-9]+)?(,\+?[0-9]+(-\+?[0-9]+)?)*", value):
         yield (
             path,
             f'{start}unable to parse reservedSystemCPUs (--reserved-cpus), error: "{value}" is not a CPU list',
@@ -318,6 +327,11 @@ def _log_format(config: EffectiveConfig) -> Iterator[Finding]:
     if value not in ("", "text", "json"):
         message = f'logging.format: Invalid value: "{value}": Unsupported log format'
         yield "logging.format", message if config.minor >= 22 else f"unsupported log format: {value}", _FORMATS
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return words as Go prints a slice of them."""
+    return "[" + " ".join(f'"{word}"' for word in words) + "]"
 
 
 def _quoted(words: Sequence[str]) -> str:

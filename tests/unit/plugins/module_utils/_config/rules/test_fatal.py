@@ -12,6 +12,17 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, fatal
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import quantity
+
+SECCOMP = {"seccompDefault": True}
+
+
+def gates(**given: bool) -> dict[str, Any]:
+    return {"featureGates": given}
+
+
+def curves(*numbers: Any) -> dict[str, Any]:
+    return {"tlsCurvePreferences": list(numbers)}
 
 
 @pytest.mark.parametrize("minor", [12, 20, 25, 36])
@@ -35,6 +46,7 @@ def test_defaults_are_not_fatal(minor: int) -> None:
         ({"systemReserved": {"cpu": "-1"}}, "reserved-resource", "systemReserved.cpu", "cannot be negative: -1"),
         ({"qosReserved": {"cpu": "5%"}}, "qos-reserved", "qosReserved.cpu", 'cannot reserve "cpu" resource'),
         ({"qosReserved": {"memory": "50"}}, "qos-reserved", "qosReserved.memory", "percentage expected, got '50'"),
+        ({"qosReserved": {"memory": "101%"}}, "qos-reserved", "qosReserved.memory", "percentage expected, got '101%'"),
         (
             {"cpuManagerPolicy": "Static", "kubeReserved": {"cpu": "1"}},
             "choice",
@@ -64,11 +76,15 @@ def test_defaults_are_not_fatal(minor: int) -> None:
             "not supported or doesn't exist",
         ),
         ({"containerLogMaxFiles": 1}, "log-files", "containerLogMaxFiles", "invalid MaxFiles 1, must be > 1"),
-        ({"containerLogMaxSize": "10mb"}, "log-size", "containerLogMaxSize", "failed to parse container log max size"),
+        ({"containerLogMaxSize": "10mb"}, "log-size", "containerLogMaxSize", f'max size "10mb": {quantity.REFUSAL}'),
         ({"containerLogMaxSize": "1500m"}, "log-size", "containerLogMaxSize", "invalid max log size"),
         ({"allowedUnsafeSysctls": ["kernel.foo"]}, "sysctl", "allowedUnsafeSysctls[0]", "not known to be namespaced"),
         ({"allowedUnsafeSysctls": ["net.*", "net.*.x"]}, "sysctl", "allowedUnsafeSysctls[1]", "match regex"),
+        ({"allowedUnsafeSysctls": ["net/core/*"]}, "sysctl", "allowedUnsafeSysctls[0]", "match regex"),
+        ({"allowedUnsafeSysctls": [f"net.{'a' * 250}"]}, "sysctl", "allowedUnsafeSysctls[0]", "at most 253 characters"),
+        ({"allowedUnsafeSysctls": ["net*"]}, "sysctl", "allowedUnsafeSysctls[0]", "not known to be namespaced"),
         ({"clusterDNS": ["10.0.0.1", "dns.local"]}, "address", "clusterDNS[1]", "is not an IP address"),
+        ({"address": "localhost"}, "address", "address", "is not an IP address"),
         ({"healthzBindAddress": "localhost"}, "address", "healthzBindAddress", "is not an IP address"),
         (
             {"evictionHard": {"memory.available": "<5%"}},
@@ -86,18 +102,37 @@ def test_fatal_values_are_refused(config: dict[str, Any], rule: str, path: str, 
 
 
 @pytest.mark.parametrize(
-    ("config", "minors", "message"),
+    ("config", "minors", "rule", "path", "message"),
     [
-        ({"seccompDefault": True}, (22, 23, 24), "the SeccompDefault feature gate must be enabled"),
-        ({"seccompDefault": True, "featureGates": {"SeccompDefault": False}}, range(22, 27), "must be enabled"),
-        ({"tlsCurvePreferences": [29, 23, 29]}, range(36, 37), "duplicate curve preference 29"),
-        ({"tlsCurvePreferences": [0]}, range(36, 37), "curve preference 0 is out of range"),
+        (SECCOMP, (22, 23, 24), "seccomp-gate", "seccompDefault", "the SeccompDefault feature gate must be enabled"),
+        (
+            {**SECCOMP, **gates(SeccompDefault=False)},
+            range(22, 27),
+            "seccomp-gate",
+            "seccompDefault",
+            "must be enabled",
+        ),
+        # AllAlpha may switch on a gate that is not named.
+        ({**SECCOMP, **gates(AllAlpha=True)}, (), "seccomp-gate", "", ""),
+        (
+            {**SECCOMP, **gates(AllAlpha=True, SeccompDefault=False)},
+            range(22, 27),
+            "seccomp-gate",
+            "seccompDefault",
+            "must be enabled",
+        ),
+        (curves(29, 23, 29), {36}, "tls-curve", "tlsCurvePreferences[2]", "duplicate curve preference 29"),
+        (curves(0), {36}, "tls-curve", "tlsCurvePreferences[0]", "curve preference 0 is out of range"),
+        (curves(65536), {36}, "tls-curve", "tlsCurvePreferences[0]", "curve preference 65536 is out of range"),
     ],
 )
-def test_fatal_values_of_some_versions(config: dict[str, Any], minors: Iterable[int], message: str) -> None:
+def test_fatal_values_of_some_versions(
+    config: dict[str, Any], minors: Iterable[int], rule: str, path: str, message: str
+) -> None:
     for minor in range(20, 37):
-        found = [one.message for one in checks.problems(config, minor) if message in one.message]
+        found = [one for one in checks.problems(config, minor) if one.rule == rule]
         assert len(found) == (minor in minors), (minor, found)
+        assert all(one.path == path and message in one.message for one in found), found
 
 
 @pytest.mark.parametrize(
@@ -105,16 +140,19 @@ def test_fatal_values_of_some_versions(config: dict[str, Any], minors: Iterable[
     [
         ({"featureGates": {"DynamicKubeletConfig": False}}, 26),
         ({"seccompDefault": True}, 25),
-        ({"tlsCurvePreferences": [29, 4588, "x"]}, 36),
+        (curves(29, 4588, "x"), 36),
+        (curves(1, 65535), 36),
         ({"featureGates": {"DynamicKubeletConfig": True}}, 20),
         ({"runOnce": False}, 20),
         ({"kubeReserved": {"cpu": "100m", "memory": "1Gi", "ephemeral-storage": "1Gi", "pid": "100"}}, 20),
         ({"qosReserved": {"memory": "100%"}}, 20),
         ({"cpuManagerPolicy": "static", "systemReserved": {"cpu": "500m"}}, 20),
+        ({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "500m"}}, 20),
         ({"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"}, 20),
         ({"tlsMinVersion": "VersionTLS13", "tlsCipherSuites": ["TLS_AES_128_GCM_SHA256"]}, 20),
-        ({"containerLogMaxSize": "1.5Ki"}, 20),
+        ({"containerLogMaxSize": "1.5Ki", "containerLogMaxFiles": 2}, 20),
         ({"allowedUnsafeSysctls": ["kernel.msg*", "kernel.sem", "net.core.somaxconn", "fs.mqueue.*"]}, 20),
+        ({"allowedUnsafeSysctls": ["kernel.sem*", f"net.{'a' * 249}"]}, 20),
         ({"allowedUnsafeSysctls": ["net/core/*"]}, 23),
         ({"clusterDNS": ["fd00::1"]}, 20),
         ({"containerLogMaxFiles": "1", "tlsMinVersion": 5, "runOnce": "yes"}, 20),
@@ -122,3 +160,24 @@ def test_fatal_values_of_some_versions(config: dict[str, Any], minors: Iterable[
 )
 def test_what_a_kubelet_survives(config: dict[str, Any], minor: int) -> None:
     assert list(fatal.check(EffectiveConfig(config, minor))) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "remedy"),
+    [
+        ({"cgroupDriver": "Systemd"}, "Write systemd."),
+        ({"authorization": {"mode": "RBAC"}}, "Use one of Webhook, AlwaysAllow."),
+    ],
+)
+def test_the_remedy_of_a_choice_is_the_nearest_word_or_all(config: dict[str, Any], remedy: str) -> None:
+    [problem] = fatal.check(EffectiveConfig(config, 20))
+    assert problem.remedy == remedy
+
+
+def test_every_reservation_is_checked() -> None:
+    config = {"kubeReserved": {"gpu": "1", "memory": "1GB", "cpu": "-1"}}
+    assert [problem.path for problem in fatal.check(EffectiveConfig(config, 20))] == [
+        "kubeReserved.gpu",
+        "kubeReserved.memory",
+        "kubeReserved.cpu",
+    ]

@@ -55,9 +55,28 @@ def test_the_minors_that_refuse_a_gate(name: str, value: bool, rule: str, refuse
 @pytest.mark.parametrize(
     ("minor", "given_gates", "message", "remedy"),
     [
+        (
+            24,
+            {"DynamicKubeletConfig": True},
+            "cannot set feature gate DynamicKubeletConfig to true, feature is locked to false",
+            "Remove it, or set it to false.",
+        ),
+        (
+            26,
+            {"DynamicKubeletConfig": True},
+            "unrecognized feature gate: DynamicKubeletConfig",
+            "Remove it: 1.26 removed the gate, which was off by default before.",
+        ),
         (28, {"NodeSwaps": True}, "unrecognized feature gate: NodeSwaps", "Did you mean NodeSwap?"),
         (28, {"Zzz": True}, "unrecognized feature gate: Zzz", "Remove it, or correct its name."),
-        (33, {"CPUManager": True}, "unrecognized feature gate: CPUManager", "1.33 removed the gate, which was on"),
+        (
+            33,
+            {"CPUManager": True},
+            "unrecognized feature gate: CPUManager",
+            "1.33 removed the gate, which was on by default",
+        ),
+        # Off as beta, and on at last.
+        (36, {"CSIMigrationPortworx": False}, "unrecognized feature gate: CSIMigrationPortworx", "which was on by"),
         (21, {"NodeSwap": True}, "unrecognized feature gate: NodeSwap", "the gate exists from 1.22 on"),
         (
             34,
@@ -80,6 +99,11 @@ def test_the_message_is_the_kubelet_s_and_the_remedy_fits(
     [problem] = _found(minor, **given_gates)
     assert problem.message == message
     assert remedy in problem.remedy
+
+
+def test_the_gate_that_needs_another_is_named_where_that_one_is_off_by_default() -> None:
+    [problem] = _found(36, GangScheduling=True)
+    assert (problem.rule, problem.path, problem.value) == (NEEDS, "featureGates.GangScheduling", "true")
 
 
 def test_gates_that_go_together_are_accepted() -> None:

@@ -19,12 +19,13 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
         ("failSwapOn", True, False, 0),
         ("maxPods", 1, 2, 0),
         ("resolvConf", "/a", "/b", 1),
+        ("resolvConf", "/a", "", 0),
         ("protectKernelDefaults", None, True, 1),
     ],
 )
 def test_only_changes_that_the_host_must_bear(path: str, before: object, after: object, count: int) -> None:
     found = list(host_values.warnings([compare.Change(path, before, after, True)]))
-    assert [(problem.severity, problem.path) for problem in found] == [("warning", path)] * count
+    assert [(problem.severity, problem.path, problem.rule) for problem in found] == [("warning", path, "host")] * count
 
 
 def test_paths_into_a_checkpoint() -> None:
@@ -32,5 +33,5 @@ def test_paths_into_a_checkpoint() -> None:
     [problem] = host_values.checkpoint_paths(
         [("authentication.x509.clientCAFile", inside), ("resolvConf", "/etc/resolv.conf"), ("providerID", inside)]
     )
-    assert problem.path == "authentication.x509.clientCAFile"
+    assert (problem.path, problem.rule) == ("authentication.x509.clientCAFile", "checkpoint-path")
     assert inside in problem.message

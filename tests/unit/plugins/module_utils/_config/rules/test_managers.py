@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.rule_minors import NEWEST, accepted, off, on, refuses_in, since
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.effective_config import EffectiveConfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import managers, validation
+from tests.support.rule_minors import NEWEST, accepted, messages, off, on, refuses_in, since
 
 CPU = "CPUManagerPolicyOptions"
 ALPHA_CPU, BETA_CPU = "CPUManagerPolicyAlphaOptions", "CPUManagerPolicyBetaOptions"
 TOPOLOGY = "TopologyManagerPolicyOptions"
-ALPHA_TOPOLOGY = "TopologyManagerPolicyAlphaOptions"
+ALPHA_TOPOLOGY, BETA_TOPOLOGY = "TopologyManagerPolicyAlphaOptions", "TopologyManagerPolicyBetaOptions"
 
 
 def memory(*limits: dict[str, str], node: int = 0) -> dict[str, Any]:
@@ -43,16 +45,24 @@ def topology(option: str, value: str, *gates: str, policy: str = "restricted") -
 
 HARD = {"memory.available": "100Mi"}
 ACROSS = {"distribute-cpus-across-cores": "true"}
+ACROSS_NUMA = {"distribute-cpus-across-numa": "true"}
 
 
 REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     (memory({"memory": "0"}), "reserved-memory", since(21)),
     (memory({"cpu": "1"}), "reserved-memory", since(21)),
     (memory({"memory": "1Gi"}, {"memory": "2Gi"}), "reserved-memory", since(21)),
+    # Without a number it is node 0.
+    (
+        {"reservedMemory": [{"limits": {"memory": "1Gi"}}, {"numaNode": 0, "limits": {"memory": "1Gi"}}]},
+        "reserved-memory",
+        since(21),
+    ),
     ({"memoryManagerPolicy": "static"}, "memory-policy", since(22)),
     ({"memoryManagerPolicy": "static", **on("MemoryManager")}, "memory-policy", since(21)),
     (static(HARD, {"memory": "1Gi"}), "static-memory", since(22)),
     (static(HARD), "static-memory", since(22)),
+    (static({"nodefs.available": "5%"}, {"memory": "1Gi"}), "static-memory", since(22)),
     (static(HARD, {"memory": "100Mi"}, kubeReserved={"memory": "1Gi"}), "static-memory", since(22)),
     (cpu("full-pcpus-only", policy="none"), "cpu-policy-options", since(22)),
     (cpu("full-pcpus-only"), "cpu-policy-options", {22}),
@@ -64,13 +74,22 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     (cpu("strict-cpu-reservation", "true", CPU), "cpu-policy-options", range(22, 33)),
     (cpu("prefer-align-cpus-by-uncorecache", "true", CPU), "cpu-policy-options", range(22, 34)),
     (cpu("full-pcpus-only", "true", CPU, ALPHA_CPU, **ACROSS), "cpu-policy-options", since(22)),
+    # They go together. 1.22 does not know the second one.
+    (cpu("full-pcpus-only", "true", CPU, ALPHA_CPU, **ACROSS_NUMA), "cpu-policy-options", {22}),
+    ({**cpu("full-pcpus-only"), **off(CPU)}, "cpu-policy-options", range(22, 33)),
+    # An empty map is a map as well.
+    ({"cpuManagerPolicyOptions": {}}, "cpu-policy-options", {22}),
     (topology("prefer-closest-numa-nodes", "true"), "topology-policy-options", {26, 27}),
     (topology("prefer-closest-numa-nodes", "true", TOPOLOGY), "topology-policy-options", {26, 27}),
     (topology("prefer-closest-numa-nodes", "1.5", TOPOLOGY, ALPHA_TOPOLOGY), "topology-policy-options", since(26)),
     (topology("max-allowable-numa-nodes", "7", TOPOLOGY), "topology-policy-options", since(26)),
+    (topology("max-allowable-numa-nodes", "8", TOPOLOGY), "topology-policy-options", range(26, 31)),
     (topology("max-allowable-numa-nodes", "x", TOPOLOGY), "topology-policy-options", since(26)),
+    (topology("no-such", "true", TOPOLOGY, policy="none"), "topology-policy-options", {26, 27}),
+    ({**topology("prefer-closest-numa-nodes", "true"), **off(TOPOLOGY)}, "topology-policy-options", range(26, 32)),
     (topology("max-allowable-numa-nodes", "9"), "topology-policy-options", range(26, 31)),
     ({"topologyManagerPolicyOptions": {}}, "topology-policy-options", {26, 27}),
+    ({"topologyManagerPolicyOptions": {}, **off(TOPOLOGY)}, "topology-policy-options", range(26, 32)),
 )
 
 
@@ -81,6 +100,7 @@ def test_the_versions_that_refuse(config: dict[str, Any], rule: str, refused: It
 
 ACCEPTED: tuple[dict[str, Any], ...] = (
     memory({"memory": "1Gi", "hugepages-2Mi": "2Mi"}),
+    {"reservedMemory": [{"numaNode": node, "limits": {"memory": "1Gi"}} for node in (0, 1)]},
     {"memoryManagerPolicy": "None"},
     {"memoryManagerPolicy": 5},
     static({"memory.available": "100Mi"}, {"memory": "100Mi"}),
@@ -89,7 +109,7 @@ ACCEPTED: tuple[dict[str, Any], ...] = (
     static({}, {"memory": "1536Mi"}, systemReserved={"memory": "1Gi"}, kubeReserved={"memory": "512Mi"}),
     {"memoryManagerPolicy": "Static", **off("MemoryManager")},
     cpu("full-pcpus-only", "true", CPU, BETA_CPU),
-    {"cpuManagerPolicyOptions": {}},
+    {"cpuManagerPolicyOptions": {}, **on(CPU)},
 )
 
 
@@ -100,8 +120,12 @@ def test_what_every_version_accepts(config: dict[str, Any], minor: int) -> None:
 
 
 def test_the_remedy_names_the_options_of_the_version() -> None:
-    from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import managers
+    [problem] = validation.check(EffectiveConfig(cpu("a.b"), 24))
+    assert problem.remedy == "Use any of distribute-cpus-across-numa, full-pcpus-only, or remove it."
+    assert (problem.path, problem.value) == ('cpuManagerPolicyOptions["a.b"]', '"true"')
 
+
+def test_the_stage_of_an_option() -> None:
     assert [managers.CPU_OPTIONS["strict-cpu-reservation"].stage(minor) for minor in (31, 32, 33, 35)] == [
         None,
         managers.ALPHA,
@@ -113,3 +137,69 @@ def test_the_remedy_names_the_options_of_the_version() -> None:
 
 def test_values_of_another_type_are_left_to_the_check_of_types() -> None:
     assert accepted({"reservedMemory": [{"limits": {"memory": "lots"}}, {"limits": 5}, 5]}, NEWEST)
+    assert accepted({**topology("no-such", "true"), "topologyManagerPolicy": 5}, NEWEST)
+
+
+UNEQUAL = 'the total amount "{}" of type "memory" is not equal to the value "{}" determined by Node Allocatable feature'
+DISABLED = 'not enabled, but option "{}" provided'
+
+
+@pytest.mark.parametrize(
+    ("config", "minor", "message"),
+    [
+        (
+            memory({"cpu": "1"}, node=1),
+            22,
+            'the limit type "cpu" for NUMA node 1 is not supported, only [memory hugepages-<HugePageSize>] is accepted',
+        ),
+        (static(HARD), 36, UNEQUAL.format("0", "100Mi")),
+        (static({}, {"memory": "2049Ki"}, kubeReserved={"memory": "2Gi"}), 36, UNEQUAL.format("2049Ki", "2Gi")),
+        (static({}, {"memory": "1500"}), 36, UNEQUAL.format("1500", "0")),
+        (
+            cpu("full-pcpus-only"),
+            22,
+            "CPU Manager policy options map[full-pcpus-only:true] require feature gates "
+            '"CPUManager", "CPUManagerPolicyOptions" enabled',
+        ),
+        (
+            cpu("b", "1", CPU, policy="none", a="2"),
+            28,
+            "None policy: received unsupported options=map[a:2 b:1]",
+        ),
+        (cpu("no-such"), 28, 'unknown CPU Manager Policy option: "no-such"'),
+        (
+            cpu("align-by-socket"),
+            28,
+            f"CPU Manager Policy Alpha-level Options {DISABLED.format('align-by-socket')}",
+        ),
+        (
+            {**cpu("full-pcpus-only"), **off(BETA_CPU)},
+            28,
+            f"CPU Manager Policy Beta-level Options {DISABLED.format('full-pcpus-only')}",
+        ),
+        (
+            cpu("full-pcpus-only", "true", ALPHA_CPU, **ACROSS),
+            33,
+            "static policy options distribute-cpus-across-cores and full-pcpus-only can not be used at the same time",
+        ),
+        (
+            topology("prefer-closest-numa-nodes", "true"),
+            27,
+            "topology manager policy options map[prefer-closest-numa-nodes:true] require feature gates "
+            '"TopologyManagerPolicyOptions" enabled',
+        ),
+        (topology("no-such", "true"), 36, 'unknown Topology Manager Policy option: "no-such"'),
+        (
+            {**topology("prefer-closest-numa-nodes", "true"), **off(BETA_TOPOLOGY)},
+            30,
+            f"Topology Manager Policy Beta-level Options {DISABLED.format('prefer-closest-numa-nodes')}",
+        ),
+        (
+            {**topology("prefer-closest-numa-nodes", "true"), **off(BETA_TOPOLOGY)},
+            31,
+            f"topology manager policy beta-level options {DISABLED.format('prefer-closest-numa-nodes')}",
+        ),
+    ],
+)
+def test_the_words_of_the_version(config: dict[str, Any], minor: int, message: str) -> None:
+    assert messages(config, minor) == [message]

@@ -16,7 +16,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
     validation,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import WARNING
-from tests.support.rule_minors import NEWEST, accepted, off, on, refuses_in, since
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.rule import IC
+from tests.support.rule_minors import NEWEST, accepted, messages, off, on, refuses_in, since
 
 
 def taint(**fields: Any) -> dict[str, Any]:
@@ -58,6 +59,11 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
         "shutdown-by-priority",
         since(23),
     ),
+    (
+        {**BY_PRIORITY, "shutdownGracePeriodCriticalPods": "1ns", **on("GracefulNodeShutdownBasedOnPodPriority")},
+        "shutdown-by-priority",
+        since(23),
+    ),
     ({"maxParallelImagePulls": 0}, "parallel-pulls-positive", since(27)),
     ({"maxParallelImagePulls": 2, "serializeImagePulls": True}, "parallel-pulls-serialized", since(27)),
     (
@@ -66,7 +72,8 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
         since(27),
     ),
     ({"imageMaximumGCAge": "24h"}, "image-maximum-age", {29}),
-    ({"imageMaximumGCAge": "-1s"}, "image-maximum-age", since(29)),
+    ({"imageMaximumGCAge": "-1ns"}, "image-maximum-age", since(29)),
+    ({"imageMaximumGCAge": "1ns", "imageMinimumGCAge": "2m"}, "image-maximum-age", since(29)),
     ({"imageMaximumGCAge": "2m", "imageMinimumGCAge": "2m"}, "image-maximum-age", since(29)),
     ({"containerLogMaxWorkers": 0}, "log-workers", since(30)),
     ({"containerLogMonitorInterval": "2s"}, "log-interval", since(30)),
@@ -82,8 +89,16 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
         "allocatable-both",
         since(32),
     ),
+    (
+        {
+            "enforceNodeAllocatable": ["system-reserved", "system-reserved-compressible"],
+            "systemReservedCgroup": "/s",
+        },
+        "allocatable-both",
+        since(32),
+    ),
     (restart("10s"), "crash-loop-period", {32, 33, 34}),
-    ({**restart("301s"), **on("KubeletCrashLoopBackOffMax")}, "crash-loop-period", since(32)),
+    ({**restart("300001ms"), **on("KubeletCrashLoopBackOffMax")}, "crash-loop-period", since(32)),
     ({**restart("999ms"), **on("KubeletCrashLoopBackOffMax")}, "crash-loop-period", since(32)),
     ({POLICY: "AlwaysVerify"}, "pull-policy", {33, 34}),
     (ALLOWLIST, "pull-policy", since(33)),
@@ -125,9 +140,11 @@ ACCEPTED: tuple[dict[str, Any], ...] = (
     {"containerLogMaxWorkers": 1, "containerLogMonitorInterval": "3s", "podLogsDir": "/var/log/pods"},
     {"podLogsDir": "logs"},
     {**restart("1s"), **on("KubeletCrashLoopBackOffMax")},
-    {**restart("300s"), **on("KubeletCrashLoopBackOffMax")},
+    # Only whole milliseconds count.
+    {**restart("300000999us"), **on("KubeletCrashLoopBackOffMax")},
     {POLICY: "NeverVerifyAllowlistedImages", **ALLOWLIST, **on("KubeletEnsureSecretPulledImages")},
     ids(65536),
+    ids(2**32 - 65536),
     {"memoryReservationPolicy": "None"},
     {"memoryReservationPolicy": "TieredReservation", **on("MemoryQoS")},
 )
@@ -137,6 +154,57 @@ ACCEPTED: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("config", ACCEPTED)
 def test_what_every_version_accepts(config: dict[str, Any], minor: int) -> None:
     assert accepted(config, minor)
+
+
+@pytest.mark.parametrize(
+    ("config", "minor", "message"),
+    [
+        ({"maxParallelImagePulls": 0}, 36, f"{IC}maxParallelImagePulls 0 must be a positive number"),
+        ({"containerLogMaxWorkers": 0}, 36, f"{IC}containerLogMaxWorkers must be greater than or equal to 1"),
+        (
+            {"enableSystemLogQuery": True, "enableSystemLogHandler": True},
+            34,
+            f"{IC}NodeLogQuery feature gate is required for enableSystemLogHandler",
+        ),
+        (
+            {"enableSystemLogQuery": True, "enableSystemLogHandler": True},
+            35,
+            f"{IC}NodeLogQuery feature gate is required for enableSystemLogQuery",
+        ),
+        (
+            {**restart("301500ms"), **on("KubeletCrashLoopBackOffMax")},
+            36,
+            f"{IC}CrashLoopBackOff.MaxContainerRestartPeriod (got: 301.5 seconds) must be set between 1s and 300s",
+        ),
+        (
+            {POLICY: "AlwaysVerify", **ALLOWLIST},
+            36,
+            f"{IC}can't set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVertificationPolicy` is not "
+            '"NeverVerifyAllowlistedImages"',
+        ),
+    ],
+)
+def test_the_words_of_the_version(config: dict[str, Any], minor: int, message: str) -> None:
+    assert messages(config, minor) == [message]
+
+
+@pytest.mark.parametrize(
+    ("config", "remedy"),
+    [
+        ({"podLogsDir": "//var/./log/"}, "Write /var/log."),
+        (
+            taint(effect="Never"),
+            "Correct key, value or effect. An effect is one of NoSchedule, PreferNoSchedule, NoExecute.",
+        ),
+    ],
+)
+def test_the_remedy_names_what_to_write(config: dict[str, Any], remedy: str) -> None:
+    [problem] = validation.check(EffectiveConfig(config, NEWEST))
+    assert problem.remedy == remedy
+
+
+def test_a_minimum_of_another_type_is_left_to_the_check_of_types() -> None:
+    assert accepted({"imageMaximumGCAge": "1ns", "imageMinimumGCAge": 5}, NEWEST)
 
 
 def test_every_rule_has_a_name_of_its_own_and_is_checked() -> None:

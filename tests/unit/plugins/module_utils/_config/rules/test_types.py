@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.alpha import first_fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, Problem
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 
 from .. import kubelet_model as model
+
+WHOLE, DURATION, STRING, QUANTITY = "a whole number", "a duration", "a string", "a quantity"
 
 
 def _find(config: dict[str, Any], minor: int = 20) -> list[tuple[str, str]]:
@@ -23,35 +27,92 @@ def test_values_of_the_right_type_are_fine(config: dict[str, Any]) -> None:
     assert _find({**model.HEADER, **config}) == []
 
 
+class Tagged(str):
+    """A string as ansible-core passes it."""
+
+
+def _reserved(amount: Any) -> dict[str, Any]:
+    return {"reservedMemory": [{"numaNode": 0, "limits": {"memory": amount}}]}
+
+
 @pytest.mark.parametrize(
-    ("config", "path", "remedy"),
+    ("config", "path", "found", "wanted", "remedy"),
     [
-        ({"maxPods": "50"}, "maxPods", "Write 50 without quotes. A Jinja template"),
-        ({"maxPods": 50.0}, "maxPods", "Write 50 without a decimal point."),
-        ({"maxPods": True}, "maxPods", "whole number"),
-        ({"maxPods": 2**31}, "maxPods", "from -2147483648 to 2147483647"),
-        ({"podPidsLimit": 2**63}, "podPidsLimit", "to 9223372036854775807"),
-        ({"enableServer": "false"}, "enableServer", "without quotes. A Jinja"),
-        ({"enableServer": 0}, "enableServer", "Write true or false"),
-        ({"syncFrequency": 90}, "syncFrequency", 'in quotes, such as "90s"'),
-        ({"syncFrequency": "90"}, "syncFrequency", "units h, m, s"),
-        ({"syncFrequency": ["1s"]}, "syncFrequency", "1m30s"),
-        ({"kubeReserved": {"cpu": 0.1}}, "kubeReserved.cpu", 'in quotes: "0.1"'),
-        ({"evictionHard": {"memory.available": 5}}, 'evictionHard["memory.available"]', 'in quotes: "5"'),
-        ({"kubeReserved": "cpu=1"}, "kubeReserved", "lines below it"),
-        ({"clusterDNS": "10.0.0.1"}, "clusterDNS", "Write a list"),
-        ({"clusterDNS": [1]}, "clusterDNS[0]", "in quotes"),
-        ({"authentication": {"webhook": True}}, "authentication.webhook", "cacheTTL, enabled"),
-        ({"authentication": {"webhook": {"enabled": "yes"}}}, "authentication.webhook.enabled", "true or false"),
-        ({"featureGates": {"A": "true"}}, "featureGates.A", "without quotes"),
-        ({"showHiddenMetricsForVersion": 1.19}, "showHiddenMetricsForVersion", '"1.19"'),
-        ({"staticPodURLHeader": {"X": "y"}}, "staticPodURLHeader.X", "list"),
+        ({"maxPods": "50"}, "maxPods", 'the string "50"', WHOLE, "Write 50 without quotes. A Jinja template"),
+        ({"maxPods": Tagged(" 50")}, "maxPods", 'the string " 50"', WHOLE, "Write 50 without quotes. A Jinja template"),
+        ({"oomScoreAdj": "-5"}, "oomScoreAdj", 'the string "-5"', WHOLE, "Write -5 without quotes."),
+        ({"oomScoreAdj": "5²"}, "oomScoreAdj", 'the string "5²"', WHOLE, "Write a whole number."),
+        ({"maxPods": 50.0}, "maxPods", "the number 50.0", WHOLE, "Write 50 without a decimal point."),
+        ({"maxPods": True}, "maxPods", "the boolean true", WHOLE, "Write a whole number."),
+        ({"enableServer": "false"}, "enableServer", 'the string "false"', "a boolean", "without quotes. A Jinja"),
+        ({"enableServer": 0}, "enableServer", "the number 0", "a boolean", "Write true or false without quotes."),
+        (
+            {"authentication": {"webhook": {"enabled": "yes"}}},
+            "authentication.webhook.enabled",
+            'the string "yes"',
+            "a boolean",
+            "true or false",
+        ),
+        ({"featureGates": {"A": "true"}}, "featureGates.A", 'the string "true"', "a boolean", "without quotes"),
+        ({"memoryThrottlingFactor": "1"}, "memoryThrottlingFactor", 'the string "1"', "a number", "without quotes."),
+        ({"syncFrequency": 90}, "syncFrequency", "the number 90", DURATION, 'in quotes, such as "90s" for seconds.'),
+        ({"syncFrequency": ["1s"]}, "syncFrequency", 'a list ["1s"]', DURATION, 'such as "1m30s".'),
+        ({"kubeReserved": {"cpu": 0.1}}, "kubeReserved.cpu", "the number 0.1", STRING, 'Put it in quotes: "0.1".'),
+        (
+            {"evictionHard": {"memory.available": 5}},
+            'evictionHard["memory.available"]',
+            "the number 5",
+            STRING,
+            'in quotes: "5"',
+        ),
+        ({"clusterDNS": [1]}, "clusterDNS[0]", "the number 1", STRING, "in quotes"),
+        ({"clusterDNS": [["a"]]}, "clusterDNS[0]", 'a list ["a"]', STRING, "Put it in quotes."),
+        ({"clusterDNS": [None]}, "clusterDNS[0]", "the empty entry null", STRING, "Put it in quotes."),
+        ({"showHiddenMetricsForVersion": 1.19}, "showHiddenMetricsForVersion", "the number 1.19", STRING, '"1.19"'),
+        ({"clusterDNS": "10.0.0.1"}, "clusterDNS", 'the string "10.0.0.1"', "a list", "Write a list"),
+        ({"clusterDNS": 5}, "clusterDNS", "the number 5", "a list", "Write a list"),
+        ({"staticPodURLHeader": {"X": "y"}}, "staticPodURLHeader.X", "the string", "a list", "list"),
+        ({"staticPodURLHeader": {"X": [1]}}, "staticPodURLHeader.X[0]", "the number", STRING, "Put it in quotes."),
+        ({"kubeReserved": "cpu=1"}, "kubeReserved", 'the string "cpu=1"', "a mapping", "lines below it"),
+        (
+            {"authentication": {"webhook": True}},
+            "authentication.webhook",
+            "the boolean true",
+            "a mapping",
+            "Write its members below it: cacheTTL, enabled.",
+        ),
+        ({"reservedMemory": ["a"]}, "reservedMemory[0]", 'the string "a"', "a mapping", "Write each entry"),
+        (_reserved(True), "reservedMemory[0].limits.memory", "the boolean true", QUANTITY, 'such as "1Gi".'),
+        (_reserved({"a": "ö"}), "reservedMemory[0].limits.memory", 'a mapping {"a": "ö"}', QUANTITY, 'such as "1Gi".'),
+        ({"maxPods": "x" * 58}, "maxPods", f'the string "{"x" * 58}"', WHOLE, ""),
+        ({"maxPods": "x" * 59}, "maxPods", f'the string "{"x" * 56}...', WHOLE, ""),
     ],
 )
-def test_wrong_types_are_refused_with_the_correct_notation(config: dict[str, Any], path: str, remedy: str) -> None:
-    [problem] = types.check(config, 20)
+def test_wrong_types_are_refused_with_the_correct_notation(
+    config: dict[str, Any], path: str, found: str, wanted: str, remedy: str
+) -> None:
+    [problem] = types.check(config, 36)
     assert (problem.severity, problem.rule, problem.path) == (REFUSAL, "type", path)
+    assert problem.message == f"{found} where the kubelet expects {wanted}; it could not load the configuration"
     assert remedy in problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("config", "message", "remedy"),
+    [
+        ({"maxPods": 2**31}, "2147483648 is too large for the field", "from -2147483648 to 2147483647"),
+        ({"podPidsLimit": 2**63}, "9223372036854775808 is too large", "to 9223372036854775807"),
+        ({"syncFrequency": "90"}, 'time: missing unit in duration "90"', "units h, m, s"),
+    ],
+)
+def test_values_out_of_the_range_of_their_type(config: dict[str, Any], message: str, remedy: str) -> None:
+    [problem] = types.check(config, 20)
+    assert (problem.severity, problem.rule, problem.path) == (REFUSAL, "type", *config)
+    assert message in problem.message and remedy in problem.remedy
+
+
+def test_the_ends_of_the_range_fit() -> None:
+    assert _find({"oomScoreAdj": -(2**31), "maxPods": 2**31 - 1, "podPidsLimit": -(2**63)}) == []
 
 
 def test_secrets_are_not_repeated() -> None:
@@ -76,6 +137,13 @@ def test_unknown_fields_name_the_nearest_and_beyond_the_table_the_binary_decides
     assert [problem.rule for problem in types.check({"brandNew": 5}, 36)] == ["unknown-field"]
     assert list(types.check({"brandNew": 5}, 37)) == []
     assert _find({"authentication": {"webhok": {}}}) == [("unknown-field", "authentication.webhok")]
+    [problem] = types.check({"zzz": 5}, 20)
+    assert problem.remedy.startswith("Check the name")
+
+
+def test_only_objects_whose_members_are_all_listed_have_unknown_ones() -> None:
+    assert _find({"logging": {"brandNew": 1}}, 36) == []
+    assert _find({"logging": {"options": {"brandNew": 1}}}, 36) == [("unknown-field", "logging.options.brandNew")]
 
 
 def test_fields_of_other_versions() -> None:
@@ -118,6 +186,9 @@ def test_newer_shapes() -> None:
         (1, True),
         ("1e3", True),
         (" 1Gi ", True),
+        ("X1Gi", False),
+        # A tab is two characters where the kubelet reads it.
+        ("\t1Gi", False),
         (1.5, True),
         ("1GB", False),
         ("", False),
@@ -126,11 +197,19 @@ def test_newer_shapes() -> None:
 )
 def test_quantities_that_do_not_decode(amount: Any, fine: bool) -> None:
     """The kubelet could not load the file: no start, and no word of its validation."""
-    memory = {"reservedMemory": [{"numaNode": 0, "limits": {"memory": amount}}]}
     size = {"logging": {"options": {"json": {"infoBufferSize": amount}}}}
-    assert _find(memory, 36) == ([] if fine else [("type", "reservedMemory[0].limits.memory")])
+    assert _find(_reserved(amount), 36) == ([] if fine else [("type", "reservedMemory[0].limits.memory")])
     assert _find(size, 36) == ([] if fine else [("type", "logging.options.json.infoBufferSize")])
 
 
 def test_header_must_be_the_kubelets() -> None:
     assert _find({"kind": "Pod", "apiVersion": "v1"}) == [("header", "kind"), ("header", "apiVersion")]
+    [problem] = types.check({"kind": "Pod"}, 20)
+    assert problem.message == 'kind is "Pod", which a kubelet cannot load'
+
+
+def test_the_first_kubelets_have_fields_and_an_api_version_of_their_own() -> None:
+    assert _find({"apiVersion": document.FIRST_API_VERSION, "podManifestPath": "/m"}, 9) == []
+    [problem] = types.check({"evictionHard": {"memory.available": "100Mi"}}, 8)
+    cause, remedy = first_fields.judge("evictionHard", {}, 8) or ("", "")
+    assert cause and problem == Problem(REFUSAL, "evictionHard", cause, remedy, "first-fields")

@@ -14,6 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, WARNING
 
 IC = "invalid configuration: "
+CFS = {"featureGates": {"CustomCPUCFSQuotaPeriod": True}}
 
 
 def _messages(config: dict[str, Any], minor: int = 20) -> list[str]:
@@ -72,6 +73,10 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
             {"topologyManagerPolicy": "restricted", "featureGates": {"TopologyManager": False}},
             f"{IC}topologyManagerPolicy restricted requires feature gate TopologyManager",
         ),
+        (
+            {"topologyManagerScope": "pod", "featureGates": {"TopologyManager": False}},
+            f"{IC}topologyManagerScope pod requires feature gate TopologyManager",
+        ),
         ({"topologyManagerPolicy": "best"}, f"{IC}topologyManagerPolicy non-allowable value: best"),
         ({"topologyManagerScope": "node"}, f"{IC}topologyManagerScope non-allowable value: node"),
         (
@@ -79,9 +84,26 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
             f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate "
             f"GracefulNodeShutdown",
         ),
+        *(
+            (
+                {period: "1ns"},
+                f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate "
+                f"GracefulNodeShutdown",
+            )
+            for period in ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods")
+        ),
         (
-            {"shutdownGracePeriod": "500ms", "featureGates": {"GracefulNodeShutdown": True}},
-            f"{IC}ShutdownGracePeriod {{500ms}} must be either zero or otherwise >= 1 sec",
+            {"shutdownGracePeriod": "1ns", "featureGates": {"GracefulNodeShutdown": True}},
+            f"{IC}ShutdownGracePeriod {{1ns}} must be either zero or otherwise >= 1 sec",
+        ),
+        (
+            {
+                "shutdownGracePeriod": "1s",
+                "shutdownGracePeriodCriticalPods": "-1s",
+                "featureGates": {"GracefulNodeShutdown": True},
+            },
+            f"{IC}ShutdownGracePeriod {{1s}} must be >= 0, ShutdownGracePeriodCriticalPods {{-1s}} must be >= 0, "
+            "and ShutdownGracePeriodCriticalPods {-1s} must be <= ShutdownGracePeriod {1s}",
         ),
         (
             {
@@ -118,6 +140,11 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
             "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
         ),
         (
+            {"reservedSystemCPUs": "0", "systemReservedCgroup": "/s"},
+            "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
+            "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
+        ),
+        (
             {"reservedSystemCPUs": "0-"},
             'unable to parse reservedSystemCPUs (--reserved-cpus), error: "0-" is not a CPU list',
         ),
@@ -133,7 +160,7 @@ def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], me
     [problem] = validation.check(EffectiveConfig(config, 20))
     assert problem.message == message
     assert problem.severity == REFUSAL
-    assert problem.remedy and problem.value
+    assert problem.remedy and problem.value not in ("", "null")
 
 
 @pytest.mark.parametrize(
@@ -147,6 +174,18 @@ def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], me
         ({"cpuCFSQuotaPeriod": "500us", "featureGates": {"CustomCPUCFSQuotaPeriod": True}}, 25),
         ({"reservedSystemCPUs": "+0-1"}, 20),
         ({"port": 0, "maxPods": 0}, 25),
+        # 0 is a value of this field, and not its default.
+        ({"eventRecordQPS": 0}, 36),
+        ({"healthzPort": 65535, "oomScoreAdj": -1000, "iptablesDropBit": 31}, 20),
+        ({"shutdownGracePeriod": "1s", "shutdownGracePeriodCriticalPods": "1s"}, 21),
+        ({"topologyManagerPolicy": "none", "featureGates": {"TopologyManager": False}}, 20),
+        ({"topologyManagerPolicy": "best-effort", "hairpinMode": "none"}, 20),
+        ({"topologyManagerPolicy": "single-numa-node", "hairpinMode": "hairpin-veth"}, 36),
+        ({"systemCgroups": "/s", "cgroupRoot": "/"}, 20),
+        ({"featureGates": {"RotateKubeletServerCertificate": False}}, 20),
+        ({"cpuCFSQuotaPeriod": "1us", **CFS}, 25),
+        ({"cpuCFSQuotaPeriod": "1ms", **CFS}, 26),
+        ({"cpuCFSQuotaPeriod": "1s", **CFS}, 36),
         ({"healthzPort": 0, "nodeStatusMaxImages": -1}, 20),
         ({"cgroupsPerQOS": False, "enforceNodeAllocatable": []}, 20),
         ({"maxPods": "x", "featureGates": 5, "cpuCFSQuotaPeriod": 7}, 20),
@@ -237,7 +276,33 @@ def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refu
             "enforceNodeAllocatable (--enforce-node-allocatable)",
         ),
         ({"logging": {"format": "xml"}}, 22, 'logging.format: Invalid value: "xml": Unsupported log format'),
+        (
+            {"topologyManagerPolicy": "best"},
+            24,
+            f'{IC}topologyManagerPolicy (--topology-manager-policy) "best" must be one of: '
+            '["none" "best-effort" "restricted" "single-numa-node"]',
+        ),
+        (
+            {"reservedSystemCPUs": "0-"},
+            24,
+            f'{IC}unable to parse reservedSystemCPUs (--reserved-cpus), error: "0-" is not a CPU list',
+        ),
+        (
+            {"enforceNodeAllocatable": ["kube-reserved-compressible"]},
+            32,
+            f"{IC}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when 'kube-reserved-compressible' "
+            "contained in enforceNodeAllocatable (--enforce-node-allocatable)",
+        ),
     ],
 )
 def test_words_of_newer_kubelets(config: dict[str, Any], minor: int, message: str) -> None:
     assert _messages(config, minor) == [message]
+
+
+@pytest.mark.parametrize(
+    ("period", "minor", "remedy"),
+    [("999ns", 25, "Give a duration from 1us to 1s."), ("999999ns", 26, "Give a duration from 1ms to 1s.")],
+)
+def test_the_remedy_names_the_range_of_the_version(period: str, minor: int, remedy: str) -> None:
+    [problem] = validation.check(EffectiveConfig({"cpuCFSQuotaPeriod": period, **CFS}, minor))
+    assert (problem.remedy, problem.value) == (remedy, f'"{period}"')
