@@ -139,7 +139,11 @@ def test_a_reboot_before_the_confirmation_removes_state_files_of_the_new_policy(
     state.write_text("static")
     node.boot, node.seconds = "b2", 5.0
     node.start()
-    assert node.ran[-1] == LOCAL and not state.exists()
+    assert node.ran[-1] == LOCAL and not state.exists() and "rebooted" in node.error()
+    state.write_text("none")
+    node.assign(state_files=statefiles.take([str(state)]))
+    node.start()
+    assert node.ran[-1] == NEW and node.error() == ""
 
 
 def test_a_trial_that_was_armed_and_not_switched_does_not_end_the_trial_before(node: Node) -> None:
@@ -158,6 +162,9 @@ def test_a_trial_that_was_armed_and_not_switched_does_not_end_the_trial_before(n
     node.start(1)
     node.start(2)
     assert node.store.running() == LOCAL, "the trial that counts again still reverts"
+    node.assign(OTHER)
+    node.start()
+    assert node.ran[-1] not in (LOCAL, NEW) and node.error() == "", "the interrupted change, made again"
 
 
 @pytest.mark.parametrize("second", [THIRD, SOURCE], ids=["another one", "back to last-known-good"])

@@ -126,6 +126,10 @@ def test_a_refused_trial_makes_room_for_last_known_good(node: Node, kubelet: Kub
     assert node.ran[-1] == NEW and WORDS in node.error() and state.read_text() == "none"
     assert node.store.last_known_good() == SOURCE and WORDS in node.store.error()
     assert node.later() is None and "systemctl restart" not in node.commands
+    node.texts["u2"] = "{THIRD: 1}"
+    node.assign({**OTHER, "resourceVersion": "2"}, kubelet_version=NEW_VERSION)
+    node.start()
+    assert "THIRD" in config(node) and node.error() == "", "the next one, which this version accepts"
 
 
 def test_both_refused(node: Node, kubelet: Kubelet) -> None:
