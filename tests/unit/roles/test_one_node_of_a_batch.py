@@ -87,6 +87,10 @@ def test_a_write_that_fails_fails_its_node_alone(
     assert (denied[2] if denied is not CONFLICT else "changes faster than it can be patched") in run.output
     assert "another user or program changed it" not in run.output
     assert fleet.claims.items == {}
+    fleet.denied = (0, "", "")
+    fleet.assigned.clear()
+    again = ansible.playbook("rollout")
+    assert (again.code, fleet.assigned, fleet.runs(BAD)) == (0, {BAD}, 80), again.output
 
 
 # Requests of the gate (renews the lease), the drain, the assignment, the verification and the soak.
@@ -127,6 +131,9 @@ def test_a_node_that_is_replaced_is_not_assigned_what_was_planned_for_another(an
     run = ansible.playbook("rollout")
     assert run.code != 0 and f"Node {BAD}: the Node was deleted and created again" in run.output, run.output
     assert [fleet.runs(name) for name in NAMES] == [80, 110, 80] and "configSource" not in fleet.nodes[BAD]["spec"]
+    fleet.assigned.clear()
+    again = ansible.playbook("rollout")
+    assert (again.code, fleet.assigned, fleet.runs(BAD)) == (0, {BAD}, 80), again.output
 
 
 class Migrating(SwitchedCluster):

@@ -104,6 +104,10 @@ def test_a_rollout_that_loses_its_lease_writes_nothing_more(ansible: Ansible, fl
     assert rollout.returncode != 0 and "this rollout lost its Lease kube-system/" in output, output
     assert "stopped at n1: this rollout lost its Lease" in " ".join(output.split()), output
     assert (fleet.assigned, fleet.nodes["n1"]["spec"]["configSource"]) == ({"n1"}, source)
+    fleet.wake("n1")
+    again = ansible.playbook("rollout")
+    assert (again.code, fleet.assigned, fleet.claims.items) == (0, {"n1", "n2"}, {}), again.output
+    assert {name: fleet.live[name]["maxPods"] for name in VALUES} == VALUES
 
 
 class Refusing(PlayedCluster):
