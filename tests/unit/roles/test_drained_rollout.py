@@ -112,8 +112,9 @@ def test_a_preparation_that_fails_releases_the_lease(ansible: Ansible, fleet: Ke
 
 
 class Lost(SwitchedCluster):
-    """The host of n2 cannot be reached from the moment in which a rollout holds a Lease until `found`. `cordons` are all
-    cordons.
+    """The host of n2 cannot be reached from the moment in which a rollout holds a Lease until it is `found`.
+
+    `cordons` are all cordons.
     """
 
     found = False
