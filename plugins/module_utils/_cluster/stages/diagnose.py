@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import typing as t
 
 from ..._config.fields import fields
@@ -182,12 +181,16 @@ def _final(found: Verdict, more: str) -> Verdict:
 
 
 def silence(session: Session, names: t.Iterable[str]) -> dict[str, float]:
-    """Return the seconds since each kubelet last renewed its Lease (one LIST); empty if Leases cannot be read."""
+    """Return the seconds since each kubelet last renewed its Lease (one LIST); empty if Leases cannot be read.
+
+    By the API server's clock: that of this machine may be wrong.
+    """
     try:
         renewals = heartbeats(session, names)
     except ApiError:
         return {}
-    return {name: max(0.0, time.time() - renewed) for name, renewed in renewals.items()}
+    now = session.server_time()
+    return {name: max(0.0, now - renewed) for name, renewed in renewals.items()}
 
 
 def heartbeats(session: Session, names: t.Iterable[str]) -> dict[str, float]:

@@ -29,9 +29,7 @@ Node = dict[str, t.Any]
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(gate, "time", clock)
-    monkeypatch.setattr(
-        "ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.diagnose.time", clock
-    )
+    monkeypatch.setattr(Cluster, "server_time", lambda _cluster: clock.time())
     return clock
 
 
@@ -298,7 +296,7 @@ def test_silence(clock: Clock, written: float, renewed: float | None, silent: bo
     api = Cluster(*(beating(name, written if name == "n7" else 0, clock) for name in GROUP))
     api.renewed = {} if renewed is None else {"n7": timestamps.text(clock.time() - renewed)}
     if silent:
-        text = "silent: its kubelet has sent no heartbeat for 61 s by this machine's clock, but its Node is still Ready"
+        text = "silent: its kubelet has sent no heartbeat for 61 s by the API server's clock, but its Node is still"
         assert text in refused(api, "n1").message
         assert "n7: in the batch and silent: its kubelet" in refused(api, "n7").message
         api.requests.clear()
