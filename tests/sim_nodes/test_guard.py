@@ -127,6 +127,28 @@ def test_guard_reverts_what_is_not_confirmed_also_after_a_power_cut(
         calls.reset()
 
 
+@pytest.mark.parametrize(("name", "delivery"), [DELIVERIES[0], pytest.param(*DELIVERIES[1], marks=pytest.mark.long)])
+def test_a_second_change_that_fails_reverts_to_what_ran_before_the_first(
+    cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
+) -> None:
+    """The first one is healthy, and no controller has confirmed it."""
+    node = nodes[name]
+    before = node.configz()
+    calls = Calls(node, delivery)
+    try:
+        calls.switch({"maxPods": 71})
+        node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the first configuration")
+        second = calls.switch({"maxPods": 72, **DEADLY}, unchecked=True)["source"]
+        node.wait(lambda: node.configz() == before, 30, "the configuration from before both")
+        node.wait(lambda: status(cluster, name).get("error"), 30, "a report of the guard")
+        assert status(cluster, name)["assigned"]["configMap"]["uid"] == second["uid"]
+        assert "quantities must match the regular expression" in status(cluster, name)["error"]
+        calls.switch({"maxPods": 72})
+        node.wait(lambda: node.configz() == {**before, "maxPods": 72}, 20, "the second one without its fault")
+    finally:
+        calls.reset()
+
+
 @pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
 def test_an_end_of_the_kubelet_without_a_reason_is_no_evidence(
     cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str

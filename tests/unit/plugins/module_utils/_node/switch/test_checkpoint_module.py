@@ -98,10 +98,13 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
     monkeypatch.setattr(checkpoint_module, "GUARD", str(guard))
     failed = subprocess.CompletedProcess([], 1, "", "no such unit")
     monkeypatch.setattr(checkpoint_module, "execute", lambda _argv: failed)
-    with pytest.raises(StoreError, match="no such unit"):
+    with pytest.raises(StoreError, match="the guard does not start, so nothing was switched: no such unit"):
         place.assign("b")
     assert place.store.trial() == before and place.store.active_source() == place.store.assigned()
     assert (place.store.assigned() or {})["name"] == "a"
+    monkeypatch.setattr(checkpoint_module, "execute", lambda _argv: subprocess.CompletedProcess([], 0, "", ""))
+    place.assign("b")
+    assert place.store.active_source() == place.store.assigned() and (place.store.assigned() or {})["name"] == "b"
 
 
 def test_the_guard_need_not_ask_for_its_node(tmp_path: Path) -> None:
