@@ -15,6 +15,7 @@ FOLDER = "/etc/kubernetes/kubelet.conf.d"
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=46)
 def test_a_folder_that_others_may_write_to_is_refused(
     cluster: Cluster, nodes: dict[str, SimNode], ansible: Ansible
 ) -> None:

@@ -102,6 +102,7 @@ def test_guard_reverts_what_ends_the_kubelet(
 
 @pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
 @pytest.mark.fault(case=19)
+@pytest.mark.fault(case=38)
 def test_guard_reverts_what_is_not_confirmed_also_after_a_power_cut(
     cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
 ) -> None:
@@ -128,6 +129,7 @@ def test_guard_reverts_what_is_not_confirmed_also_after_a_power_cut(
 
 
 @pytest.mark.parametrize(("name", "delivery"), [DELIVERIES[0], pytest.param(*DELIVERIES[1], marks=pytest.mark.long)])
+@pytest.mark.fault(case=32)
 def test_a_second_change_that_fails_reverts_to_what_ran_before_the_first(
     cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
 ) -> None:
@@ -150,6 +152,7 @@ def test_a_second_change_that_fails_reverts_to_what_ran_before_the_first(
 
 
 @pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+@pytest.mark.fault(case=36)
 def test_an_end_of_the_kubelet_without_a_reason_is_no_evidence(
     cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
 ) -> None:

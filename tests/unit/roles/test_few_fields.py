@@ -31,6 +31,7 @@ def cluster() -> t.Iterator[Cluster]:
         yield made
 
 
+@pytest.mark.fault(case=65)
 def test_what_the_kubelet_fills_in_is_no_difference(cluster: Cluster, tmp_path: Path) -> None:
     """Neither for the verification nor for drift."""
     variables = {

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.sim.played import PlayedCluster, played_ansible
 
 NAMES = ("n1", "n2")
@@ -14,6 +16,7 @@ NAMES = ("n1", "n2")
 VERSION = "v1.22.17"
 
 
+@pytest.mark.fault(case=66)
 def test_a_null_is_a_change_with_the_effect_of_its_field(tmp_path: Path) -> None:
     """The weaker effect of the field beside it does not hide that. It is asked for once."""
     with PlayedCluster(*NAMES, local=NAMES) as fleet:

@@ -76,6 +76,7 @@ def ansible(tmp_path: Path, fleet: Denying) -> Ansible:
 
 
 @pytest.mark.parametrize("denied", [DENIED, CONFLICT, pytest.param(TIMEOUT, marks=pytest.mark.long)])
+@pytest.mark.fault(case=54)
 def test_a_write_that_fails_fails_its_node_alone(
     ansible: Ansible, fleet: Denying, denied: tuple[int, str, str]
 ) -> None:
@@ -106,6 +107,7 @@ STEPS = {
 @pytest.mark.parametrize(
     "step", ["gate", "assign", *(pytest.param(one, marks=pytest.mark.long) for one in ("drain", "verify", "soak"))]
 )
+@pytest.mark.fault(case=51)
 def test_a_node_that_is_deleted_fails_alone(ansible: Ansible, fleet: Denying, step: str) -> None:
     """Also in front of the step's own reading of the Nodes: then the next request for it has no answer."""
     begun = fleet.serve
@@ -124,6 +126,7 @@ def test_a_node_that_is_deleted_fails_alone(ansible: Ansible, fleet: Denying, st
     assert fleet.claims.items == {}
 
 
+@pytest.mark.fault(case=51)
 def test_a_node_that_is_replaced_is_not_assigned_what_was_planned_for_another(ansible: Ansible, fleet: Denying) -> None:
     fleet.new = objects.node(BAD, config={}, revision="99")
     fleet.new["metadata"]["uid"] = "uid-of-another"
@@ -157,6 +160,7 @@ class Migrating(SwitchedCluster):
             super().follow(name)
 
 
+@pytest.mark.fault(case=54)
 def test_a_write_that_fails_in_a_migration_fails_its_node_alone(tmp_path: Path) -> None:
     with Migrating() as fleet:
         ansible = switched_ansible(tmp_path, fleet, kubelet_config_delivery="checkpoint", kubelet_config_serial=3)

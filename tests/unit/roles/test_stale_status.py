@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support import objects
 
 STALE = "failed to load config, see Kubelet log for details"
 
 
+@pytest.mark.fault(case=62)
 def test_an_error_from_before_the_upgrade_is_no_failure(tmp_path: Path) -> None:
     """Neither of the node, nor one that uses up the budget of its group."""
     with SwitchedCluster("n1", "n2") as fleet:

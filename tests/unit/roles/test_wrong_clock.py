@@ -15,6 +15,7 @@ NAMES = ("n1", "n2")
 
 
 @pytest.mark.parametrize("ahead", [-4000.0, 4000.0])
+@pytest.mark.fault(case=57)
 def test_a_wrong_clock_neither_ends_a_lease_nor_keeps_it(tmp_path: Path, ahead: float) -> None:
     """The cluster's clock alone counts: the Lease of another run holds, and expires by it."""
     with PlayedCluster(*NAMES) as fleet:

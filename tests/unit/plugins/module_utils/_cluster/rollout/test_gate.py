@@ -114,6 +114,7 @@ def test_any_cause(clock: Clock, bad: Node, why: str) -> None:
     )
 
 
+@pytest.mark.fault(case=62)
 def test_the_last_error_before_an_upgrade_is_no_failure(clock: Clock) -> None:
     """A kubelet of 1.24 or later never clears status.config.error, so it would use up the budget for ever."""
     upgraded = node("n7", source=place(), config=status(error="failed to load config"), version="v1.24.1")

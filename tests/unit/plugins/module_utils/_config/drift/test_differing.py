@@ -80,6 +80,7 @@ def _drift(wanted: dict[str, Any], live: dict[str, Any], minor: int) -> list[tup
         if minor >= since
     ],
 )
+@pytest.mark.fault(case=65)
 def test_what_the_kubelet_fills_in_is_no_difference(wanted: dict[str, Any], minor: int) -> None:
     live = _live(wanted, minor)
     assert differing.between({**model.HEADER, **wanted}, live, minor) == [] == _drift(wanted, live, minor)

@@ -49,6 +49,7 @@ def rolled_back(node: Node) -> dict[str, t.Any]:
 
 
 @pytest.mark.parametrize("observed", [True, False])
+@pytest.mark.fault(case=35)
 def test_the_guard_restarts_the_kubelet_if_the_controller_does_not(
     node: Node, observed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,6 +250,7 @@ def assigned(node: Node, state: Path, uid: str) -> dict[str, t.Any]:
     return checkpoint_module.apply({**wanted, "config_dir": node.store.config_dir}, pretend=False, store=node.store)
 
 
+@pytest.mark.fault(case=32)
 def test_a_second_change_before_that_restart_keeps_the_state_files(node: Node, tmp_path: Path) -> None:
     """The files on the node are still those of the refused configuration."""
     state = tmp_path / "cpu_manager_state"
@@ -263,6 +265,7 @@ def test_a_second_change_before_that_restart_keeps_the_state_files(node: Node, t
     assert trial and trial.state_files == saved
 
 
+@pytest.mark.fault(case=32)
 def test_a_second_change_that_fails_restores_the_state_files_from_before_the_first(node: Node, tmp_path: Path) -> None:
     """The first one, with another policy, is still on trial, and the revert leads to what ran before both."""
     state = tmp_path / "cpu_manager_state"

@@ -115,6 +115,7 @@ def test_a_damaged_own_file_does_not_replace_the_saved_one(node: Node, kubelet: 
     assert node.ran[-1] == LOCAL and config(node) == "kind: KubeletConfiguration\n"
 
 
+@pytest.mark.fault(case=33)
 def test_a_refused_trial_makes_room_for_last_known_good(node: Node, kubelet: Kubelet, tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"
     state.write_text("none")
@@ -132,6 +133,7 @@ def test_a_refused_trial_makes_room_for_last_known_good(node: Node, kubelet: Kub
     assert "THIRD" in config(node) and node.error() == "", "the next one, which this version accepts"
 
 
+@pytest.mark.fault(case=33)
 def test_both_refused(node: Node, kubelet: Kubelet) -> None:
     node.assign(OTHER)
     node.start()
