@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write docs/docsite/rst/guide_faults.rst from tools/data/faults.yaml and the tests with the mark `fault(case=...)`.
+"""Write docs/docsite/rst/guide_faults.rst from tools/data/faults*.yaml and the tests with the mark `fault(case=...)`.
 
     python tools/generate_faults_page.py [--check]
     python tools/generate_faults_page.py --results "simulation=contract.xml" "1.20.2=e2e_node.xml"
@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-CASES = ROOT / "tools" / "data" / "faults.yaml"
+CASES = sorted((ROOT / "tools" / "data").glob("faults*.yaml"))
 PAGE = ROOT / "docs" / "docsite" / "rst" / "guide_faults.rst"
 RESULTS = PAGE.parent / "figures" / "faults.json"
 SIMULATION = "simulation"
@@ -81,9 +81,12 @@ Results = dict[str, dict[str, dict[str, t.Any]]]
 
 
 def cases() -> dict[int, dict[str, t.Any]]:
-    """Return the cases of the list by number."""
-    rows = yaml.safe_load(CASES.read_text(encoding="utf-8"))
-    return {row["case"]: row for row in rows}
+    """Return the cases of all lists by number, in their order. Raises ValueError for a number with two cases."""
+    rows = [row for path in CASES for row in yaml.safe_load(path.read_text(encoding="utf-8"))]
+    found = {row["case"]: row for row in sorted(rows, key=lambda row: int(row["case"]))}
+    if len(found) != len(rows):
+        raise ValueError("two fault cases have one number")
+    return found
 
 
 def marked() -> dict[int, list[str]]:

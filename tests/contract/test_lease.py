@@ -167,6 +167,7 @@ def test_dead_holder_that_comes_back_at_the_last_moment(around: Contracted, sess
 
 # The lab keeps what its API server decides: races, preconditions, sizes.
 @pytest.mark.long_on_lab
+@pytest.mark.fault(case=56)
 def test_renewed_and_lost(around: Contracted, session: Session, proxy: Proxy) -> None:
     """A renewal is one request; a deleted Lease is not created again, and a Lease of another holder is not changed."""
     held = hold(session)["lease"]

@@ -65,6 +65,7 @@ def test_kubeconfig(around: Contracted, ansible: Ansible, tmp_path: Path, state:
             assert text in result["msg"], result["msg"]
 
 
+@pytest.mark.fault(case=63)
 def test_an_expired_certificate(around: Contracted, ansible: Ansible, tmp_path: Path, state: None) -> None:
     """The API server accepts the connection and refuses its user."""
     late = around.user(tmp_path, "late", "system:masters", expired=True)

@@ -176,6 +176,7 @@ def test_nothing_is_written_by_plan_check_mode_or_after_a_failure(
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=60)
 def test_values_of_one_group_are_refused(
     lab: Lab, fleet: tuple[str, ...], ansible: Ansible, maps: dict[str, t.Any]
 ) -> None:

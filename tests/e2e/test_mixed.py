@@ -141,6 +141,7 @@ def test_the_failed_node_is_reverted_the_others_of_its_batch_stay(
 
 # tests/unit/roles/test_drained_rollout.py and test_node_calls.py play lost hosts.
 @pytest.mark.long
+@pytest.mark.fault(case=53)
 def test_a_node_that_cannot_be_reached(lab: Lab, fleet: tuple[str, ...], ansible: Ansible, modern: LabNode) -> None:
     """Not reachable by ssh, while the cluster reports it as healthy."""
     ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 57}})

@@ -167,6 +167,7 @@ def test_a_lost_container(
 
 # The unit tests of the soak have it; real pods and kubelets get lost in the others.
 @pytest.mark.long
+@pytest.mark.fault(case=55)
 def test_missing_pods(lab: Lab, pods: Pods, session: Session) -> None:
     """A pod that the kubelet refuses is a loss; deleted pods are reported, and one that has finished is not."""
     names = [

@@ -114,6 +114,7 @@ def test_a_new_binary_refuses_what_is_active(calls: Calls) -> None:
     assert "lastKnownGood" not in bench.status()
 
 
+@pytest.mark.fault(case=33)
 def test_a_new_binary_refuses_the_trial_and_accepts_last_known_good(calls: Calls) -> None:
     bench, node = calls.bench, calls.bench.node
     good = graduated(calls, maxPods=85)

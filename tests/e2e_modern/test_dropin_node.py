@@ -154,6 +154,7 @@ REFUSED: dict[str, tuple[dict[str, t.Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.fault(case=41)
 def test_refused_before_a_restart(calls: Calls, name: str) -> None:
     fields, words = REFUSED[name]
     invocation = calls.bench.node.invocation_id()

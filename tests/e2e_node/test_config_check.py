@@ -66,6 +66,7 @@ for name, text in {texts!r}.items():
     assert node.run(state) == before
 
 
+@pytest.mark.fault(case=42)
 def test_a_binary_without_an_answer_has_checked_nothing(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
     for name, script in (

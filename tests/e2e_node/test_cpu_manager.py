@@ -68,6 +68,7 @@ def test_a_revert_restores_the_old_state_file(role: Role) -> None:
 
 @pytest.mark.long
 @pytest.mark.fault(case=11)
+@pytest.mark.fault(case=31)
 def test_a_reboot_before_the_confirmation_restores_the_old_state_file(role: Role) -> None:
     """The trial ends after the reboot. The kubelet must not find the state file of the policy `static` then."""
     before, refused = state(role), refusals(role)

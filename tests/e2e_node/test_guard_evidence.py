@@ -79,6 +79,7 @@ def unchanged(bench: Bench, source: dict[str, str], confirmed: bool) -> None:
 
 
 @pytest.mark.parametrize("confirmed", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.fault(case=36)
 def test_a_kubelet_that_ends_because_its_runtime_is_stopped(bench: Bench, confirmed: bool) -> None:
     source = on_trial(bench, confirmed)
     bench.node.run(STOP)
@@ -122,6 +123,7 @@ def looked_at(stages: dict[bool, Bench], sources: dict[bool, dict[str, str]], se
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=36)
 def test_containerd_stopped_for_ten_minutes(stages: dict[bool, Bench]) -> None:
     """The kubelet's process runs on, whether its healthz fails meanwhile or not. After half of the time something ends
     it, and from then on each of its starts ends.
@@ -152,6 +154,7 @@ def test_containerd_stopped_for_ten_minutes(stages: dict[bool, Bench]) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "confirmed"), SHORT_AND_LONG)
+@pytest.mark.fault(case=36)
 def test_a_boot_after_which_containerd_is_late(bench: Bench, seconds: int, confirmed: bool) -> None:
     """Without the grace of a boot, so that only the container runtime explains the ends of the kubelet."""
     source = on_trial(bench, confirmed, extra={"boot_grace_seconds": 0})
@@ -168,6 +171,7 @@ def test_a_boot_after_which_containerd_is_late(bench: Bench, seconds: int, confi
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=38)
 def test_a_power_cut_after_which_the_controller_does_not_confirm(bench: Bench) -> None:
     bench.assign(GOOD, deadline=300, confirm=30)
     bench.wait(lambda: '"was_healthy": true' in progress(bench), 20, "observation of the healthy kubelet")
@@ -191,6 +195,7 @@ def test_a_second_reboot_before_the_confirmation(bench: Bench) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=36)
 def test_the_words_of_the_kubelet_outweigh_a_runtime_that_is_away(bench: Bench) -> None:
     bench.node.run(STOP)
     bench.assign(REFUSED_EARLY, deadline=300)
@@ -201,6 +206,7 @@ def test_the_words_of_the_kubelet_outweigh_a_runtime_that_is_away(bench: Bench) 
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=37)
 def test_ends_far_apart(bench: Bench) -> None:
     source = on_trial(bench, True, extra={"recovery_seconds": 6}, deadline=60)
     for _end in range(4):
@@ -216,6 +222,7 @@ def test_ends_far_apart(bench: Bench) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=36)
 def test_a_configuration_that_passed_its_trial_is_not_blamed_for_the_runtime(bench: Bench) -> None:
     source = on_trial(bench, True)
     bench.wait(lambda: source["uid"] in last_known_good(bench), 60, "graduation")

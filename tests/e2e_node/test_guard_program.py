@@ -72,6 +72,7 @@ def program(bench: Bench) -> str:
 
 
 @pytest.mark.parametrize("layout", ["versions", pytest.param("flat", marks=pytest.mark.long)])
+@pytest.mark.fault(case=49)
 def test_an_upgrade_replaces_a_guard_that_watches_a_trial(bench: Bench, layout: str) -> None:
     if layout == "flat":
         bench.node.run(FLAT, stdin=FLAT_MAIN)
@@ -93,6 +94,7 @@ def test_an_upgrade_replaces_a_guard_that_watches_a_trial(bench: Bench, layout: 
     assert len([name for name in found if len(name) == 16]) == 1 and "livenodes_kubelet" not in found
 
 
+@pytest.mark.fault(case=48)
 def test_a_python_that_is_gone_is_an_error_in_the_log_and_the_kubelet_starts(without_python: Bench) -> None:
     bench = without_python
     before = bench.node.invocation_id()
@@ -109,6 +111,7 @@ def test_a_python_that_is_gone_is_an_error_in_the_log_and_the_kubelet_starts(wit
     assert "started" not in failed
 
 
+@pytest.mark.fault(case=47)
 def test_another_process_on_the_port_of_healthz_is_not_the_kubelet(bench: Bench) -> None:
     """The kubelet runs on without healthz when its port is taken."""
     bench.node.run("cat > /run/listener.py", stdin=LISTENER)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import typing as t
 
+import pytest
+
 from tests.support import boundaries, settled
 from tests.support.role_bench import Role
 
@@ -46,6 +48,7 @@ def verdict(role: Role) -> t.Any:
     return json.loads(role.node.run("cat /var/lib/kubelet-config/store/progress 2>/dev/null || echo {}")).get("verdict")
 
 
+@pytest.mark.fault(case=35)
 def test_the_node_restarts_its_kubelet_and_reports(role: Role) -> None:
     source = on_trial(role)
     invocation = role.node.invocation_id()

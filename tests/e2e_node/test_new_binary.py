@@ -49,6 +49,7 @@ def restarts(bench: Bench) -> int:
     ("refused", "dies"),
     [(True, False), (False, True), *(pytest.param(both, both, marks=pytest.mark.long) for both in (True, False))],
 )
+@pytest.mark.fault(case=33)
 def test_a_trial_makes_room_for_what_it_accepts(bench: Bench, refused: bool, dies: bool) -> None:
     """The new binary refuses the trial, or dies of it later. It also refuses last-known-good, or not."""
     good = graduated(bench)

@@ -95,6 +95,7 @@ def test_a_value_behind_a_flag_is_refused(nodes: dict[str, Node], ansible: Ansib
     ids=["CA", "TLS pair", "static pods", "unknown field"],
 )
 @pytest.mark.fault(case=2)
+@pytest.mark.fault(case=41)
 def test_what_cannot_work_is_refused_before_anything_is_written(
     role: Role, change: dict[str, t.Any], reason: str
 ) -> None:
@@ -104,6 +105,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(
     assert (role.layout(), role.node.invocation_id()) == (layout, invocation)
 
 
+@pytest.mark.fault(case=43)
 def test_a_pending_edit_is_refused_unless_it_is_allowed(role: Role) -> None:
     node, place = role.node, "/etc/default/kubelet"
     source, config = role.bench.source(), {**role.local, "maxPods": 77}
@@ -123,6 +125,7 @@ def test_a_pending_edit_is_refused_unless_it_is_allowed(role: Role) -> None:
         node.run(f"cat > {place}", stdin=former)
 
 
+@pytest.mark.fault(case=44)
 def test_a_guard_that_cannot_ask_for_its_node(role: Role) -> None:
     """The kubelet reads a kubeconfig with a form of YAML that a node without a YAML library cannot read."""
     node, place = role.node, "/etc/kubernetes/kubelet.conf"

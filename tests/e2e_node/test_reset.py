@@ -42,6 +42,7 @@ def restarts(role: Role, since: float) -> int:
     return sum("systemd[1]: Started kubelet" in line for line in lines)
 
 
+@pytest.mark.fault(case=34)
 def test_a_file_that_the_binary_refuses_changes_nothing(switched: Role) -> None:
     role = switched
     rewrite(role, "\nmaxPods: -3\n")
@@ -51,6 +52,7 @@ def test_a_file_that_the_binary_refuses_changes_nothing(switched: Role) -> None:
     assert (role.layout(), role.node.invocation_id()) == (layout, invocation)
 
 
+@pytest.mark.fault(case=34)
 def test_a_file_that_ends_the_kubelet_is_reverted(switched: Role) -> None:
     role = switched
     active = role.bench.active()
@@ -64,6 +66,7 @@ def test_a_file_that_ends_the_kubelet_is_reverted(switched: Role) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=34)
 def test_the_guard_reverts_an_interrupted_reset_alone(switched: Role) -> None:
     role = switched
     active = role.bench.active()

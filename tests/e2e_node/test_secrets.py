@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.support.role_bench import Role
 
 SECRET = "planted-secret-4711"
@@ -43,6 +45,7 @@ def check(role: Role, begin: str, *outputs: str) -> None:
     assert [text for text in messages if "Invoked with" in text and "KubeletConfiguration" in text] == []
 
 
+@pytest.mark.fault(case=45)
 def test_a_secret_of_the_configuration(role: Role) -> None:
     begin = cursor(role)
     config = {**role.local, "maxPods": 77, "staticPodURLHeader": {"Authorization": [f"Bearer {SECRET}"]}}
@@ -57,6 +60,7 @@ def test_a_secret_of_the_configuration(role: Role) -> None:
     check(role, begin, switched.output, refused.output, reset.output)
 
 
+@pytest.mark.fault(case=45)
 def test_a_secret_of_the_command_line(role: Role) -> None:
     former = role.node.run(f"cat {DEFAULTS}")
     try:

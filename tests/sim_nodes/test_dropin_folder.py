@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sim.cluster import Cluster
 from tests.sim.nodes.node import SimNode
 from tests.support.ansible import Ansible
 
@@ -14,7 +15,10 @@ FOLDER = "/etc/kubernetes/kubelet.conf.d"
 
 
 @pytest.mark.long
-def test_a_folder_that_others_may_write_to_is_refused(nodes: dict[str, SimNode], ansible: Ansible) -> None:
+@pytest.mark.fault(case=46)
+def test_a_folder_that_others_may_write_to_is_refused(
+    cluster: Cluster, nodes: dict[str, SimNode], ansible: Ansible
+) -> None:
     node = nodes["n2"]
     node.at(FOLDER).mkdir()
     node.at(FOLDER).chmod(0o777)
@@ -33,3 +37,11 @@ def test_a_folder_that_others_may_write_to_is_refused(nodes: dict[str, SimNode],
     assert {name: row for name, row in node.layout().items() if "kubelet" in name} == {
         name: row for name, row in before.items() if "kubelet" in name
     }
+    assert "kubelet-config.livenodes.io/source" not in cluster.node("n2")["metadata"].get("annotations", {})
+    node.at(FOLDER).chmod(0o755)
+    try:
+        again = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n2")
+        assert again.code == 0 and node.configz()["maxPods"] == 80, again.output
+    finally:
+        gone = ansible.playbook("reset", "-e", "kubelet_config_hosts=n2")
+    assert gone.code == 0, gone.output

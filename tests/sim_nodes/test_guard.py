@@ -102,6 +102,7 @@ def test_guard_reverts_what_ends_the_kubelet(
 
 @pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
 @pytest.mark.fault(case=19)
+@pytest.mark.fault(case=38)
 def test_guard_reverts_what_is_not_confirmed_also_after_a_power_cut(
     cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
 ) -> None:
@@ -119,13 +120,41 @@ def test_guard_reverts_what_is_not_confirmed_also_after_a_power_cut(
         node.wait(lambda: status(cluster, name).get("error"), 30, "a report of the guard")
         assert "not confirmed within" in status(cluster, name)["error"]
         assert "after the reboot" in status(cluster, name)["error"]
+        again = calls.switch({"maxPods": 71}, trial_seconds=1)
+        calls.apply("confirmed", source=again["source"])
+        node.wait(lambda: status(cluster, name).get("lastKnownGood"), 30, "a last-known-good")
+        assert node.configz() == {**before, "maxPods": 71} and "error" not in status(cluster, name)
+    finally:
+        calls.reset()
+
+
+@pytest.mark.parametrize(("name", "delivery"), [DELIVERIES[0], pytest.param(*DELIVERIES[1], marks=pytest.mark.long)])
+@pytest.mark.fault(case=32)
+def test_a_second_change_that_fails_reverts_to_what_ran_before_the_first(
+    cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
+) -> None:
+    """The first one is healthy, and no controller has confirmed it."""
+    node = nodes[name]
+    before = node.configz()
+    calls = Calls(node, delivery)
+    try:
+        calls.switch({"maxPods": 71})
+        node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the first configuration")
+        second = calls.switch({"maxPods": 72, **DEADLY}, unchecked=True)["source"]
+        node.wait(lambda: node.configz() == before, 30, "the configuration from before both")
+        node.wait(lambda: status(cluster, name).get("error"), 30, "a report of the guard")
+        assert status(cluster, name)["assigned"]["configMap"]["uid"] == second["uid"]
+        assert "quantities must match the regular expression" in status(cluster, name)["error"]
+        calls.switch({"maxPods": 72})
+        node.wait(lambda: node.configz() == {**before, "maxPods": 72}, 20, "the second one without its fault")
     finally:
         calls.reset()
 
 
 @pytest.mark.parametrize(("name", "delivery"), DELIVERIES)
+@pytest.mark.fault(case=36)
 def test_an_end_of_the_kubelet_without_a_reason_is_no_evidence(
-    nodes: dict[str, SimNode], name: str, delivery: str
+    cluster: Cluster, nodes: dict[str, SimNode], name: str, delivery: str
 ) -> None:
     """A kubelet that is killed once, and one whose container runtime is away, keep their configuration."""
     node = nodes[name]
@@ -137,6 +166,8 @@ def test_an_end_of_the_kubelet_without_a_reason_is_no_evidence(
         invocation = node.show("InvocationID")
         node.kill_kubelet()
         node.wait(lambda: int(node.show("NRestarts")) > 2, 20, "several ends without a runtime")
+        away = "on trial; the container runtime is away: "
+        node.wait(lambda: status(cluster, name).get("reason", "").startswith(away), 30, "a report that names it")
         node.start_runtime()
         node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the same configuration again")
         assert node.show("InvocationID") != invocation

@@ -162,6 +162,7 @@ def search(done: Searched, secrets: t.Mapping[str, str]) -> None:
     assert {path.stat().st_mode & 0o777 for path in done.home.glob("*.json") if path.name in FILES} <= {0o600}
 
 
+@pytest.mark.fault(case=45)
 def test_no_playbook_shows_a_secret(
     cluster: Cluster, nodes: dict[str, SimNode], ansible: Ansible, tmp_path: Path
 ) -> None:
@@ -177,6 +178,7 @@ def test_no_playbook_shows_a_secret(
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=45)
 def test_no_other_playbook_shows_a_secret(
     cluster: Cluster, nodes: dict[str, SimNode], ansible: Ansible, tmp_path: Path
 ) -> None:

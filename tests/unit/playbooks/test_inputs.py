@@ -54,6 +54,7 @@ def message(output: str) -> str:
         ("dump", {"serial", "wait_timout"}),
     ],
 )
+@pytest.mark.fault(case=50)
 def test_all_wrong_variables_are_named_at_once(ansible: Ansible, playbook: str, named: set[str]) -> None:
     run = ansible.playbook(playbook, "--check", "-e", json.dumps(WRONG))
     assert run.code != 0 and CONNECTS not in run.output, run.output
@@ -64,6 +65,7 @@ def test_all_wrong_variables_are_named_at_once(ansible: Ansible, playbook: str, 
     assert "Did you mean kubelet_config_wait_timeout?" in lines[-1]
 
 
+@pytest.mark.fault(case=50)
 def test_hosts_that_differ_are_checked_and_named(ansible: Ansible) -> None:
     """Values of groups and hosts, templates, and variables of import_playbook."""
     ansible.variables(all={"kubelet_config_drain": "{{ drain }}", "kubelet_config_delivery": "{{ later }}"})
@@ -89,6 +91,7 @@ def test_prune_checks_its_variables(ansible: Ansible) -> None:
 
 
 @pytest.mark.parametrize("variables", [{}, {"kubelet_config_serial": "1,20%"}, {"kubelet_config_drain": "no"}])
+@pytest.mark.fault(case=50)
 def test_right_variables_and_those_of_other_playbooks_are_accepted(
     ansible: Ansible, variables: dict[str, t.Any]
 ) -> None:

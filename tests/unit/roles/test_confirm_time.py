@@ -158,6 +158,7 @@ def test_the_model_of_a_batch_is_what_ansible_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.fault(case=39)
 def test_200_hosts_are_confirmed_in_time_with_the_forks_of_ansibles_default(tmp_path: Path) -> None:
     """In real time: each kubelet needs 8 s to restart. The fixed 300 s that guards once got were too short."""
     hosts, forks = [f"n{number:03}" for number in range(200)], 5
@@ -175,6 +176,7 @@ def test_200_hosts_are_confirmed_in_time_with_the_forks_of_ansibles_default(tmp_
     assert min(waited) > 330 and max(waited) <= deadline
 
 
+@pytest.mark.fault(case=39)
 def test_good_nodes_are_confirmed_before_failed_ones_restart(tmp_path: Path) -> None:
     """All hosts of a batch wait for the restarts of those that fail, and so do the guards of the good ones.
 
@@ -200,6 +202,7 @@ def test_the_variables_of_the_operator(tmp_path: Path, variables: dict[str, int]
 
 
 @pytest.mark.parametrize(("own", "refused"), [(60, True), (5000, False), ("", False)])
+@pytest.mark.fault(case=39)
 def test_a_rollout_refuses_guards_that_would_not_wait(tmp_path: Path, own: t.Any, refused: bool) -> None:
     hosts = [f"n{number}" for number in range(4)]
     row = {"action": "assign", "changes": [], "effect": None, "source": {"namespace": "kube-system", "name": "a"}}

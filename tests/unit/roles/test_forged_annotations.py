@@ -95,6 +95,7 @@ def keys(fleet: Fleet, text: str) -> None:
         pytest.param(keys, marks=pytest.mark.long),
     ],
 )
+@pytest.mark.fault(case=61)
 def test_what_is_forged_stays_text(tmp_path: Path, playbook: str, forge: t.Callable[[Fleet, str], None]) -> None:
     text = template(tmp_path)
     with Fleet() as fleet:

@@ -51,6 +51,7 @@ def run(fleet: PlayedCluster, home: Path, gpu: dict[str, t.Any], impersonate: st
     return ansible.playbook(str(play), "-e", json.dumps(given), K8S_AUTH_IMPERSONATE_USER=impersonate)
 
 
+@pytest.mark.fault(case=60)
 def test_another_group_that_does_not_share_the_values(fleet: PlayedCluster, tmp_path: Path) -> None:
     before = json.dumps(fleet.configmaps[NAME])
     found = run(fleet, tmp_path, {"eventBurst": 32})
@@ -60,6 +61,7 @@ def test_another_group_that_does_not_share_the_values(fleet: PlayedCluster, tmp_
     assert json.dumps(fleet.configmaps[NAME]) == before
 
 
+@pytest.mark.fault(case=60)
 def test_another_group_that_declares_the_same(fleet: PlayedCluster, tmp_path: Path) -> None:
     """Its user needs no more than the manifest of the option, and all of that."""
     option = manifest("option-kubeadm")

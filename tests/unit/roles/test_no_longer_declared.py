@@ -38,6 +38,7 @@ def values(fleet: PlayedCluster, field: str = "maxPods") -> list[t.Any]:
     return [fleet.live[name].get(field) for name in ("n1", "n2")]
 
 
+@pytest.mark.fault(case=64)
 def test_a_deleted_line_reverts_each_node_of_a_shared_variant(fleet: PlayedCluster, ansible: Ansible) -> None:
     """Both nodes run one ConfigMap, but only n1 has a declared maxPods, and n2 has the same value of its own."""
     declare(ansible, {"maxPods": 80, "eventBurst": 7}, {"eventBurst": 7})
@@ -63,6 +64,7 @@ def test_a_deleted_line_reverts_each_node_of_a_shared_variant(fleet: PlayedClust
     assert "0 drifted" in ansible.playbook("drift").output
 
 
+@pytest.mark.fault(case=64)
 def test_a_revert_needs_the_permission_of_its_effect(fleet: PlayedCluster, ansible: Ansible) -> None:
     declare(ansible, {"clusterDNS": ["10.96.0.99"]}, {})
     assert ansible.playbook("rollout", "-e", "kubelet_config_allow_effect=drain").code == 0

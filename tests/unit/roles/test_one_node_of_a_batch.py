@@ -76,6 +76,7 @@ def ansible(tmp_path: Path, fleet: Denying) -> Ansible:
 
 
 @pytest.mark.parametrize("denied", [DENIED, CONFLICT, pytest.param(TIMEOUT, marks=pytest.mark.long)])
+@pytest.mark.fault(case=54)
 def test_a_write_that_fails_fails_its_node_alone(
     ansible: Ansible, fleet: Denying, denied: tuple[int, str, str]
 ) -> None:
@@ -87,6 +88,10 @@ def test_a_write_that_fails_fails_its_node_alone(
     assert (denied[2] if denied is not CONFLICT else "changes faster than it can be patched") in run.output
     assert "another user or program changed it" not in run.output
     assert fleet.claims.items == {}
+    fleet.denied = (0, "", "")
+    fleet.assigned.clear()
+    again = ansible.playbook("rollout")
+    assert (again.code, fleet.assigned, fleet.runs(BAD)) == (0, {BAD}, 80), again.output
 
 
 # Requests of the gate (renews the lease), the drain, the assignment, the verification and the soak.
@@ -102,6 +107,7 @@ STEPS = {
 @pytest.mark.parametrize(
     "step", ["gate", "assign", *(pytest.param(one, marks=pytest.mark.long) for one in ("drain", "verify", "soak"))]
 )
+@pytest.mark.fault(case=51)
 def test_a_node_that_is_deleted_fails_alone(ansible: Ansible, fleet: Denying, step: str) -> None:
     """Also in front of the step's own reading of the Nodes: then the next request for it has no answer."""
     begun = fleet.serve
@@ -120,6 +126,7 @@ def test_a_node_that_is_deleted_fails_alone(ansible: Ansible, fleet: Denying, st
     assert fleet.claims.items == {}
 
 
+@pytest.mark.fault(case=51)
 def test_a_node_that_is_replaced_is_not_assigned_what_was_planned_for_another(ansible: Ansible, fleet: Denying) -> None:
     fleet.new = objects.node(BAD, config={}, revision="99")
     fleet.new["metadata"]["uid"] = "uid-of-another"
@@ -127,6 +134,9 @@ def test_a_node_that_is_replaced_is_not_assigned_what_was_planned_for_another(an
     run = ansible.playbook("rollout")
     assert run.code != 0 and f"Node {BAD}: the Node was deleted and created again" in run.output, run.output
     assert [fleet.runs(name) for name in NAMES] == [80, 110, 80] and "configSource" not in fleet.nodes[BAD]["spec"]
+    fleet.assigned.clear()
+    again = ansible.playbook("rollout")
+    assert (again.code, fleet.assigned, fleet.runs(BAD)) == (0, {BAD}, 80), again.output
 
 
 class Migrating(SwitchedCluster):
@@ -150,6 +160,7 @@ class Migrating(SwitchedCluster):
             super().follow(name)
 
 
+@pytest.mark.fault(case=54)
 def test_a_write_that_fails_in_a_migration_fails_its_node_alone(tmp_path: Path) -> None:
     with Migrating() as fleet:
         ansible = switched_ansible(tmp_path, fleet, kubelet_config_delivery="checkpoint", kubelet_config_serial=3)

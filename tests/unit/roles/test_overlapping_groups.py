@@ -153,6 +153,7 @@ SHORT = ("rollout-rollout", "rollout-reset", "rollout-prune")
 @pytest.mark.parametrize(
     "pair", [pytest.param(pair, marks=() if pair in SHORT else (pytest.mark.long,)) for pair in PAIRS]
 )
+@pytest.mark.fault(case=58)
 def test_a_run_that_begins_during_another_changes_nothing(ansible: Ansible, fleet: Watched, pair: str) -> None:
     """It names the holder and the shared node, and goes through when the other one has ended."""
     first, second, words = PAIRS[pair]
@@ -191,6 +192,7 @@ def test_runs_on_groups_that_share_no_node_go_on_at_once(ansible: Ansible, fleet
 
 
 # Long: the Leases of this test expire on a busy machine.
+@pytest.mark.fault(case=58)
 def test_a_rollout_that_begins_during_a_prune(ansible: Ansible, fleet: Watched) -> None:
     """It waits for the end of the prune. What it pushes is not removed."""
     removal, ready, go_on = fleet.hold(f"DELETE {CONFIGMAPS}/{OLD}"), threading.Event(), threading.Event()

@@ -60,6 +60,7 @@ def test_a_reset_in_the_batches_of_the_operator(fleet: Ordered, ansible: Ansible
 
 
 @pytest.mark.parametrize("playbook", ["reset", "migrate"])
+@pytest.mark.fault(case=58)
 def test_beside_a_rollout(fleet: Ordered, ansible: Ansible, playbook: str) -> None:
     """While a rollout of another group holds a node, nothing changes and the message names the holder."""
     options = {"state": "held", "group": "others", "nodes": ["n3"], "holder": "another user", "duration": 600}

@@ -62,6 +62,7 @@ def to(name: str) -> tuple[str, ...]:
     return "-e", f"kubelet_config_variant={name}"
 
 
+@pytest.mark.fault(case=59)
 def test_values_of_a_machine_stay_those_of_each_node(fleet: Pushed, ansible: Ansible) -> None:
     """All other fields are those of the ConfigMap, not those of the inventory; fields that it lacks are removed."""
     wanted = {name: {**fleet.local, **own(name), "maxPods": 70} for name in fleet.live}

@@ -52,6 +52,7 @@ def until(what: t.Callable[[], t.Any]) -> None:
 
 
 @pytest.mark.fault(case=23)
+@pytest.mark.fault(case=58)
 def test_no_other_run_begins_during_a_rollout(ansible: Ansible, fleet: PlayedCluster) -> None:
     """The first batch takes longer than the Lease lasts without a renewal, and --limit shares the group's budget. The
     variant of the second batch is pushed, but not assigned yet.
@@ -91,6 +92,7 @@ def test_two_limited_rollouts_at_once(ansible: Ansible, fleet: PlayedCluster) ->
     assert (again.code, fleet.assigned) == (0, {"n1", "n2"}), again.output
 
 
+@pytest.mark.fault(case=56)
 def test_a_rollout_that_loses_its_lease_writes_nothing_more(ansible: Ansible, fleet: PlayedCluster) -> None:
     """Neither a revert nor the next batch: another rollout may be changing the same nodes."""
     rollout = ansible.start("rollout", "-e", "kubelet_config_wait_timeout=60")
@@ -104,6 +106,10 @@ def test_a_rollout_that_loses_its_lease_writes_nothing_more(ansible: Ansible, fl
     assert rollout.returncode != 0 and "this rollout lost its Lease kube-system/" in output, output
     assert "stopped at n1: this rollout lost its Lease" in " ".join(output.split()), output
     assert (fleet.assigned, fleet.nodes["n1"]["spec"]["configSource"]) == ({"n1"}, source)
+    fleet.wake("n1")
+    again = ansible.playbook("rollout")
+    assert (again.code, fleet.assigned, fleet.claims.items) == (0, {"n1", "n2"}, {}), again.output
+    assert {name: fleet.live[name]["maxPods"] for name in VALUES} == VALUES
 
 
 class Refusing(PlayedCluster):

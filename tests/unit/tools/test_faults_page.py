@@ -30,6 +30,12 @@ def test_the_cases_are_numbered() -> None:
         assert {"node", "status", "user", "lost", "again", "title"} <= set(case), case
 
 
+def test_a_number_has_one_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "CASES", [*faults.CASES, faults.CASES[0]])
+    with pytest.raises(ValueError, match="two fault cases have one number"):
+        faults.cases()
+
+
 @pytest.mark.parametrize("number", CASES)
 def test_a_case_has_a_test(number: int) -> None:
     """Or the list states that it has none."""

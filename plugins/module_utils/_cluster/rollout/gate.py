@@ -211,8 +211,8 @@ def unavailable(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str
             reasons["ready"] = f"not Ready ({node.ready_reason or node.ready})"
         elif ages.get(name, 0) > SILENT:
             reasons["ready"] = (
-                f"silent: its kubelet has sent no heartbeat for {timestamps.span(ages[name])} by this machine's clock, "
-                "but its Node is still Ready"
+                f"silent: its kubelet has sent no heartbeat for {timestamps.span(ages[name])} by the API server's "
+                "clock, but its Node is still Ready"
             )
         if node.unschedulable:
             reasons["cordoned"] = "cordoned" if node.cordoned is None else _our_cordon(node.cordoned)
@@ -234,7 +234,8 @@ def _ages(session: Session, found: t.Mapping[str, nodes.Node]) -> dict[str, floa
     Nodes without a heartbeat or without a Lease are absent.
     """
     written = {name: timestamps.parse(node.heartbeat) for name, node in found.items() if node.ready == "True"}
-    old = {name: time.time() - at for name, at in written.items() if at is not None and time.time() - at > SILENT}
+    now = session.server_time() if written else 0.0
+    old = [name for name, at in written.items() if at is not None and now - at > SILENT]
     return diagnose.silence(session, old) if old else {}
 
 

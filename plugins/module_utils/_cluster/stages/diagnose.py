@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import typing as t
 
 from ..._config.fields import fields
@@ -187,7 +186,7 @@ def silence(
     """Return the seconds since each kubelet last renewed its Lease (one LIST); empty if Leases cannot be read.
 
     For kubelets 1.8 to 1.10, whose API servers have no Leases, the seconds since the last heartbeat in the Nodes
-    `found`, once their control plane misses it.
+    `found`, once their control plane misses it. By the API server's clock: that of this machine may be wrong.
     """
     names = list(names)
     try:
@@ -198,7 +197,8 @@ def silence(
         beat = timestamps.parse(node.heartbeat) if node.alpha and node.ready == "Unknown" else None
         if beat and name in names:
             renewals.setdefault(name, beat)
-    return {name: max(0.0, time.time() - renewed) for name, renewed in renewals.items()}
+    now = session.server_time() if renewals else 0.0
+    return {name: max(0.0, now - renewed) for name, renewed in renewals.items()}
 
 
 def heartbeats(session: Session, names: t.Iterable[str]) -> dict[str, float]:

@@ -15,6 +15,9 @@ from ..fields import compare, fields, merged_dropins, overlay
 from ..values import paths
 from .drift_cause import ASSIGNED, DECLARED, DISK, LIVE
 
+_CREATED = {"tlsCertFile": "/kubelet.crt", "tlsPrivateKeyFile": "/kubelet.key"}
+"""How these paths end where they are not set: the kubelet creates a certificate, and shows where it is."""
+
 
 def between(wanted: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
     """Return (path, wanted, live) for every value of a source that is not live, sorted by path.
@@ -76,11 +79,18 @@ def differing(
                 continue
             if empty and path not in known and _has_keys(path, known):
                 continue
+            if stage != LIVE and path not in known and _created(path, read.get(LIVE, {})):
+                continue
             if stage == LIVE or compare.is_known(path, known, tops[stage], minor):
                 values[stage] = known.get(path)
         values = _without_secrets_of_the_disk(path, _resolved(path, values))
         if not _alike(values.values()):
             yield path, values
+
+
+def _created(path: str, live: Mapping[str, Any]) -> bool:
+    """Return whether a live path is that of a file which the kubelet creates unless its configuration names one."""
+    return path in _CREATED and str(live.get(path)).endswith(_CREATED[path])
 
 
 def _alike(values: Iterable[Any]) -> bool:

@@ -135,6 +135,7 @@ def tokens(server: Server) -> list[str]:
     return [seen.headers["authorization"] for seen in server.seen]
 
 
+@pytest.mark.fault(case=63)
 def test_expired_token_of_an_exec_plugin_is_renewed(tmp_path: Path, clock: Clock) -> None:
     """Also where an option overrides a part of the kubeconfig."""
     plugin = Plugin(tmp_path)
@@ -146,6 +147,7 @@ def test_expired_token_of_an_exec_plugin_is_renewed(tmp_path: Path, clock: Clock
     assert tokens(server) == ["Bearer 2", "Bearer 3", "Bearer 4"]
 
 
+@pytest.mark.fault(case=63)
 def test_many_requests_at_once_renew_an_expired_token_once(tmp_path: Path, clock: Clock) -> None:
     """A plugin may ask a person, or a service that limits its callers."""
     plugin = Plugin(tmp_path)

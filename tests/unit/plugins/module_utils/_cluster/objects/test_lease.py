@@ -261,6 +261,7 @@ def test_an_answer_that_was_lost_on_the_way(api: LeaseApi, wall: Wall) -> None:
 
 @pytest.mark.parametrize("mine", [-4000.0, 14.0, 4000.0])
 @pytest.mark.parametrize("theirs", [-4000.0, 0.0, 4000.0])
+@pytest.mark.fault(case=57)
 def test_a_wrong_clock_neither_steals_nor_loses_a_lease(api: LeaseApi, wall: Wall, mine: float, theirs: float) -> None:
     """The API server's clock decides alone: for a live holder, for one that has just died, for one that is dead."""
     wall.off = theirs

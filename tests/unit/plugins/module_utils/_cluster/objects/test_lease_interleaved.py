@@ -117,6 +117,7 @@ class Race:
     PLAN,
 )
 @settings(max_examples=examples(150))
+@pytest.mark.fault(case=57)
 def test_never_two_on_one_node(
     clocks: Clocks, sets: list[tuple[str, ...]], offs: list[float], wait: int, plan: list[tuple[str, int]]
 ) -> None:

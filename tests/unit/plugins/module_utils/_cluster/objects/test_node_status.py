@@ -96,6 +96,7 @@ STALE = status(reference("b"), reference("b"), error="failed to load config")
     ("version", "counts"),
     [("v1.23.17", True), ("", True), ("v1.24.0", False), ("v1.36.1", False)],
 )
+@pytest.mark.fault(case=62)
 def test_a_status_of_an_older_kubelet_does_not_count(version: str, counts: bool) -> None:
     """No kubelet has written status.config since 1.24, and none clears it: an upgraded Node keeps the last error."""
     row_of_node = row(source=place("b"), config=STALE, version=version)

@@ -220,6 +220,7 @@ def requests(stage: str, clock: Clock) -> int:
 
 @pytest.mark.parametrize("again", [False, True], ids=["deleted", "replaced"])
 @pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.fault(case=51)
 def test_a_node_that_is_no_longer_there_is_a_row(stage: str, again: bool, clock: Clock) -> None:
     found = set()
     for before in range(requests(stage, clock)):

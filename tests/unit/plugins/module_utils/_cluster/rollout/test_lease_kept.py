@@ -125,6 +125,7 @@ def test_the_lease_is_renewed_while_the_call_waits(clock: Clock, api: Leased, ca
 
 
 @pytest.mark.parametrize("call", WRITING)
+@pytest.mark.fault(case=56)
 def test_a_lost_lease_stops_before_the_first_write(api: Leased, call: t.Callable[..., t.Any]) -> None:
     api.lost = 0
     with pytest.raises(lease_objects.LeaseLost, match="this rollout lost its Lease kube-system/mine, held by me"):
@@ -133,6 +134,7 @@ def test_a_lost_lease_stops_before_the_first_write(api: Leased, call: t.Callable
 
 
 @pytest.mark.parametrize("call", CALLS)
+@pytest.mark.fault(case=56)
 def test_a_lease_that_is_lost_while_the_call_waits_ends_it(
     clock: Clock, api: Leased, call: t.Callable[..., t.Any]
 ) -> None:

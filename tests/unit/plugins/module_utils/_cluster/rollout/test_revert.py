@@ -215,7 +215,7 @@ def test_why_a_node_is_not_reverted(clock: Clock) -> None:
 
 def test_a_dead_kubelet_is_reported(clock: Clock) -> None:
     cluster = Cluster(node("n1", place("bad"), status(reference("bad"), reference("bad")), ready="Unknown"))
-    cluster.renewed = {"n1": "2026-01-01T00:00:00.000000Z"}
+    cluster.renewed = {"n1": "2025-12-31T00:00:00.000000Z"}
     with pytest.raises(NodesFailed, match=r"has sent no heartbeat for .* empty store/meta/assigned"):
         go(cluster, n1=row(place("good")))
 

@@ -134,6 +134,7 @@ def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
 
 
 @given(damaged())
+@pytest.mark.fault(case=61)
 def test_every_stage_has_a_row_for_every_node(bad: dict[str, t.Any]) -> None:
     api: t.Any = cluster(bad)
     names = {"n1", GOOD}
@@ -201,6 +202,7 @@ def verified(api: t.Any, timeout: int = 0) -> dict[str, t.Any]:
 
 
 @pytest.mark.parametrize(("bad", "key"), [(BAD_SOURCE, annotation.SOURCE), (BAD_STATUS, annotation.STATUS)])
+@pytest.mark.fault(case=61)
 def test_a_malformed_node_is_a_row_with_cause_and_remedy(bad: dict[str, t.Any], key: str) -> None:
     seen = verified(cluster(bad))
     assert (seen["n1"]["ok"], seen["n1"]["state"], list(seen["n1"]["malformed"])) == (False, "malformed", [key])
@@ -219,6 +221,7 @@ def test_a_guard_may_still_replace_a_malformed_status(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "bad", [BAD_SOURCE, noted(annotation.SOURCE, "{"), noted(annotation.PREVIOUS, "[]", marked=reference("old"))]
 )
+@pytest.mark.fault(case=61)
 def test_an_assignment_replaces_what_is_malformed(bad: dict[str, t.Any]) -> None:
     api = cluster(copy.deepcopy(bad))
     done = rows(lambda: assign.assign(t.cast("t.Any", api), wanted(check_source=True), False))

@@ -68,6 +68,7 @@ SAME = [
 
 
 @pytest.mark.parametrize("now", OTHERS)
+@pytest.mark.fault(case=52)
 def test_it_is_planned_again(now: dict[str, t.Any]) -> None:
     assert action(cluster(installed(**now))) == "assign"
 
@@ -87,6 +88,7 @@ def assigned(api: t.Any, **more: t.Any) -> dict[str, t.Any]:
 
 
 @pytest.mark.parametrize("now", OTHERS)
+@pytest.mark.fault(case=52)
 def test_an_assignment_records_the_new_machine(now: dict[str, t.Any]) -> None:
     """What the former machine has reported is removed: its guard cannot report on this one."""
     api = cluster(installed(**now))
@@ -109,6 +111,7 @@ def test_a_first_assignment_records_the_machine() -> None:
 
 
 @pytest.mark.parametrize("given", [None, {"n1": place("config-a")}])
+@pytest.mark.fault(case=52)
 def test_a_verification_names_the_cause(given: t.Any) -> None:
     """Not a flag of its kubelet."""
     wanted = given and {name: config_sources.Wanted(source) for name, source in given.items()}

@@ -53,6 +53,7 @@ FOREVER = [{"operator": "Exists"}]
     ],
 )
 @pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.fault(case=55)
 def test_pods_that_the_api_deleted(
     clock: Clock, owner: tuple[str, str], status: dict[str, t.Any], reason: str, ended: bool
 ) -> None:
@@ -141,6 +142,7 @@ def test_an_outage_during_the_watch(clock: Clock) -> None:
     assert "default/a: Evicted" in fail(api, pods=before).failures["n1"]
 
 
+@pytest.mark.fault(case=55)
 def test_a_pod_that_becomes_ready_by_the_restart_alone(clock: Clock) -> None:
     """As kubelets of 1.35 report it: its containers are the same."""
     made = pod("a", ready=False, **OWNED)

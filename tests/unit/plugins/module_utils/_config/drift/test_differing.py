@@ -43,6 +43,11 @@ FILLED_IN: tuple[tuple[str, int, Any], ...] = (
     ("memoryReservationPolicy", 36, "None"),
 )
 
+CREATED = {
+    "tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt",
+    "tlsPrivateKeyFile": "/var/lib/kubelet/pki/kubelet.key",
+}
+
 
 def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
     """What /configz of a kubelet of this minor shows, completed."""
@@ -75,6 +80,7 @@ def _drift(wanted: dict[str, Any], live: dict[str, Any], minor: int) -> list[tup
         if minor >= since
     ],
 )
+@pytest.mark.fault(case=65)
 def test_what_the_kubelet_fills_in_is_no_difference(wanted: dict[str, Any], minor: int) -> None:
     live = _live(wanted, minor)
     assert differing.between({**model.HEADER, **wanted}, live, minor) == [] == _drift(wanted, live, minor)
@@ -125,8 +131,21 @@ def test_a_value_that_the_source_names_is_compared(path: str, declared: Any, oth
             {"staticPodPath": "/etc/other"},
             [("staticPodPath", "manifests", "/etc/other")],
         ),
+        # The kubelet creates a certificate, unless its configuration names one.
+        ({}, CREATED, []),
+        ({}, {"tlsCertFile": "/pki/other.crt"}, [("tlsCertFile", None, "/pki/other.crt")]),
+        ({"tlsCertFile": "/x.crt"}, CREATED, [("tlsCertFile", "/x.crt", CREATED["tlsCertFile"])]),
     ],
-    ids=["no default", "no default, map", "key of a map", "relative path", "another path"],
+    ids=[
+        "no default",
+        "no default, map",
+        "key of a map",
+        "relative path",
+        "another path",
+        "own certificate",
+        "another certificate",
+        "not the declared certificate",
+    ],
 )
 def test_what_has_one_meaning_at_every_version(
     wanted: dict[str, Any], changed: dict[str, Any], expected: list[tuple[str, Any, Any]], minor: int

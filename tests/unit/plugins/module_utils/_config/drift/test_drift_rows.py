@@ -200,6 +200,8 @@ def test_what_a_local_config_never_had_from_anybody() -> None:
     )
     assert _rows(Configs((), None, None, live), host=seen, **local) == {}
     assert _rows(Configs(({"maxPods": 50},), None, None, live), host=seen, **local)["maxPods"]["cause"] == "flag"
+    assert set(_rows(Configs((), {}, {}, live), host=seen)) == {"maxPods"}
+    live["tlsCertFile"] = "/pki/other.crt"
     assert set(_rows(Configs((), {}, {}, live), host=seen)) == {"maxPods", "tlsCertFile"}
 
 
@@ -293,7 +295,7 @@ def test_what_the_node_itself_overrides_in_its_own_file(
     minor: int, record: dict[str, Any], layer: dict[str, Any], paths: list[str]
 ) -> None:
     source = {"maxPods": 100, "kubeAPIQPS": 9}
-    live = {**compare.with_defaults(source, minor), "maxPods": 61, "tlsCertFile": "/pki/kubelet.crt"}
+    live = {**compare.with_defaults(source, minor), "maxPods": 61, "tlsCertFile": "/pki/own.crt"}
     configs = Configs((layer,), source, source, live, own=record)
     assert list(_rows(configs, minor, checkpoint=True, flags={"maxPods": "--max-pods=61"})) == paths
 

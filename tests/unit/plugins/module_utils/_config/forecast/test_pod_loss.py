@@ -264,6 +264,7 @@ GONE = {"phase": "Failed", "reason": "Terminating"}
         ),
     ],
 )
+@pytest.mark.fault(case=55)
 def test_a_pod_that_is_gone(old: Pod, last: Pod | None, unready: float, kind: str, reason: str) -> None:
     """Only what the restart caused counts: the pod's last state shows it, or else how long its Node was not Ready."""
     found = compare(pod(**old), None, last={"u1": pod(**old, **last)} if last else {}, unready=unready)

@@ -105,6 +105,7 @@ def test_a_removal_is_applied_once_although_its_default_is_not_known() -> None:
     ],
 )
 @pytest.mark.parametrize("kept", [{}, {"eventBurst": 7}])
+@pytest.mark.fault(case=64)
 def test_a_deleted_line_reverts_to_the_nodes_own_value(
     live: dict[str, Any], layer: dict[str, Any], path: str, kept: dict[str, Any]
 ) -> None:
@@ -169,6 +170,7 @@ def test_equal_nodes_with_other_values_of_their_own_revert_to_them() -> None:
     assert [row["action"] for row in made["nodes"].values()] == ["assign", "assign", "none"]
 
 
+@pytest.mark.fault(case=66)
 def test_a_removal_that_is_applied_asks_for_no_permission_again() -> None:
     """Another change is assigned, and the null is still declared: the kubelet has its default already."""
     layer: dict[str, Any] = {"cgroupDriver": None}

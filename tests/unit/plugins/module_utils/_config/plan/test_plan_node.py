@@ -63,6 +63,7 @@ def test_when_the_kubelet_certainly_refuses_a_value(
 
 @pytest.mark.parametrize("minor", range(20, 37))
 @pytest.mark.parametrize("removed", [None, ""], ids=["null", "zero"])
+@pytest.mark.fault(case=66)
 def test_a_removed_value_has_the_effect_of_its_field_at_every_version(removed: str | None, minor: int) -> None:
     """With the default, as far as it is known; the other changes of the plan do not hide it."""
     planner = plan_node.Planner({"a": {**LIVE, "cgroupDriver": "systemd"}}, "disrupt", ())

@@ -27,6 +27,7 @@ from .. import kubelet_model as model
         ({"kubeReserved": {"cpu": "1"}}, {"kubeReserved": {"memory": "1Gi"}}, {"kubeReserved": {"cpu": "1"}}),
     ],
 )
+@pytest.mark.fault(case=59)
 def test_a_node_keeps_the_values_of_its_machine(
     goal: dict[str, Any], live: dict[str, Any], expected: dict[str, Any]
 ) -> None:

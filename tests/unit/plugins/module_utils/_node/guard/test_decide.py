@@ -147,6 +147,7 @@ def starting(now: float, boot: str) -> Facts:
     return at(now, None, boot=boot, active="activating", sub="start-pre")
 
 
+@pytest.mark.fault(case=38)
 def test_a_power_cut_reverts_nothing_that_was_healthy() -> None:
     """The time for the confirmation starts anew."""
     seen = at(110), starting(20, "b2"), at(22, boot="b2"), at(319, boot="b2")
@@ -176,6 +177,7 @@ def test_a_kubelet_that_is_not_healthy_on_the_next_boot_reverts() -> None:
         assert play(terms, *seen, at(200, False, boot="b2"))[0].what == REVERT
 
 
+@pytest.mark.fault(case=37)
 def test_failures_end_with_a_boot() -> None:
     seen = (
         at(110, restarts=1, invocation="i1"),

@@ -44,6 +44,7 @@ ASKED = "the container runtime did not answer the kubelet"
         ("file", "", True, False, BOOTED),
     ],
 )  # fmt: skip
+@pytest.mark.fault(case=36)
 def test_what_is_evidence(kind: str, runtime: str, booting: bool, refusal: bool, expected: str) -> None:
     assert (refused(kind, booting), excuse(kind, runtime, booting)) == (refusal, expected)
 
@@ -154,6 +155,7 @@ def test_containerd_that_stays_away_longer_than_the_time_for_the_confirmation() 
 
 
 @BOTH
+@pytest.mark.fault(case=38)
 def test_a_power_cut_of_a_site(confirmed: bool) -> None:
     life = trial(confirmed).but(away=AWAY).boots().loops(90).but(away="").runs(300)
     assert life.action.what == WAIT, life.seen
@@ -161,6 +163,7 @@ def test_a_power_cut_of_a_site(confirmed: bool) -> None:
     assert life.action.what == "graduate"
 
 
+@pytest.mark.fault(case=37)
 def test_two_ends_days_apart() -> None:
     life = trial(True)
     for _day in range(3):

@@ -54,6 +54,7 @@ BOTH = pytest.mark.parametrize("confirmed", [False, True])
 
 
 @BOTH
+@pytest.mark.fault(case=36)
 def test_containerd_stopped_for_ten_minutes(node: Node, confirmed: bool) -> None:
     on_trial(node, confirmed)
     node.away, node.well = AWAY, False
@@ -68,6 +69,7 @@ def test_containerd_stopped_for_ten_minutes(node: Node, confirmed: bool) -> None
 
 @BOTH
 @pytest.mark.parametrize("words", ["", RUNTIME])
+@pytest.mark.fault(case=36)
 def test_a_reboot_with_containerd_delayed_by_a_minute(node: Node, confirmed: bool, words: str) -> None:
     on_trial(node, confirmed)
     node.boot, node.seconds, node.away = "b2", 4.0, AWAY
@@ -81,6 +83,7 @@ def test_a_reboot_with_containerd_delayed_by_a_minute(node: Node, confirmed: boo
 
 
 @BOTH
+@pytest.mark.fault(case=37)
 def test_two_ends_days_apart(node: Node, confirmed: bool) -> None:
     on_trial(node, confirmed, extra={"confirm_seconds": 1e9})
     for _day in range(4):

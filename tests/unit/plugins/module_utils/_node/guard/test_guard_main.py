@@ -62,6 +62,7 @@ def test_a_report_that_hangs_ends_at_its_limit(folder: Path, capsys: pytest.Capt
     assert f"{sys.executable} did not end within 1 s" in capsys.readouterr().err
 
 
+@pytest.mark.fault(case=44)
 def test_a_question_to_the_api_server_that_hangs_ends_at_its_limit(folder: Path) -> None:
     begun = time.monotonic()
     asking = guard.Guard(Store(str(folder.parent)), guard.Settings())

@@ -58,6 +58,7 @@ def apply(node: Node, state: str, **options: t.Any) -> dict[str, t.Any]:
     return checkpoint_module.apply(given, pretend=False, store=node.store)
 
 
+@pytest.mark.fault(case=34)
 def test_a_local_configuration_that_ends_the_kubelet_is_reverted(node: Node, tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"
     state.write_text("static")
@@ -181,6 +182,7 @@ def test_run_again_without_an_end(node: Node, restarted: bool) -> None:
     assert trial == before and trial and trial.invocation == "i1"
 
 
+@pytest.mark.fault(case=34)
 def test_run_again_after_a_revert(node: Node) -> None:
     apply(node, "reset")
     node.start()
@@ -275,6 +277,7 @@ def test_an_assignment_after_a_failed_reset_does_not_revert_to_what_failed(node:
     assert done["trial"]["revert_to"] == SOURCE
 
 
+@pytest.mark.fault(case=46)
 def test_a_folder_that_others_may_write_to_can_be_reset(node: Node, tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     apply(node, "reset")

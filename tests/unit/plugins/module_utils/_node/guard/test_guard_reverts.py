@@ -131,6 +131,7 @@ def test_after_last_known_good_is_forgotten_a_revert_needs_no_free_block(tmp_pat
     assert node.store.running() == LOCAL
 
 
+@pytest.mark.fault(case=31)
 def test_a_reboot_before_the_confirmation_removes_state_files_of_the_new_policy(node: Node, tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"
     state.write_text("none")
@@ -139,9 +140,14 @@ def test_a_reboot_before_the_confirmation_removes_state_files_of_the_new_policy(
     state.write_text("static")
     node.boot, node.seconds = "b2", 5.0
     node.start()
-    assert node.ran[-1] == LOCAL and not state.exists()
+    assert node.ran[-1] == LOCAL and not state.exists() and "rebooted" in node.error()
+    state.write_text("none")
+    node.assign(state_files=statefiles.take([str(state)]))
+    node.start()
+    assert node.ran[-1] == NEW and node.error() == ""
 
 
+@pytest.mark.fault(case=40)
 def test_a_trial_that_was_armed_and_not_switched_does_not_end_the_trial_before(node: Node) -> None:
     """A is on trial, B is armed, and the module is stopped before the switch: A's trial goes on."""
     node.assign(extra={"confirm_seconds": 900}, deadline_seconds=900)
@@ -158,9 +164,13 @@ def test_a_trial_that_was_armed_and_not_switched_does_not_end_the_trial_before(n
     node.start(1)
     node.start(2)
     assert node.store.running() == LOCAL, "the trial that counts again still reverts"
+    node.assign(OTHER)
+    node.start()
+    assert node.ran[-1] not in (LOCAL, NEW) and node.error() == "", "the interrupted change, made again"
 
 
 @pytest.mark.parametrize("second", [THIRD, SOURCE], ids=["another one", "back to last-known-good"])
+@pytest.mark.fault(case=40)
 def test_a_trial_that_counts_again_reverts_on_a_full_disk(tmp_path: Path, second: dict[str, str]) -> None:
     """OTHER is on trial, a switch to the second one is interrupted after its trial was armed, and the disk is full."""
     disk = NoRoom()

@@ -49,6 +49,7 @@ def rolled_back(node: Node) -> dict[str, t.Any]:
 
 
 @pytest.mark.parametrize("observed", [True, False])
+@pytest.mark.fault(case=35)
 def test_the_guard_restarts_the_kubelet_if_the_controller_does_not(
     node: Node, observed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +235,22 @@ def test_one_restart_on_a_read_only_file_system(tmp_path: Path, monkeypatch: pyt
     assert node.commands.count("systemctl restart") == 1 and not node.guard().records.progress().verdict
 
 
+def assigned(node: Node, state: Path, uid: str) -> dict[str, t.Any]:
+    """What the module does for a change that removes a state file, without the restart that the role adds."""
+    other = {
+        "namespace": "kube-system",
+        "name": uid,
+        "uid": uid,
+        "resource_version": "1",
+        "kubelet_config_key": "kubelet",
+    }
+    more = {"local_config": str(node.own), "local_files": None, "kubelet_version": "", "collect": False}
+    terms = {"trial_seconds": 60, "confirm_seconds": 60, "was_healthy": True, "state_files": [str(state)]}
+    wanted = {**SPEC, **more, **terms, "state": "assigned", "source": other, "data": {"kubelet": "{}"}}
+    return checkpoint_module.apply({**wanted, "config_dir": node.store.config_dir}, pretend=False, store=node.store)
+
+
+@pytest.mark.fault(case=32)
 def test_a_second_change_before_that_restart_keeps_the_state_files(node: Node, tmp_path: Path) -> None:
     """The files on the node are still those of the refused configuration."""
     state = tmp_path / "cpu_manager_state"
@@ -243,16 +260,27 @@ def test_a_second_change_before_that_restart_keeps_the_state_files(node: Node, t
     node.start()
     state.write_text("static")
     rolled_back(node)
-    other = {
-        "namespace": "kube-system",
-        "name": "b",
-        "uid": "b",
-        "resource_version": "1",
-        "kubelet_config_key": "kubelet",
-    }
-    more = {"local_config": str(node.own), "local_files": None, "kubelet_version": "", "collect": False}
-    terms = {"trial_seconds": 60, "confirm_seconds": 60, "was_healthy": True, "state_files": [str(state)]}
-    wanted = {**SPEC, **more, **terms, "state": "assigned", "source": other, "data": {"kubelet": "{}"}}
-    checkpoint_module.apply({**wanted, "config_dir": node.store.config_dir}, pretend=False, store=node.store)
+    assigned(node, state, "b")
     trial = node.store.trial()
     assert trial and trial.state_files == saved
+
+
+@pytest.mark.fault(case=32)
+def test_a_second_change_that_fails_restores_the_state_files_from_before_the_first(node: Node, tmp_path: Path) -> None:
+    """The first one, with another policy, is still on trial, and the revert leads to what ran before both."""
+    state = tmp_path / "cpu_manager_state"
+    state.write_text("none")
+    node.assign(state_files=statefiles.take([str(state)]))
+    node.start()
+    state.write_text("static")
+    node.later()
+    assigned(node, state, "b")
+    node.start()
+    state.write_text("static")
+    node.start(1)
+    node.start(2)
+    assert (node.ran[-1], state.read_text()) == (LOCAL, "none") and "ended 2 times" in node.error()
+    done = assigned(node, state, "b")
+    assert done["restart_needed"] and done["error"] == ""
+    node.start()
+    assert node.ran[-1] == "store/checkpoints/b/1"

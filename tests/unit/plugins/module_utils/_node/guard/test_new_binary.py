@@ -115,6 +115,7 @@ def test_a_damaged_own_file_does_not_replace_the_saved_one(node: Node, kubelet: 
     assert node.ran[-1] == LOCAL and config(node) == "kind: KubeletConfiguration\n"
 
 
+@pytest.mark.fault(case=33)
 def test_a_refused_trial_makes_room_for_last_known_good(node: Node, kubelet: Kubelet, tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"
     state.write_text("none")
@@ -126,8 +127,13 @@ def test_a_refused_trial_makes_room_for_last_known_good(node: Node, kubelet: Kub
     assert node.ran[-1] == NEW and WORDS in node.error() and state.read_text() == "none"
     assert node.store.last_known_good() == SOURCE and WORDS in node.store.error()
     assert node.later() is None and "systemctl restart" not in node.commands
+    node.texts["u2"] = "{THIRD: 1}"
+    node.assign({**OTHER, "resourceVersion": "2"}, kubelet_version=NEW_VERSION)
+    node.start()
+    assert "THIRD" in config(node) and node.error() == "", "the next one, which this version accepts"
 
 
+@pytest.mark.fault(case=33)
 def test_both_refused(node: Node, kubelet: Kubelet) -> None:
     node.assign(OTHER)
     node.start()

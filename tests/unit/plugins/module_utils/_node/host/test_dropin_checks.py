@@ -56,6 +56,7 @@ def test_what_is_refused(declared: dict[str, Any], found: Seen, minor: int | Non
 
 
 @pytest.mark.parametrize(("mode", "trusted"), [(0o755, True), (0o700, True), (0o775, False), (0o1777, False)])
+@pytest.mark.fault(case=46)
 def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path, mode: int, trusted: bool) -> None:
     """Another user could add a drop-in after ours, which root's kubelet would read."""
     place = tmp_path / "etc/k.d"

@@ -36,6 +36,7 @@ def test_one_request_for_the_nodes_own_object(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("status", "hint"), [(404, "--hostname-override"), (403, "GET"), (0, "GET")])
+@pytest.mark.fault(case=44)
 def test_why_the_guard_gets_no_answer(status: int, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def call(_self: Kubeconfig, method: str, path: str) -> None:
         raise ApiError(f"{method} {path}: refused", status)

@@ -60,6 +60,7 @@ RUNTIME = "containerRuntimeEndpoint"
         ({"imageServiceEndpoint": "unix:///run/none.sock"}, ["imageServiceEndpoint: /run/none.sock does not exist"]),
     ],
 )
+@pytest.mark.fault(case=41)
 def test_what_the_config_names_and_the_node_lacks(config: dict[str, t.Any], reasons: list[str], root: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(root / "run/cri.sock"))

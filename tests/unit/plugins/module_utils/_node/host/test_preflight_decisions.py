@@ -81,6 +81,7 @@ def test_a_healthy_node_is_switched_and_reset() -> None:
         (RESET, {"kubelet": {"local_config": None}}, []),
     ],
 )
+@pytest.mark.fault(case=42)
 def test_what_is_refused(purpose: str, changes: dict[str, t.Any], reasons: list[str]) -> None:
     found = decided(purpose, **changes)
     assert [reason[: len(start)] for reason, start in zip(found.reasons, reasons)] == reasons
@@ -103,11 +104,13 @@ def test_other_problems_are_warnings(purpose: str, warned: int) -> None:
         (SWITCH, DEFAULTS, {"found": Findings([], ["b is unsure"])}, "b is unsure"),
     ],
 )
+@pytest.mark.fault(case=42)
 def test_what_is_allowed_is_a_warning(purpose: str, terms: Terms, changes: dict[str, t.Any], warning: str) -> None:
     found = decided(purpose, terms, **changes)
     assert found.reasons == [] and [text[: len(warning)] for text in found.warnings] == [warning]
 
 
+@pytest.mark.fault(case=44)
 def test_a_guard_that_cannot_ask_needs_consent() -> None:
     refused = decided(unasked="GET https://api/: 403")
     assert (len(refused.reasons), refused.node_proof) == (1, True)
@@ -135,6 +138,7 @@ OWN, OURS = "--config=/etc/kubelet.yaml", "--config=/var/lib/kubelet-config/acti
         ([OURS], [OWN, "--v=2"], ["+ --v=2"]),
     ],
 )
+@pytest.mark.fault(case=43)
 def test_which_edits_wait_for_a_restart(now: list[str], upcoming: list[str], words: list[str]) -> None:
     assert waiting_edits(now, upcoming, "/var/lib/kubelet-config") == words
 

@@ -89,6 +89,7 @@ def test_a_guard_that_runs_before_the_kubelet_adds_nothing_to_the_log(tmp_path: 
 
 
 @pytest.mark.parametrize("missing", ["the interpreter", "the program"])
+@pytest.mark.fault(case=48)
 def test_a_guard_that_cannot_run_is_an_error_in_the_log_of_the_kubelet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
@@ -114,6 +115,7 @@ class Systemd:
         self.commands.append(" ".join(argv))
 
 
+@pytest.mark.fault(case=49)
 def test_a_guard_that_runs_is_replaced_when_its_files_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard_install, "SERVICE_PATH", str(tmp_path / "guard.service"))
     monkeypatch.setattr(guard_install, "WANTED_BY", str(tmp_path / "wanted"))

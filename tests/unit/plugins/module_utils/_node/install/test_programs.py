@@ -79,6 +79,7 @@ def started(disk: Disk) -> str:
 
 
 @pytest.mark.parametrize(("before", "starts"), [(empty, ""), (flat, "flat"), (lambda: with_program("old"), "old")])
+@pytest.mark.fault(case=49)
 def test_a_power_cut_never_mixes_two_programs(before: t.Callable[[], Disk], starts: str) -> None:
     cut = 0
     while True:

@@ -174,6 +174,9 @@ def test_once_the_kubelet_reads_the_store_the_switch_stages(node: Node) -> None:
     assert json.loads(node.asked[-1][0]) == CONFIG
 
 
+@pytest.mark.fault(case=41)
+@pytest.mark.fault(case=42)
+@pytest.mark.fault(case=43)
 def test_reasons_change_nothing(node: Node) -> None:
     node.found["reasons"] = ["refused"]
     for state in ("staged", "assigned", "reset"):

@@ -290,6 +290,7 @@ def test_a_drop_in_is_asked_about_among_copies_of_the_others(tmp_path: Path) -> 
         (Sandbox(IN_FORCE + "Hello", 0), "unknown (exit status 0): Hello"),
     ],
 )
+@pytest.mark.fault(case=42)
 def test_without_a_sandbox_or_an_answer_nothing_is_checked(run: Sandbox, reason: str, tmp_path: Path) -> None:
     found = binary.check("{}", ["/bin/sh"], run=run, scratch=str(tmp_path))
     assert found.verdict == "not checked"

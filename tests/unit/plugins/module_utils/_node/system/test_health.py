@@ -95,6 +95,7 @@ def slow_server(part: bytes) -> t.Iterator[int]:
         thread.join()
 
 
+@pytest.mark.fault(case=47)
 def test_one_deadline_for_all_of_an_answer() -> None:
     """A server that sends a byte now and then must not hold the guard."""
     begun = time.monotonic()
@@ -143,6 +144,7 @@ def process(*words: str) -> t.Iterator[tuple[int, int]]:
     ("listens", "asked"),
     [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "0.0.0.0"), ("::1", "::1"), ("::", "::"), ("::", "127.0.0.1")],
 )
+@pytest.mark.fault(case=47)
 def test_the_kubelet_itself_must_listen(listens: str, asked: str) -> None:
     with process(LISTENER, listens) as (pid, port), process(LISTENER, "127.0.0.1") as (other, _port):
         assert health.healthz(port, asked, pid=pid) == ""

@@ -59,6 +59,7 @@ def test_a_store_that_does_not_exist_yet_has_its_parents_checked(disk: Disk) -> 
         (0, 0o1777, "others may write to it (mode 1777): they"),
     ],
 )
+@pytest.mark.fault(case=46)
 def test_every_folder_of_the_chain_belongs_to_root_alone(
     disk: Disk, path: str, uid: int, mode: int, words: str
 ) -> None:
