@@ -10,6 +10,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
     ApiError,
     ClusterError,
@@ -20,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, identity
 from tests.support.calls import NODES
-from tests.support.cluster import Clock, Cluster
+from tests.support.cluster import EPOCH, Clock, Cluster
 from tests.support.objects import live, node, place, reference, status
 
 BEFORE = identity.variant(complete_config.restore(live(maxPods=110)))
@@ -224,9 +225,11 @@ def test_a_dead_first_kubelet_is_reported(clock: Clock) -> None:
     """By the heartbeat in its Node, since API servers of its time have no Leases; its store has other files."""
     found = node("n1", version="v1.9.11", ready="Unknown")
     found["spec"]["configSource"] = {"configMapRef": {"namespace": "kube-system", "name": "bad", "uid": "uid-bad"}}
+    for condition in found["status"]["conditions"]:
+        condition["lastHeartbeatTime"] = timestamps.text(EPOCH - 90)
     cluster = Cluster(found)
     cluster.renewed = ApiError(404, "404 page not found")
-    with pytest.raises(NodesFailed, match=r"has sent no heartbeat for .* empty checkpoints/.cur"):
+    with pytest.raises(NodesFailed, match=r"has sent no heartbeat for 90 s.* empty checkpoints/.cur"):
         go(cluster, n1=row(None))
 
 
