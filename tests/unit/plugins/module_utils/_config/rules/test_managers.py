@@ -113,3 +113,4 @@ def test_the_remedy_names_the_options_of_the_version() -> None:
 
 def test_values_of_another_type_are_left_to_the_check_of_types() -> None:
     assert accepted({"reservedMemory": [{"limits": {"memory": "lots"}}, {"limits": 5}, 5]}, NEWEST)
+    assert accepted({"reservedMemory": [{"numaNode": [0], "limits": {"memory": "1Gi"}}]}, NEWEST)
