@@ -21,3 +21,9 @@ def test_diff_is_ansibles() -> None:
     assert (entry["before"], entry["before_header"], entry["after_header"]) == ("", "nothing", "node n1")
     assert "hunter2" not in entry["after"]
     assert '"maxPods": 1' in entry["after"]
+
+
+def test_keys_that_are_no_names() -> None:
+    """A file may have any key, and a kubelet may ignore it."""
+    config = {"\\staticPodURLHeader": 1, "two words": {"a": 2}, "a.b[0]": 3, "": 4}
+    assert difftext.masked(config) == config
