@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import tempfile
 import typing as t
 from pathlib import Path
 
 from hypothesis import strategies as st
+from kubernetes.client.exceptions import ApiException
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
 
 
 class Answering:
@@ -26,6 +30,31 @@ class Answering:
 
     def text(self, *_words: t.Any, **_options: t.Any) -> t.Any:
         return self.value
+
+
+class Sending:
+    """A client of which each request gets these bytes, as a refusal (`status` 500) or as an answer."""
+
+    def __init__(self, data: bytes, status: int) -> None:
+        self.data, self.status = data, status
+        self.headers = {"Warning": '299 - "a"', "Date": "now"}
+
+    def request(self, *_words: t.Any, **_options: t.Any) -> t.Any:
+        if self.status == 200:
+            return self
+        error = ApiException(status=self.status, reason="r")
+        error.body, error.headers = self.data, self.headers
+        raise error
+
+
+def sent(data: bytes, status: int = 200) -> Session:
+    """Return a session to which the server sends these bytes."""
+    session = copy.copy(SESSION)
+    session._client = Sending(data, status)
+    return session
+
+
+SESSION = Session({"host": "http://127.0.0.1:9", "concurrency": 1})
 
 
 class Parser(t.NamedTuple):

@@ -24,6 +24,19 @@ CONFIG = {
     "staticPodURLHeader": {"Authorization": ["planted"]},
     "syncFrequency": "1m0s",
 }
+WHOLE = {
+    **CONFIG,
+    "authentication": {"x509": {"clientCAFile": "/ca"}, "webhook": {"enabled": True, "cacheTTL": "0s"}},
+    "kubeReserved": {"cpu": "100m"},
+    "featureGates": {"MemoryQoS": True},
+    "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}],
+    "shutdownGracePeriodByPodPriority": [{"priority": 1, "shutdownGracePeriodSeconds": 2}],
+    "logging": {"format": "text", "flushFrequency": 5},
+    "cpuManagerPolicy": "static",
+    "reservedSystemCPUs": "0-1",
+    "allowedUnsafeSysctls": ["a*"],
+    "enforceNodeAllocatable": ["pods"],
+}
 YAML = """kind: KubeletConfiguration
 apiVersion: kubelet.config.k8s.io/v1beta1
 maxPods: 110   # all of them
@@ -97,12 +110,18 @@ STATUS = {
     "error": "e",
     "started": "2026-01-01T00:00:00Z",
 }
-RECORD = {"source": "kube-system/c/1", "absent": ["maxPods"], "values": {"maxPods": 110}, "complete": True}
+RECORD = {"source": "c", "absent": ["maxPods"], "own": {"maxPods": [110], "eventBurst": []}, "complete": True}
 CONDITION = {
     "type": "ConfigOK",
     "status": "False",
     "message": 'using current (UID: "u1")',
     "reason": "passing all checks",
+}
+REFUSAL = {
+    "kind": "Status",
+    "message": "m",
+    "reason": "TooManyRequests",
+    "details": {"causes": [{"reason": "DisruptionBudget", "message": "m"}]},
 }
 TRIAL = json.loads(trial.Trial(SOURCE, None, trial.Moment("b1", 1.0, 2.0)).encode())
 LOGS = tuple(case[1] for case in kubelet_logs.CASES)

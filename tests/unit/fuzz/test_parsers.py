@@ -17,7 +17,9 @@ from hypothesis import HealthCheck, given, settings
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
 from tests.unit.fuzz import cluster_parsers, node_parsers
+from tests.unit.fuzz.nodes_drawn import first_kubelet
 from tests.unit.fuzz.parser import Parser
+from tests.unit.fuzz.samples import YAML
 
 LONG = 100_000
 PARSERS = {**cluster_parsers.PARSERS, **node_parsers.PARSERS}
@@ -63,6 +65,15 @@ FOUND = (
     ("answer of the binary", '{"a":' * 100_000),
     ("certificate", b"\x06\x03\x55\x04\x03\x0c"),
     ("unit file", "[Service]\nExecStart=/k \\Uffffffff\n"),
+    ("/configz", b"[" * 200_000),
+    ("/configz", b'{"kubeletconfig": {"maxPods": NaN}}'),
+    ("/configz", b'{"kubeletconfig": {"address": "\\ud800"}}'),
+    ("live configuration", ("dropin", {"maxPods": {"a": 1}})),
+    ("live configuration", ("native", {"reservedMemory": [{"numaNode": [], "limits": {"memory": "1Gi"}}]})),
+    ("refusal of the API server", b"[" * 200_000),
+    ("refusal of the API server", b'{"details": {"causes": [{"reason": ["a"]}]}}'),
+    ("Node", first_kubelet('using last-known-good (UID: "u9")')),
+    ("ConfigMaps of kubeadm", ("kubernetesVersion: v1.28.2\n", f"{YAML}two words: 1\n")),
 )
 
 

@@ -212,7 +212,9 @@ def test_timeout_of_one_request(clock: Clock) -> None:
     assert caught.value.transient
 
 
-@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"", b"\xff", b"[" * 200_000], ids=["html", "empty", "bytes", "deep"])
+@pytest.mark.parametrize(
+    "body", [b"<html>welcome</html>", b"", b"\xff", b"[" * 200_000], ids=["html", "empty", "bytes", "deep"]
+)
 @pytest.mark.usefixtures("no_garbage")
 def test_an_answer_that_is_not_json(body: bytes) -> None:
     with (
