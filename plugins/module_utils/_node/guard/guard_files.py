@@ -10,7 +10,7 @@ import os
 
 from ..report.outbox import Outbox
 from ..store.progress import Progress, ProgressFile
-from ..system import files
+from ..system import files, typed
 
 
 class Records(Outbox):
@@ -33,7 +33,8 @@ class Records(Outbox):
         try:
             value = json.loads(((self.spare and files.read(self.spare, self.memory)) or b"null").decode())
             # Another process has written the file on the disk since: that is the newer one.
-            return Progress(**value["now"]) if value and Progress(**value["on_disk"]) == known else known
+            newest = value and typed.fields(value["on_disk"], Progress()) == known
+            return typed.fields(value["now"], Progress()) if newest else known
         except (files.FileError, ValueError, TypeError, KeyError, RecursionError):
             return known
 

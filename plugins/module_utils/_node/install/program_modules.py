@@ -66,6 +66,7 @@ MODULES = (
     "_node.system.last_words",
     "_node.system.lock",
     "_node.system.store_error",
+    "_node.system.typed",
     "_node.unit",
     "_node.unit.commandline",
     "_node.unit.dropin_folder",

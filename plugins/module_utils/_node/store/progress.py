@@ -13,7 +13,7 @@ import json
 import os
 from typing import NamedTuple
 
-from ..system import files
+from ..system import files, typed
 from ..system.files import FileError
 
 
@@ -65,7 +65,7 @@ class ProgressFile:
         """Return what is remembered, an empty Progress if nothing is."""
         try:
             value = json.loads((files.read(self.path, self.fs) or b"null").decode())
-            return Progress(**value) if isinstance(value, dict) else Progress()
+            return typed.fields(value, Progress()) if isinstance(value, dict) else Progress()
         except (FileError, ValueError, TypeError, RecursionError):
             return Progress()
 

@@ -279,8 +279,8 @@ class _Run:
             revert_to,
             Moment.now(),
             options["trial_seconds"],
-            invocation=options["invocation"],
-            kubelet_version=options["kubelet_version"],
+            invocation=options["invocation"] or "",
+            kubelet_version=options["kubelet_version"] or "",
             state_files=self._state_files(revert_to),
             extra=extra,
         )
