@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import typing as t
+from unittest import mock
 
 from hypothesis import strategies as st
 
@@ -25,8 +28,14 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import commandline, unitfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import (
+    commandline,
+    unit_override,
+    unitfile,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
 from tests.unit.fuzz.damaged import contents, documents, texts
+from tests.unit.fuzz.damaged_store import DAMAGED, guarded
 from tests.unit.fuzz.parser import FOLDER, Parser, kept
 from tests.unit.fuzz.samples import (
     CONFIG,
@@ -34,17 +43,46 @@ from tests.unit.fuzz.samples import (
     ENVIRONMENT,
     KUBECONFIG,
     LOGS,
+    SHOWN,
     SOURCE,
     STATUS,
     TRIAL,
     UNIT,
+    USERS,
     YAML,
+    kubeconfig,
 )
 
 
 def command_line(text: str) -> object:
     found = commandline.CommandLine([("/unit", text)], str(FOLDER / "root"))
     return found.words(), found.shown(), found.program
+
+
+def unit(text: str) -> None:
+    """Ask systemd for the kubelet and its unit, and get this."""
+
+    def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(list(words), 0, text, "")
+
+    place = FOLDER / "root/unit"
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("[Service]\nExecStart=/usr/bin/kubelet --a\nEnvironment='A=b c' D=e\n")
+    observe.kubelet("kubelet.service", run)
+    shown = Unit("kubelet.service", str(FOLDER / "root"), run)
+    shown.pid()
+    shown.form()
+    shown.command()
+
+
+def overridden(text: str) -> None:
+    """Make our drop-in for a unit with this file."""
+    command = commandline.CommandLine([("/unit", text)], str(FOLDER / "root"))
+    form = unit_override.judge({"Id": "kubelet.service", "Type": "simple"}, command, "/", child=True)
+    for path in ("/a/b", unit_override.Layer("/c/d")):
+        ours = unit_override.dropin(form, command, path)
+        whole = commandline.CommandLine([("/unit", text), ("/z", ours)], str(FOLDER / "root"))
+        unit_override.ineffective(path, [word.text for word in whole.words()])
 
 
 def environment(data: bytes) -> object:
@@ -55,9 +93,14 @@ def environment(data: bytes) -> object:
 
 
 def user(data: bytes) -> object:
+    """Read a kubeconfig, and send a request with it up to the connection. No plugin runs that it names."""
     path = FOLDER / "kubelet.conf"
     path.write_bytes(data)
-    return Kubeconfig(str(path), cert_dir=str(FOLDER / "none")).node_name("n1")
+    refused = mock.Mock(side_effect=ConnectionRefusedError)
+    with mock.patch("http.client.HTTPConnection.connect", refused), mock.patch("subprocess.run", refused):
+        api = Kubeconfig(str(path), cert_dir=str(FOLDER / "none"))
+        api.node_name("n1")
+        return api.call("GET", "/x")
 
 
 def endpoints(data: bytes) -> object:
@@ -97,12 +140,24 @@ PARSERS = {
         documents({"root": "/r", "boot": "b", "data": {"cpu_manager_state": "YQ=="}, "reverted": None}),
         kept(lambda folder: KeptFiles(folder).read(), "store/kept-files"),
     ),
+    "store of the guard": Parser(DAMAGED, guarded),
     "unit file": Parser(texts(UNIT), command_line, (ValueError,)),
+    "drop-in of a unit": Parser(
+        texts(UNIT, UNIT.replace("$KUBELET_CONFIG_ARGS", "--config=/a")), overridden, (ValueError,)
+    ),
+    "systemctl show": Parser(texts(SHOWN), unit, (UnitError,)),
     "environment file": Parser(contents(ENVIRONMENT), environment, (ValueError,)),
     "values of an environment file": Parser(
         texts(ENVIRONMENT), lambda text: [unitfile.split(one.value, False) for one in unitfile.environment_file(text)]
     ),
-    "kubeconfig": Parser(contents(KUBECONFIG), user, (ApiError,)),
+    "kubeconfig": Parser(
+        contents(KUBECONFIG) | st.one_of([documents(kubeconfig(one)) for one in USERS]), user, (ApiError,)
+    ),
+    "answer of a plugin": Parser(
+        documents({"status": {"token": "t", "clientCertificateData": "c", "clientKeyData": "k"}}),
+        lambda data: credentials._credential(data, "p"),
+        (credentials.PluginError,),
+    ),
     "certificate": Parser(BINARY, pem, (ValueError,)),
     "answer of the binary": Parser(texts(*LOGS), lambda text: binary.verdict(text, "/none", 1)),
     "log of the kubelet": Parser(texts(*LOGS), lambda text: last_words.kind(last_words.parse(text.splitlines()))),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import trial
 from tests.support import kubelet_logs
@@ -59,6 +60,20 @@ ExecStart=/usr/bin/kubelet --a="b \x41 \u00e9 \101" \
   --c
 Restart=always
 """
+SHOWN = """Id=kubelet.service
+Type=simple
+LoadState=loaded
+FragmentPath=/unit
+ActiveState=active
+SubState=running
+InvocationID=ab
+NRestarts=0
+MainPID=0
+ExecMainStartTimestampMonotonic=12
+ExecStart={ path=/usr/bin/kubelet ; argv[]=/usr/bin/kubelet --a ; ignore_errors=no ; }
+Environment="A=b c" D=e
+EnvironmentFiles=/etc/default/kubelet (ignore_errors=yes)
+"""
 ENVIRONMENT = "# ours\nKUBELET_EXTRA_ARGS=--max-pods=61 --node-labels='a=b'\nexport X=1\nY=\"a\\\nb\" 'c'\n"
 KUBECONFIG = """apiVersion: v1
 kind: Config
@@ -79,6 +94,23 @@ users:
     client-certificate-data: YQ==
     client-key-data: YQ==
 """
+USERS: tuple[dict[str, t.Any], ...] = (
+    {"token": "t"},
+    {"client-certificate": "/none", "client-key": "/none"},
+    {"exec": {"command": "p", "args": ["a"], "env": [{"name": "a", "value": "b"}], "provideClusterInfo": True}},
+)
+
+
+def kubeconfig(user: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return a kubeconfig with this user, as JSON has it."""
+    return {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:9", "insecure-skip-tls-verify": True}}],
+        "users": [{"name": "u", "user": user}],
+    }
+
+
 # The beginning of a certificate as openssl writes it: issuer, validity, subject.
 DER = (
     b"\x30\x82\x01\x00\x06\x03\x55\x04\x03\x0c\x02ca\x30\x1e\x17\x0d260101000000Z\x17\x0d270101000000Z"

@@ -8,6 +8,7 @@ The short tier tries some inputs for each, the gate `fuzz` of the long tier 100,
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import typing as t
@@ -17,11 +18,13 @@ from hypothesis import HealthCheck, given, settings
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
 from tests.unit.fuzz import cluster_parsers, node_parsers
+from tests.unit.fuzz.damaged_store import FILES
 from tests.unit.fuzz.nodes_drawn import first_kubelet
 from tests.unit.fuzz.parser import Parser
-from tests.unit.fuzz.samples import YAML
+from tests.unit.fuzz.samples import YAML, kubeconfig
 
 LONG = 100_000
+TRIAL, PROGRESS = (json.loads(FILES[name]) for name in ("trial", "progress"))
 PARSERS = {**cluster_parsers.PARSERS, **node_parsers.PARSERS}
 
 
@@ -73,6 +76,12 @@ FOUND = (
     ("refusal of the API server", b"[" * 200_000),
     ("refusal of the API server", b'{"details": {"causes": [{"reason": ["a"]}]}}'),
     ("Node", first_kubelet('using last-known-good (UID: "u9")')),
+    ("kubeconfig", json.dumps(kubeconfig({"token": "t"})).replace("127.0.0.1", "[::1").encode()),
+    ("answer of a plugin", b"[" * 200_000),
+    ("store of the guard", ("trial", json.dumps({**TRIAL, "extra": []}).encode())),
+    ("store of the guard", ("trial", json.dumps({**TRIAL, "state_files": [{"path": "/x"}]}).encode())),
+    ("store of the guard", ("progress", json.dumps({**PROGRESS, "restarts": {}}).encode())),
+    ("store of the guard", ("progress", json.dumps({**PROGRESS, "reboots": [1]}).encode())),
     ("ConfigMaps of kubeadm", ("kubernetesVersion: v1.28.2\n", f"{YAML}two words: 1\n")),
 )
 
