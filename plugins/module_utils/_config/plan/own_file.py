@@ -14,7 +14,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..delivery.choice import AUTO, LINK, NONE, ON_NODE, OWN_FILE_MINOR, chosen
 from ..fields import compare, fields, merged_dropins, overlay, shadow
-from ..values import paths
+from ..values import host_facts, paths
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import NO_RECORD
 from ..values.version import minor_of
@@ -63,6 +63,9 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
     if not isinstance(facts, Mapping) or not isinstance(facts.get("own"), list):
         given = facts if isinstance(facts, Mapping) else {}
         raise OwnFileError(str(given.get("msg") or "kubelet_preflight_info has not read it").rstrip("."))
+    wrong = host_facts.of_preflight(facts)
+    if wrong:
+        raise OwnFileError(f"what its host returned is malformed at {wrong}")
     path = (facts.get("kubelet") or {}).get("local_config")
     contents = {row["path"]: row["content"] for row in facts["own"]}
     own = contents.get(path) if path else {}
