@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
-from tests.unit.fuzz import cluster_parsers, node_parsers
+from tests.unit.fuzz import cluster_parsers, node_parsers, result_parsers
 from tests.unit.fuzz.damaged_store import FILES
 from tests.unit.fuzz.nodes_drawn import first_kubelet
 from tests.unit.fuzz.parser import Parser
@@ -25,7 +25,7 @@ from tests.unit.fuzz.samples import YAML, kubeconfig
 
 LONG = 100_000
 TRIAL, PROGRESS = (json.loads(FILES[name]) for name in ("trial", "progress"))
-PARSERS = {**cluster_parsers.PARSERS, **node_parsers.PARSERS}
+PARSERS = {**cluster_parsers.PARSERS, **node_parsers.PARSERS, **result_parsers.PARSERS}
 
 
 def attempt(parser: Parser, examples: int) -> None:
@@ -82,6 +82,11 @@ FOUND = (
     ("store of the guard", ("trial", json.dumps({**TRIAL, "state_files": [{"path": "/x"}]}).encode())),
     ("store of the guard", ("progress", json.dumps({**PROGRESS, "restarts": {}}).encode())),
     ("store of the guard", ("progress", json.dumps({**PROGRESS, "reboots": [1]}).encode())),
+    ("facts of a host", {"kubelet": {}, "disk": [True], "own": []}),
+    ("facts of a host", {"kubelet": None}),
+    ("facts before an upgrade", {"kubelet": {}}),
+    ("result of a task", ("", {"ansible_facts": {"kubelet_config_rollout": {"batches": [None]}}})),
+    ("variable", ("kubelet_config_soak_seconds", "5.0")),
     ("ConfigMaps of kubeadm", ("kubernetesVersion: v1.28.2\n", f"{YAML}two words: 1\n")),
 )
 
