@@ -82,7 +82,7 @@ def planned(given: tuple[str, t.Any]) -> None:
 
 
 def refused(data: bytes) -> None:
-    """A refusal that says something else than a Status."""
+    """A refusal whose body is something else than a Status."""
     try:
         sent(data, 403).request("GET", "/api/v1/nodes")
     except ApiError as error:

@@ -17,9 +17,9 @@ from ..._config.drift.drift_facts import Facts, Host
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
-from ..._config.plan import own_file, shared_overrides
+from ..._config.plan import host_facts, own_file, shared_overrides
 from ..._config.plan.layers import Layers
-from ..._config.values import document, host_facts, identity, own_values
+from ..._config.values import document, identity, own_values
 from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session

@@ -13,7 +13,7 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from ..delivery import choice as delivery
 from ..fields import compare, fields, shadow
-from ..values import host_facts
+from ..plan import host_facts
 from ..values.reference import describe
 from .drift_facts import Facts, Host
 

@@ -13,7 +13,8 @@ from typing import Any, Mapping, Sequence
 
 from ..delivery.choice import LINK
 from ..fields import compare, fields, merged_dropins, overlay, shadow
-from ..values import host_facts, paths
+from ..plan import host_facts
+from ..values import paths
 
 Config = Mapping[str, Any]
 

@@ -14,11 +14,11 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..delivery.choice import AUTO, LINK, NONE, ON_NODE, OWN_FILE_MINOR, chosen
 from ..fields import compare, fields, merged_dropins, overlay, shadow
-from ..values import host_facts, paths
+from ..values import paths
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import NO_RECORD
 from ..values.version import minor_of
-from . import former
+from . import former, host_facts
 from .dropin_plan import Source
 
 _SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)

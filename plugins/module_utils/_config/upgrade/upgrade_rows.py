@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ..fields import fields
-from ..values import host_facts
+from ..plan import host_facts
 from ..values.version import minor_of
 from . import binary_findings, default_findings, flag_findings, host_findings, node_facts, value_findings
 from .finding import UNKNOWN, VERSION, Finding, order

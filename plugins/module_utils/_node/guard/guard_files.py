@@ -9,8 +9,9 @@ import json
 import os
 
 from ..report.outbox import Outbox
+from ..store import typed
 from ..store.progress import Progress, ProgressFile
-from ..system import files, typed
+from ..system import files
 
 
 class Records(Outbox):

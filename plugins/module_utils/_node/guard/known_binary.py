@@ -9,7 +9,8 @@ import json
 import os
 from typing import NamedTuple
 
-from ..system import files, typed
+from ..store import typed
+from ..system import files
 
 
 class Binary(NamedTuple):

@@ -9,7 +9,8 @@ import json
 import os
 from typing import Any, Mapping
 
-from ..system import files, typed
+from ..store import typed
+from ..system import files
 from ..system.lock import locked
 from .status_annotation import Report, suffix
 

@@ -26,8 +26,9 @@ import os
 import stat
 from typing import Any, NamedTuple, Sequence
 
-from ..system import files, typed
+from ..system import files
 from ..system.health import flag
+from . import typed
 
 DEFAULT_ROOT = "/var/lib/kubelet"
 # A node with hundreds of pods has state files of some 100 KiB. A larger one is not copied, and never changed.

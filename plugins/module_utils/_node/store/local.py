@@ -16,10 +16,10 @@ import os
 import re
 import typing as t
 
-from ..system import files, typed
+from ..system import files
 from ..system.files import OS
 from ..system.store_error import StoreError
-from . import meta
+from . import meta, typed
 
 DEFAULT_KEY = "kubelet"
 LINK = "90-livenodes-kubelet.conf"

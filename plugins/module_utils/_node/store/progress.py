@@ -13,8 +13,9 @@ import json
 import os
 from typing import NamedTuple
 
-from ..system import files, typed
+from ..system import files
 from ..system.files import FileError
+from . import typed
 
 
 class Progress(NamedTuple):

@@ -11,9 +11,8 @@ import os
 import time
 import typing as t
 
-from ..system import typed
 from ..system.store_error import StoreError
-from . import meta
+from . import meta, typed
 
 DEFAULT_SECONDS = 600
 """How long a config must hold before it becomes last-known-good: ten minutes, as in the kubelet

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple
 
-from . import document, paths
+from ..values import document, paths
 
 Check = Callable[[Any], bool]
 

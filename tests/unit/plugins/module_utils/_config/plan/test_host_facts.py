@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import host_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import host_facts
 from tests.support.upgrading import result
 
 FILE = "/var/lib/kubelet/config.yaml"

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import typed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import typed
 
 
 class Some(t.NamedTuple):
