@@ -6,16 +6,13 @@
 from __future__ import annotations
 
 import json
-import socket
 import typing as t
 
 import pytest
 
 from tests.contract.node_rules import (  # noqa: F401  # pylint: disable=unused-import  # tests
-    OPTIONS,
     REFUSED,
     Nodes,
-    invocations,
     plan_refuses,
     test_rollout_again_less_declared_and_reset,
 )
@@ -67,28 +64,3 @@ def test_a_plan_refuses_what_would_end_a_kubelet(
     group: Nodes, ansible: Ansible, declared: dict[str, t.Any], words: str
 ) -> None:
     plan_refuses(group, ansible, declared, words)
-
-
-@pytest.mark.parametrize("taken", [False, pytest.param(True, marks=pytest.mark.long)])
-@pytest.mark.fault(case=6)
-@pytest.mark.fault(case=8)
-def test_another_port_of_healthz(group: Nodes, ansible: Ansible, taken: bool) -> None:
-    """A rollout like any other. As long as another process has the port, the node is reverted."""
-    hosts = ("-e", "kubelet_config_hosts=n2")
-    before = group["n2"].configz()
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        ansible.variables(all={"kubelet_config": {"healthzPort": port}, **OPTIONS})
-        if taken:
-            failed = ansible.playbook("rollout", *hosts)
-            assert failed.code and f"no answer from http://127.0.0.1:{port}/healthz" in failed.output, failed.output
-            assert "to its previous configuration: the kubelet runs, but its healthz has failed" in failed.output
-            assert group["n2"].configz() == before
-    run = ansible.playbook("rollout", *hosts)
-    assert run.code == 0, run.output
-    assert group["n2"].configz() == {**before, "healthzPort": port}
-    first = invocations(group)
-    again = ansible.playbook("rollout", *hosts)
-    assert again.code == 0 and not again.recap("n2")["changed"] and invocations(group) == first, again.output
-    reset = ansible.playbook("reset", *hosts)
-    assert reset.code == 0 and group["n2"].configz() == before, reset.output
