@@ -92,7 +92,7 @@ def lease_seconds(
     during these steps; then the next call on the controller stops this one.
     """
     if own not in (None, ""):
-        return int(own)
+        return int(float(own))
     size = max(map(len, batches), default=0)
     if not size or all(row.get("delivery") == NATIVE for row in rows.values()):
         return LEASE_SECONDS

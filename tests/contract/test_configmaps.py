@@ -51,7 +51,7 @@ def test_edited_deleted_recreated(cluster: Contracted, session: Session) -> None
         second.status["active"]["configMap"]["resourceVersion"]
         != first.status["active"]["configMap"]["resourceVersion"]
     )
-    with pytest.raises(ClusterError, match="edited in place"):
+    with pytest.raises(ClusterError, match=f"{place['name']}.* edited in place"):
         push.push(session, {**PUSH, "variants": table["variants"]}, False)
 
     # Deleted: the kubelet keeps its checkpoint and reports that it cannot fetch the ConfigMap.

@@ -172,6 +172,7 @@ def test_a_bad_value_stops_at_the_first_node(cluster: Contracted, ansible: Ansib
 @pytest.mark.long_on_lab
 @pytest.mark.fault(case=1)
 @pytest.mark.fault(case=2)
+@pytest.mark.fault(case=5)
 def test_what_would_kill_the_kubelet_stops_before_the_first_write(cluster: Contracted, ansible: Ansible) -> None:
     """Values that fail the kubelet's validation, or pass it and then end it, and effects above the permitted one."""
     before = views(cluster)
@@ -187,6 +188,7 @@ def test_what_would_kill_the_kubelet_stops_before_the_first_write(cluster: Contr
         ({"maxPods": "7"}, ("maxPods", "7")),
         ("maxPods: 1\nmaxPods: 2\n", ("maxPods", "line 2")),
         ("maxPods:\t1\n", ("tab",)),
+        ("# no field\n", ("document is empty",)),
     ):
         ansible.variables(workers_a={"kubelet_config": config})
         run = ansible.playbook("rollout", *GROUP_A)
@@ -195,6 +197,10 @@ def test_what_would_kill_the_kubelet_stops_before_the_first_write(cluster: Contr
             assert text in run.output, (config, run.output)
     assert views(cluster) == before
     assert cluster.managed() == []
+    ansible.variables(workers_a={"kubelet_config": "maxPods: 57\n"})
+    corrected = ansible.playbook("rollout", *GROUP_A)
+    assert corrected.code == 0, corrected.output
+    assert {cluster.look(name).configz["maxPods"] for name in ("n1", "n3")} == {57}
 
 
 @pytest.mark.parametrize(

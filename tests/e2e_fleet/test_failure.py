@@ -18,6 +18,7 @@ from tests.support.views import eventually
 DEADLY = {"readOnlyPort": 22}
 A = ("-e", "kubelet_config_hosts=workers_a")
 B = ("-e", "kubelet_config_hosts=workers_b")
+ZONE = "lab.livenodes.io/zone"
 
 
 # The contract has the other delivery: tests/contract/test_rollout.py, a bad value.
@@ -79,6 +80,46 @@ def test_a_lost_pod_fails_its_node(lab: Lab, fleet: Fleet, ansible: Ansible, pod
     assert (after["n6"].qps, changed(before, after)) == (before["n6"].qps, {"n6"})
     again = ansible.playbook("rollout", "-e", "kubelet_config_hosts=n6")
     assert again.code == 0 and fleet.qps()["n6"] == 62, again.output
+
+
+def placed(lab: Lab, fleet: Fleet, pods: Pods) -> None:
+    """Let n6 run a pod that needs a label of the Node, then change the label."""
+    lab.kubectl("label", "node", "n6", f"{ZONE}=a", "--overwrite")
+    # It takes longer than the watch of the kubelet, which would reject the pod without the label.
+    fleet.look()
+    pods.create("placed", "n6", owner=("ReplicaSet", "web"), spec={"nodeSelector": {ZONE: "a"}})
+    pods.wait_ready("placed")
+    lab.kubectl("label", "node", "n6", f"{ZONE}=b", "--overwrite")
+
+
+# Minutes; the test above has a loss, tests/unit/.../_cluster/stages/test_soak_pods.py this reason.
+@pytest.mark.long
+@pytest.mark.fault(case=29)
+def test_a_pod_that_a_changed_label_rejects(lab: Lab, fleet: Fleet, ansible: Ansible, pods: Pods) -> None:
+    """A kubelet admits its pods again when it starts, by the labels that its Node has then."""
+    ansible.variables(all={"kubelet_config": {"kubeAPIQPS": 68}})
+    group = ("-e", "kubelet_config_hosts=n6:n4", "-e", "kubelet_config_soak_seconds=20")
+    try:
+        placed(lab, fleet, pods)
+        before = fleet.look()
+        run = ansible.playbook("rollout", *group)
+        assert run.code != 0
+        assert "Node n6" in run.output and "default/placed: NodeAffinity" in run.output, run.output
+        assert "Untouched hosts: n4" in run.output, run.output
+        after = fleet.look()
+        assert (after["n6"].qps, changed(before, after)) == (before["n6"].qps, {"n6"})
+        rejected = pods.see("placed")
+        assert rejected and rejected.phase == "Failed"
+        pods.delete("placed")
+        placed(lab, fleet, pods)
+        allowed = ansible.playbook("rollout", *group, "-e", "kubelet_config_allow_pod_loss=1")
+        assert allowed.code == 0, allowed.output
+        assert [fleet.qps()[name] for name in ("n6", "n4")] == [68, 68]
+        rejected = pods.see("placed")
+        assert rejected and rejected.phase == "Failed"
+    finally:
+        pods.delete("placed")
+        lab.kubectl("label", "node", "n6", f"{ZONE}-")
 
 
 # tests/contract/test_gate.py and tests/unit/roles/test_resets_and_migrations.py have the budget.

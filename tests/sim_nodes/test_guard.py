@@ -71,7 +71,7 @@ def test_guard_reverts_what_ends_the_kubelet(
     words: str,
     after: str,
 ) -> None:
-    """No controller is there after the switch, and the API server only at the end."""
+    """No controller is there after the switch, and the API server only at the end. Another value completes."""
     node = nodes[name]
     layout, before = node.layout(), node.configz()
     calls = Calls(node, delivery)
@@ -86,14 +86,22 @@ def test_guard_reverts_what_ends_the_kubelet(
         cluster.stop()
         ended = node.journal().count(words)
         # The check with the node's own binary would refuse the second one.
-        calls.switch(fields, preflight={"state_files": "keep", "allow_offline_guard": True}, unchecked=True)
+        offline = {"state_files": "keep", "allow_offline_guard": True}
+        bad = calls.switch(fields, preflight=offline, unchecked=True)["source"]
         # Not NRestarts: the restart of a revert counts from 0 again, and it may follow the end at once.
         node.wait(lambda: node.journal().count(words) > ended, 20, "an end of the kubelet")
         cluster.start()
         node.wait(lambda: node.configz() == good, 30, "the former configuration")
         node.wait(lambda: status(cluster, name).get("error"), 30, "a report of the guard")
-        assert words in status(cluster, name)["error"]
-        assert "the kubelet refused the configuration" in status(cluster, name)["error"]
+        found = status(cluster, name)
+        assert words in found["error"] and "the kubelet refused the configuration" in found["error"]
+        # Without a last-known-good the node runs its own file, and both are absent.
+        assert found["assigned"]["configMap"]["uid"] == bad["uid"]
+        assert found["assigned"] != found.get("active") == found.get("lastKnownGood")
+        other = calls.switch({"maxPods": 72})["source"]
+        node.wait(lambda: node.configz() == {**before, "maxPods": 72}, 20, "another value")
+        node.wait(lambda: "error" not in status(cluster, name), 30, "a report without an error")
+        assert status(cluster, name)["assigned"]["configMap"]["uid"] == other["uid"]
     finally:
         cluster.start()
         calls.reset()

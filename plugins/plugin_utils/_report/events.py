@@ -100,9 +100,9 @@ def begins(result: t.Mapping[str, t.Any]) -> bool:
 
 def _begun(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     # The plan of a rollback does not list fields: its lines name the target of each node.
-    lines = [str(line).partition(": ") for line in _inner(result, "ansible_facts", VALUE, "text") or ()]
-    batches = _inner(result, "ansible_facts", VALUE, "batches") or ()
-    changing = {name for batch in batches for name in batch["names"]}
+    lines = [str(line).partition(": ") for line in _items(_inner(result, "ansible_facts", VALUE, "text"))]
+    batches = _items(_inner(result, "ansible_facts", VALUE, "batches"))
+    changing = {str(name) for batch in batches for name in _items(_inner(batch, "names"))}
     if lines:
         yield Event(
             PLAN,
@@ -119,9 +119,8 @@ def _begun(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterat
 
 def _forecast(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     if isinstance(result.get("summary"), dict):
-        yield Event(
-            FORECAST, detail={"summary": result["summary"], "text": [str(line) for line in result.get("text") or ()]}
-        )
+        text = [str(line) for line in _items(result.get("text"))]
+        yield Event(FORECAST, detail={"summary": result["summary"], "text": text})
 
 
 def _lease(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
@@ -229,6 +228,10 @@ def _inner(value: t.Any, *keys: str) -> t.Any:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
+
+
+def _items(value: t.Any) -> t.Sequence[t.Any]:
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _message(row: t.Mapping[str, t.Any]) -> str:

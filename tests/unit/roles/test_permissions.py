@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -90,6 +91,7 @@ def test_exactly_the_manifest_with_checkpoints(tmp_path: Path, playbook: str) ->
         exactly(fleet, played(ansible, playbook), permissions(found), playbook)
 
 
+@pytest.mark.fault(case=30)
 @pytest.mark.parametrize(
     ("playbook", "taken"),
     [
@@ -115,3 +117,21 @@ def test_without_one_permission(tmp_path: Path, playbook: str, taken: Permission
     assert (run.code == 0) == ((playbook, str(taken)) == LEFT), run.output
     assert f'cannot {taken.verb} resource "{taken.resource}" in API group "{taken.group}"' in text, run.output
     assert "docs/rbac" in text, run.output
+
+
+@pytest.mark.fault(case=30)
+def test_no_node_is_changed_and_a_rerun_completes(tmp_path: Path) -> None:
+    """A rollout of a user who may not write Nodes, until the permission is granted."""
+    found = manifest("rollout")
+    (patch,) = (one for one in permissions(found) if str(one) == "patch nodes")
+    with PlayedCluster(*NODES) as fleet:
+        ansible = natively(tmp_path, fleet)
+        fleet.grant(without(found, patch))
+        before = {name: copy.deepcopy(fleet.nodes[name]["spec"]) for name in NODES}
+        run = played(ansible, "rollout")
+        assert run.code != 0, run.output
+        assert ({name: fleet.nodes[name]["spec"] for name in NODES}, fleet.claims.items) == (before, {}), run.output
+        assert {fleet.live[name]["maxPods"] for name in NODES} == {90}
+        fleet.grant(found)
+        again = played(ansible, "rollout")
+        assert (again.code, {fleet.live[name]["maxPods"] for name in NODES}) == (0, {80}), again.output

@@ -75,6 +75,7 @@ def test_no_other_run_begins_during_a_rollout(ansible: Ansible, fleet: PlayedClu
     assert {fleet.live[name]["maxPods"] for name in VALUES} == set(VALUES.values())
 
 
+@pytest.mark.fault(case=23)
 def test_two_limited_rollouts_at_once(ansible: Ansible, fleet: PlayedCluster) -> None:
     """The Lease covers the group, of which each changes another host."""
     rollout = ansible.start("rollout", "--limit", "n1")

@@ -148,7 +148,8 @@ class Session:
         content = self._send(method, path, query, body, {"content_type": content_type}, budget)
         try:
             return json.loads(content)
-        except ValueError as error:
+        # RecursionError: what a kubelet answers through the proxy may be nothing but brackets.
+        except (ValueError, RecursionError) as error:
             raise ApiError(
                 200,
                 f"{self.host} answered {method} {path} with text that is not JSON; is it a Kubernetes API server?",
@@ -419,10 +420,10 @@ def _status(error: t.Any) -> tuple[str, str, dict[str, str]]:
     body = error.body.decode("utf-8", "replace") if isinstance(error.body, bytes) else str(error.body or "")
     try:
         status = json.loads(body)
-        message, reason = status.get("message") or body, status.get("reason") or ""
+        message, reason = str(status.get("message") or body), str(status.get("reason") or "")
         given = (status.get("details") or {}).get("causes") or []
-        causes = {item.get("reason") or "": item.get("message") or "" for item in given}
-    except (ValueError, AttributeError):
+        causes = {str(item.get("reason") or ""): str(item.get("message") or "") for item in given}
+    except (ValueError, AttributeError, RecursionError, TypeError):
         message, reason, causes = body.strip(), "", {}
     return message or str(error.reason), reason, causes
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 import urllib.parse
 
+from ..._config.values import document
 from ..api import kubelet_endpoint
 from ..api.errors import ApiError
 from ..api.session import Session
@@ -40,7 +41,11 @@ def read(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
     config = answer.get("kubeletconfig") if isinstance(answer, dict) else None
     if not isinstance(config, dict):
         raise ApiError(200, "its /configz has no kubeletconfig; is this a kubelet?")
-    return config
+    try:
+        return document.accept(config, "kubeletconfig")
+    except document.DocumentError as error:
+        cause = str(error).partition(". ")[0]
+        raise ApiError(200, f"its /configz is malformed ({cause}); is this a kubelet?") from error
 
 
 def _explain(error: ApiError, permission: str) -> str:

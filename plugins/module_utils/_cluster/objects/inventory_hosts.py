@@ -46,7 +46,8 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
         "node_schedulable": not node.unschedulable,
         "node_settled": settled,
         "node_taints": node.taints,
-        "node_variant": active["name"] if active else "local",
+        # Of some ConfigMaps a kubelet 1.8 or 1.9 reports the uid alone.
+        "node_variant": (active.get("name") or active["uid"]) if active else "local",
     }
 
 

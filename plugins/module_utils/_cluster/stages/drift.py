@@ -17,7 +17,7 @@ from ..._config.drift.drift_facts import Facts, Host
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, overlay, shadow
 from ..._config.fields import complete_config as pure_configz
-from ..._config.plan import own_file, shared_overrides
+from ..._config.plan import host_facts, own_file, shared_overrides
 from ..._config.plan.layers import Layers
 from ..._config.values import document, identity, own_values
 from ..api import parallel
@@ -170,8 +170,13 @@ def _host(name: str, hosts: dict[str, t.Any], dropin: bool) -> tuple[Host | None
     facts = hosts.get(name)
     if not isinstance(facts, dict) or facts.get("skipped"):
         return None, ""
-    if "kubelet" in facts:
-        return Host.of(facts, dropin), ""
+    if facts.get("kubelet") is not None:
+        wrong = host_facts.of_preflight(facts)
+        return (
+            (None, f"{NOT_LOOKED_AT}: what it returned is malformed at {wrong}")
+            if wrong
+            else (Host.of(facts, dropin), "")
+        )
     why = (
         "unreachable" if facts.get("unreachable") else facts.get("msg") or "kubelet_preflight_info returned no message"
     )

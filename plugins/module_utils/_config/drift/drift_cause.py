@@ -13,6 +13,7 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from ..delivery import choice as delivery
 from ..fields import compare, fields, shadow
+from ..plan import host_facts
 from ..values.reference import describe
 from .drift_facts import Facts, Host
 
@@ -133,7 +134,10 @@ def of_override(paths: Sequence[str], kubelet: Mapping[str, Any]) -> list[str]:
     """Return what overrides fields of the live configuration, from the `kubelet` of kubelet_preflight_info.
 
     Flags are named with their file. The content of drop-ins is not in these facts: those may override the other fields.
+    Malformed facts name nothing.
     """
+    if host_facts.of_preflight({"kubelet": kubelet}):
+        return []
     facts = Facts(0, host=Host.of({"kubelet": kubelet}))
     flags = {path: cause for path in paths for cause in [_flag(path, facts)] if cause}
     found = [f"{path}: {cause.message}. {cause.remedy}" for path, cause in flags.items()]

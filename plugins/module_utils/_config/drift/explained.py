@@ -13,6 +13,7 @@ from typing import Any, Mapping, Sequence
 
 from ..delivery.choice import LINK
 from ..fields import compare, fields, merged_dropins, overlay, shadow
+from ..plan import host_facts
 from ..values import paths
 
 Config = Mapping[str, Any]
@@ -23,10 +24,12 @@ class Node:
 
     ``facts`` are those of kubelet_preflight_info: ``own`` (the config file, then the other drop-ins in the kubelet's
     order, secrets masked, a content is None if it could not be read) and ``kubelet`` (``local_config``, the path of
-    that file, and ``shadowed``, the flags by path).
+    that file, and ``shadowed``, the flags by path). Malformed ones count as none.
     """
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
+        if host_facts.of_preflight(facts):
+            facts = {}
         kubelet = facts.get("kubelet") or {}
         self._flags = {path: str(use["flag"]) for path, use in (kubelet.get("shadowed") or {}).items()}
         rows = facts.get("own") or []

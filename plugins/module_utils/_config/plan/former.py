@@ -53,13 +53,17 @@ def revert(config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any
         *parents, name = paths.parse(path)
         inside: Any = result
         for parent in parents:
-            if inside.get(parent) is None:
+            if not isinstance(inside.get(parent), dict):
+                if value is None and inside.get(parent) is not None:
+                    # Nothing is below a value that is no mapping.
+                    break
                 inside[parent] = {}
             inside = inside[parent]
-        if value is None:
-            inside.pop(name, None)
         else:
-            inside[name] = copy.deepcopy(value)
+            if value is None:
+                inside.pop(name, None)
+            else:
+                inside[name] = copy.deepcopy(value)
     return result
 
 

@@ -18,7 +18,7 @@ from ..values import paths
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import NO_RECORD
 from ..values.version import minor_of
-from . import former
+from . import former, host_facts
 from .dropin_plan import Source
 
 _SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)
@@ -63,6 +63,9 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
     if not isinstance(facts, Mapping) or not isinstance(facts.get("own"), list):
         given = facts if isinstance(facts, Mapping) else {}
         raise OwnFileError(str(given.get("msg") or "kubelet_preflight_info has not read it").rstrip("."))
+    wrong = host_facts.of_preflight(facts)
+    if wrong:
+        raise OwnFileError(f"what its host returned is malformed at {wrong}")
     path = (facts.get("kubelet") or {}).get("local_config")
     contents = {row["path"]: row["content"] for row in facts["own"]}
     own = contents.get(path) if path else {}

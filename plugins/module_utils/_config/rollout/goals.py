@@ -9,6 +9,7 @@ from typing import Any, Iterable, Mapping
 
 from ..delivery.choice import DROPIN, ON_NODE
 from ..values import annotation
+from ..values.reference import describe
 
 Rows = Mapping[str, Mapping[str, Any]]
 
@@ -138,7 +139,10 @@ def _assigned(source: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _name(reference: Mapping[str, str] | None) -> str:
-    return f"{reference['namespace']}/{reference['name']}" if reference else "its local config"
+    if not reference:
+        return "its local config"
+    # Of some ConfigMaps a kubelet 1.8 or 1.9 reports the uid alone.
+    return f"{reference['namespace']}/{reference['name']}" if "name" in reference else describe(reference)
 
 
 def _place(reference: Mapping[str, str] | None) -> dict[str, str]:

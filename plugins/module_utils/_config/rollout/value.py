@@ -20,7 +20,7 @@ DRAINED_EFFECTS = ("drain", "reboot")
 
 
 class Options(NamedTuple):
-    """The options of all batches of a rollout, as the inventory has them: numbers may be text."""
+    """The options of all batches of a rollout, as the inventory has them: numbers may be text, such as 60.0."""
 
     drain: str = "never"
     soak_seconds: Any = 0
@@ -35,7 +35,8 @@ class Options(NamedTuple):
 
     def soak(self, started: bool) -> int:
         """Return the seconds of the soak of the first batch, or of a later one (C(started))."""
-        return int(self.soak_seconds if started or self.canary_soak_seconds in (None, "") else self.canary_soak_seconds)
+        canary = not started and self.canary_soak_seconds not in (None, "")
+        return int(float(self.canary_soak_seconds if canary else self.soak_seconds))
 
 
 def begin(
@@ -100,7 +101,7 @@ def begin(
         "lease": {},
         "began": began,
         "failed": {},
-        "max_failed": int(options.max_failed),
+        "max_failed": int(float(options.max_failed)),
     }
 
 

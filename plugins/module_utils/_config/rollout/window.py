@@ -56,8 +56,8 @@ def of_rollout(
     took = [end - begin for begin, end in zip(began, [*began[1:], now])]
     done = [_batch(one, int(forks)) for one in before[: len(took)]]
     return {
-        "minutes": int(minutes),
-        "ends": rollout["began"] + 60 * int(minutes),
+        "minutes": int(float(minutes)),
+        "ends": rollout["began"] + 60 * int(float(minutes)),
         "needs": needed(_batch(batch, int(forks)), done, took, float(most), float(drain)),
         "began": began,
     }

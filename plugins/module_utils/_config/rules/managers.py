@@ -65,7 +65,9 @@ def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
     path = "reservedMemory"
     seen: Counter[Any] = Counter()
     for node, kind, amount in _reservations(config):
-        seen[node, kind] += 1
+        # It may be a list, which another rule refuses.
+        place = repr(node), kind
+        seen[place] += 1
         if kind != "memory" and not kind.startswith("hugepages-"):
             yield (
                 path,
@@ -79,7 +81,7 @@ def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
                 f'reserved memory may not be zero for NUMA node {node} and resource "{kind}"',
                 "Remove the entry, or give an amount.",
             )
-        if seen[node, kind] == 2:
+        if seen[place] == 2:
             yield (
                 path,
                 f'the reserved memory has a duplicate value for NUMA node {node} and resource "{kind}"',

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ..fields import fields
+from ..plan import host_facts
 from ..values.version import minor_of
 from . import binary_findings, default_findings, flag_findings, host_findings, node_facts, value_findings
 from .finding import UNKNOWN, VERSION, Finding, order
@@ -33,11 +34,14 @@ def target_minor(version: Any) -> int:
 def row(result: Mapping[str, Any] | None, target: int) -> dict[str, Any]:
     """Return the version of a node and its findings; `result` is that of the module `kubelet_upgrade_info`.
 
-    A result that failed, or that is missing, is a finding too.
+    A result that failed, that is missing or malformed, is a finding too.
     """
     given = result or {}
     if "kubelet" not in given:
         return {"kubelet_version": None, "findings": [_not_examined(given)._asdict()]}
+    wrong = host_facts.of_upgrade(given)
+    if wrong:
+        return {"kubelet_version": None, "findings": [_unknown(f"what it returned is malformed at {wrong}")._asdict()]}
     facts = node_facts.read(given)
     found = sorted(set(findings(facts, target)), key=order)
     return {"kubelet_version": facts.version or None, "findings": [one._asdict() for one in found]}
@@ -81,5 +85,10 @@ def _gaps(facts: Facts) -> list[Finding]:
 
 
 def _not_examined(result: Mapping[str, Any]) -> Finding:
-    why = "it is unreachable" if result.get("unreachable") else result.get("msg") or "there is no result of the node"
+    return _unknown(
+        "it is unreachable" if result.get("unreachable") else result.get("msg") or "there is no result of the node"
+    )
+
+
+def _unknown(why: str) -> Finding:
     return Finding(UNKNOWN, VERSION, "", f"the node was not examined: {why}", "Correct the cause, then run again.")

@@ -25,6 +25,7 @@ MAX_BYTES = 1024 * 1024
 
 _MAX_VALUES = 100_000
 _MAX_DEPTH = 100
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class DocumentError(ValueError):
@@ -64,7 +65,7 @@ def accept(value: Any, origin: str) -> dict[str, Any]:
     """Return a copy of a mapping that was read elsewhere, such as an Ansible variable.
 
     Raises DocumentError when the value is not a mapping or contains what JSON cannot hold: keys that are not strings,
-    dates, NaN.
+    dates, NaN, texts that are not Unicode.
     """
     if not isinstance(value, Mapping):
         kind = "list" if isinstance(value, list) else "single value"
@@ -153,6 +154,7 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
                 raise DocumentError(
                     f"{origin}: the key {key!r} is not text. Field names and map keys are text: put the key in quotes."
                 )
+            _check_text(key, origin)
         return {key: _plain(inner, origin, depth + 1, budget) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(inner, origin, depth + 1, budget) for inner in value]
@@ -163,7 +165,15 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
             f"{origin}: {value!r} is a {type(value).__name__}, which a configuration cannot hold. "
             "Put it in quotes if it is text."
         )
+    if isinstance(value, str):
+        _check_text(value, origin)
     return value
+
+
+def _check_text(text: str, origin: str) -> None:
+    """Raise DocumentError for a text that UTF-8 cannot hold. An escape of JSON or YAML can write one."""
+    if not text.isascii() and _HALF_PAIR.search(text):
+        raise DocumentError(f"{origin}: a text holds half of a surrogate pair. Write the whole character, without \\u.")
 
 
 def _check_header(config: Mapping[str, Any], origin: str, minor: int | None) -> None:

@@ -9,6 +9,7 @@ import json
 import os
 
 from ..report.outbox import Outbox
+from ..store import typed
 from ..store.progress import Progress, ProgressFile
 from ..system import files
 
@@ -33,7 +34,8 @@ class Records(Outbox):
         try:
             value = json.loads(((self.spare and files.read(self.spare, self.memory)) or b"null").decode())
             # Another process has written the file on the disk since: that is the newer one.
-            return Progress(**value["now"]) if value and Progress(**value["on_disk"]) == known else known
+            newest = value and typed.fields(value["on_disk"], Progress()) == known
+            return typed.fields(value["now"], Progress()) if newest else known
         except (files.FileError, ValueError, TypeError, KeyError, RecursionError):
             return known
 

@@ -9,6 +9,7 @@ import json
 import os
 from typing import NamedTuple
 
+from ..store import typed
 from ..system import files
 
 
@@ -43,8 +44,9 @@ class BinaryFile:
     def read(self) -> Binary | None:
         """Return the recorded binary, None without a record."""
         try:
-            return Binary(**json.loads((files.read(self.path, self.fs) or b"null").decode()))
-        except (files.FileError, ValueError, TypeError):
+            value = json.loads((files.read(self.path, self.fs) or b"null").decode())
+            return typed.fields(value, Binary("", 0, 0, 0))
+        except (files.FileError, ValueError, TypeError, RecursionError):
             return None
 
     def write(self, binary: Binary) -> None:

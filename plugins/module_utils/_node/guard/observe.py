@@ -73,15 +73,15 @@ def kubelet(name: str, run: command.Run = command.execute, before: Kubelet | Non
         found.get("SubState", ""),
         found.get("Result", ""),
         found.get("InvocationID", ""),
-        int(found.get("NRestarts") or 0),
+        command.number(found.get("NRestarts")),
     )
-    pid = int(found.get("MainPID") or 0)
+    pid = command.number(found.get("MainPID"))
     steady = (state.active, state.sub) == ("active", "running")
     program = _PROGRAM.match(found.get("ExecStart", ""))
     return Kubelet(
         state,
         pid,
-        int(found.get("ExecMainStartTimestampMonotonic") or 0) / 1e6,
+        command.number(found.get("ExecMainStartTimestampMonotonic")) / 1e6,
         _birth(pid) if steady and pid else "",
         program.group(1) if program else "",
         found.get("ExecMainCode") in _BY_SIGNAL,

@@ -169,7 +169,7 @@ def state_file_of(field: str, found: Mapping[str, Mapping[str, Any] | None]) -> 
 def _policy(text: str) -> str | None:
     try:
         policy = json.loads(text).get("policyName")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return None
     return policy if isinstance(policy, str) else None
 

@@ -245,7 +245,7 @@ def installed_settings(config_dir: str) -> dict[str, Any]:
     """Return the settings of the installed guard, empty when there are none."""
     try:
         found = json.loads((files.read(os.path.join(config_dir, "guard", "settings.json")) or b"{}").decode())
-    except (ValueError, files.FileError):
+    except (ValueError, RecursionError, files.FileError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -54,6 +54,7 @@ MODULES = (
     "_node.store.store",
     "_node.store.store_reader",
     "_node.store.trial",
+    "_node.store.typed",
     "_node.system",
     "_node.system.binary",
     "_node.system.blockyaml",

@@ -9,6 +9,7 @@ import json
 import os
 from typing import Any, Mapping
 
+from ..store import typed
 from ..system import files
 from ..system.lock import locked
 from .status_annotation import Report, suffix
@@ -25,7 +26,7 @@ class Outbox:
     def report(self) -> Report | None:
         """Return the pending report, None if everything was sent."""
         try:
-            return Report(**self._load(self.report_path))
+            return typed.fields(self._load(self.report_path), Report({}, "", False, 0.0, ""))
         except TypeError:
             return None
 

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple, Sequence
 
 from ..system import files
 from ..system.health import flag
+from . import typed
 
 DEFAULT_ROOT = "/var/lib/kubelet"
 # A node with hundreds of pods has state files of some 100 KiB. A larger one is not copied, and never changed.
@@ -99,8 +100,12 @@ class KeptFiles:
         """Return the copies, None without."""
         try:
             value = json.loads((files.read(self.path, self.fs) or b"null").decode())
-            kept = Kept(**value)
-            return kept._replace(reverted=Reverted(*kept.reverted) if kept.reverted else None)
+            kept = typed.fields({**value, "reverted": None}, Kept("", "", {}))
+            if not all(_is_copy(name, text) for name, text in kept.data.items()):
+                return None
+            reverted = value.get("reverted")
+            found = Reverted(*reverted)._asdict() if reverted else None
+            return kept._replace(reverted=typed.fields(found, Reverted("", 0.0, 0)) if found else None)
         except (files.FileError, ValueError, TypeError, RecursionError):
             return None
 
@@ -116,9 +121,16 @@ class KeptFiles:
         try:
             text = files.read(os.path.join(self.config_dir, "guard", "settings.json"), self.fs)
             argv: Sequence[str] = json.loads((text or b"null").decode())["argv"]
-        except (files.FileError, ValueError, TypeError, KeyError):
+            return os.path.join("/", flag(argv, "root-dir") or DEFAULT_ROOT)
+        except (files.FileError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
-        return os.path.join("/", flag(argv, "root-dir") or DEFAULT_ROOT)
+
+
+def _is_copy(name: str, text: Any) -> bool:
+    """Return whether this can be the name of a state file and its content. Raises ValueError if it is no base64."""
+    if text is not None:
+        base64.b64decode(text, validate=True)
+    return name.endswith("_state") and "/" not in name
 
 
 def restore(kept: Kept, boot: str) -> list[str]:

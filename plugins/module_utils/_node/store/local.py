@@ -19,7 +19,7 @@ import typing as t
 from ..system import files
 from ..system.files import OS
 from ..system.store_error import StoreError
-from . import meta
+from . import meta, typed
 
 DEFAULT_KEY = "kubelet"
 LINK = "90-livenodes-kubelet.conf"
@@ -155,10 +155,15 @@ class LocalStore:
                         f"{self.folder}/files/{index} ({entry['path']}) does not match its digest: "
                         "it was changed or damaged"
                     )
-                found[entry["path"]] = File(data, entry["mode"], entry["uid"], entry["gid"])
-            return Local(manifest["config"], meta.check_key(manifest["key"]), found)
-        except (ValueError, KeyError, TypeError) as error:
+                owner = {"data": b"", "mode": entry["mode"], "uid": entry["uid"], "gid": entry["gid"]}
+                found[entry["path"]] = typed.fields(owner, File(b""))._replace(data=data)
+            known = {"config": manifest["config"], "key": meta.check_key(manifest["key"]), "files": found}
+            local = typed.fields(known, Local("", "", {}))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise LocalError(f"{self.folder}/manifest is damaged ({type(error).__name__}: {error})") from error
+        if local.config not in local.files:
+            raise LocalError(f"{self.folder}/manifest lacks the kubelet's config file {local.config}")
+        return local
 
     def verify(self) -> Local:
         """Return what is saved when the local config can be run. Raises LocalError, FileError when it cannot."""
@@ -185,8 +190,6 @@ class LocalStore:
                 f"{self.folder}: the local configuration is not saved yet, so no revert to it would be possible: "
                 "save it first"
             )
-        if known.config not in known.files:
-            raise LocalError(f"{self.folder}/manifest lacks the kubelet's config file {known.config}")
         return known
 
 

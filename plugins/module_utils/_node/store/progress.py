@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ..system import files
 from ..system.files import FileError
+from . import typed
 
 
 class Progress(NamedTuple):
@@ -65,7 +66,7 @@ class ProgressFile:
         """Return what is remembered, an empty Progress if nothing is."""
         try:
             value = json.loads((files.read(self.path, self.fs) or b"null").decode())
-            return Progress(**value) if isinstance(value, dict) else Progress()
+            return typed.fields(value, Progress()) if isinstance(value, dict) else Progress()
         except (FileError, ValueError, TypeError, RecursionError):
             return Progress()
 

@@ -62,7 +62,7 @@ class StoreReader:
         try:
             found = json.loads((files.read(os.path.join(self.folder, "graduated"), self.fs) or b"null").decode())
             known = self.last_known_good()
-        except (ValueError, FileError, StoreError):
+        except (ValueError, RecursionError, FileError, StoreError):
             return ""
         same = isinstance(found, dict) and known is not None and found.get("source") == known
         return str(found.get("kubelet_version", "")) if same else ""

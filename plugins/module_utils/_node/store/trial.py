@@ -5,18 +5,34 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import time
 import typing as t
 
 from ..system.store_error import StoreError
-from . import meta
+from . import meta, typed
 
 DEFAULT_SECONDS = 600
 """How long a config must hold before it becomes last-known-good: ten minutes, as in the kubelet
 (pkg/kubelet/kubeletconfig/controller.go).
 """
+
+
+# The types of the fields that nothing else checks.
+_TYPES: dict[str, t.Any] = {
+    "digests": dict,
+    "confirmed": bool,
+    "invocation": str,
+    "kubelet_version": str,
+    "state_files": (list, tuple),
+    "failed": str,
+    "extra": dict,
+    "replaced": (dict, type(None)),
+}
+# The terms in `extra` that are numbers.
+_SECONDS = ("confirm_seconds", "unhealthy_seconds", "boot_grace_seconds", "recovery_seconds")
 
 
 class TrialError(StoreError, ValueError):
@@ -90,16 +106,25 @@ def decode(data: bytes) -> Trial:
         raise TrialError("does not hold a JSON object")
     try:
         fields = {name: item for name, item in value.items() if name in Trial._fields}
-        fields["armed"] = Moment(
-            str(value["armed"]["boot_id"]), float(value["armed"]["monotonic"]), float(value["armed"]["wall"])
-        )
+        fields["armed"] = typed.fields(value["armed"], Moment("", 0.0, 0.0))
         for name in ("to", "revert_to"):
             fields[name] = meta.checked(value[name]) if value[name] is not None else None
-        fields["deadline_seconds"] = float(value["deadline_seconds"])
+        fields["deadline_seconds"] = typed.number(value["deadline_seconds"])
+        _check(fields)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise TrialError(f"does not hold a usable trial: {type(error).__name__}: {error}") from None
-    if not isinstance(fields.get("replaced"), (dict, type(None))):
-        raise TrialError("has no usable trial in it: replaced has the wrong type")
-    if not isinstance(fields.get("confirmed", False), bool) or not isinstance(fields.get("failed", ""), str):
-        raise TrialError("does not hold a usable trial: confirmed or failed has the wrong type")
     return Trial(**fields)
+
+
+def _check(fields: t.Mapping[str, t.Any]) -> None:
+    """Raise TypeError, KeyError or ValueError for fields of another shape than the guard writes."""
+    for name, kind in _TYPES.items():
+        if not isinstance(fields.get(name, Trial._field_defaults[name]), kind):
+            raise TypeError(f"{name} has another type")
+    for name in _SECONDS:
+        typed.number(fields.get("extra", {}).get(name, 0))
+    for entry in fields.get("state_files", ()):
+        if not isinstance(entry["path"], str):
+            raise TypeError("a state file has no path")
+        if entry["data"] is not None:
+            base64.b64decode(entry["data"], validate=True)

@@ -85,7 +85,8 @@ class _Run:
         armed = quietly(self.store.trial)
         failed = armed is not None and armed.to == source and bool(armed.failed)
         if quietly(self.store.assigned) != source or quietly(self.store.running) != self.store.target(source) or failed:
-            self._switch(source, good=quietly(self.store.last_known_good))
+            good = quietly(self.store.last_known_good)
+            self._switch(source, good=good if good == source else self._whole(good))
         self._collect()
 
     def confirmed(self) -> None:
@@ -189,10 +190,17 @@ class _Run:
         if armed is None or armed.to != active or armed.failed:
             self._switch(None, good=active)
         elif armed.revert_to is not None or armed.confirmed:
-            self._switch(None, good=armed.revert_to or active)
+            self._switch(None, good=self._whole(armed.revert_to) or active)
         else:
             self._revert(armed)
             self.waiting = True
+
+    def _whole(self, good: Source | None) -> Source | None:
+        """Return a source to revert to; None, which is the local config, if it is damaged: a revert skips it, too."""
+        if good is None or not _broken(lambda: self.store.verify(good)):
+            return good
+        self.warnings.append(f"{describe(good)} is damaged: no revert will lead to it")
+        return None
 
     def _confirm_reset(self, armed: Trial) -> None:
         """End the trial of the local config: the kubelet was verified with the file that it had before us."""
@@ -279,8 +287,8 @@ class _Run:
             revert_to,
             Moment.now(),
             options["trial_seconds"],
-            invocation=options["invocation"],
-            kubelet_version=options["kubelet_version"],
+            invocation=options["invocation"] or "",
+            kubelet_version=options["kubelet_version"] or "",
             state_files=self._state_files(revert_to),
             extra=extra,
         )

@@ -47,6 +47,11 @@ def execute(argv: Sequence[str], limit: float | None = None) -> subprocess.Compl
         return subprocess.CompletedProcess(list(argv), 127, "", str(error))
 
 
+def number(text: str | None) -> int:
+    """Return a number that systemctl shows, 0 for one that is absent or not set."""
+    return int(text) if text and text.isdecimal() else 0
+
+
 def until(run: Run, seconds: float, clock: Callable[[], float] = time.monotonic) -> Run:
     """Return a `run` for commands that may take so many seconds together; those that last longer are killed.
 

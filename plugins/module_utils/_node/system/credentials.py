@@ -134,7 +134,7 @@ def _credential(output: bytes, name: str) -> Identity:
         status = json.loads(output)["status"]
         token, certificate = status.get("token") or "", status.get("clientCertificateData") or ""
         key = status.get("clientKeyData") or ""
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise PluginError(f"its plugin {name} printed no ExecCredential") from None
     if not token and not certificate:
         raise PluginError(f"its plugin {name} returned neither a token nor a certificate")

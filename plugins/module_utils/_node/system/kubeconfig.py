@@ -48,6 +48,8 @@ class Kubeconfig:
             self.cluster: Mapping[str, Any] = _entry(document, "clusters", context["cluster"])["cluster"]
             self.user: Mapping[str, Any] = _entry(document, "users", context["user"])["user"] or {}
             self.server: str = self.cluster["server"]
+            if not isinstance(self.server, str) or not isinstance(self.user, dict):
+                raise TypeError("its server is no text, or its user no mapping")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ApiError(f"{path}: {type(error).__name__}: {error}") from error
         if "auth-provider" in self.user:
@@ -142,8 +144,8 @@ class Kubeconfig:
         headers = {"Content-Type": content_type, "Accept": "application/json", "User-Agent": "livenodes.kubelet-guard"}
         if identity.token:
             headers["Authorization"] = f"Bearer {identity.token}"
-        place = urlsplit(self.server).path.rstrip("/") + path
         try:
+            place = urlsplit(self.server).path.rstrip("/") + path
             connection = self._connect(identity)
             try:
                 connection.request(method, place, json.dumps(body) if body is not None else None, headers)
@@ -151,11 +153,16 @@ class Kubeconfig:
                 text = answer.read().decode("utf-8", "replace")
             finally:
                 connection.close()
-        except (OSError, ValueError, KeyError, http.client.HTTPException) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, http.client.HTTPException) as error:
             raise ApiError(f"{method} {self.server}{path}: {error}") from error
         if answer.status >= 300:
             raise ApiError(f"{method} {self.server}{path}: {answer.status} {text[:300]}", answer.status)
-        return json.loads(text) if text else None
+        try:
+            return json.loads(text) if text else None
+        except (ValueError, RecursionError) as error:
+            # A proxy may answer with a page of its own.
+            wrong = f"the answer is not JSON: {text[:100]!r}"
+            raise ApiError(f"{method} {self.server}{path}: {wrong}", answer.status) from error
 
     def node_name(self, override: str = "") -> str:
         """Return the name of this node's Node.

@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, NamedTuple
 
 from ..system import files, health, last_words
-from ..system.command import Run, execute
+from ..system.command import Run, execute, number
 from . import secret_flags, systemd_check, unit_override
 from .commandline import CommandLine
 
@@ -99,7 +99,7 @@ class Unit:
 
     def pid(self) -> int:
         """Return the kubelet's process id, 0 when it does not run."""
-        return int(self.show().get("MainPID") or 0)
+        return number(self.show().get("MainPID"))
 
     def command_line(self, ours: bool = True) -> CommandLine:
         """Return the command line of the unit's files, with or without our drop-in.

@@ -161,6 +161,7 @@ NATIVE, COPIED = {"delivery": "native"}, {"delivery": "checkpoint"}
         ([100], {}, 5, {}, 300),
         ([], {"n1": COPIED}, 5, {}, 300),
         ([1], {"n1": COPIED}, 5, {"own": "60"}, 60),
+        ([1], {"n1": COPIED}, 5, {"own": "60.0"}, 60),
         ([1], {"n1": COPIED}, 5, {"own": ""}, 317),
         ([1], {"n1": COPIED}, 5, {"node_seconds": "20"}, 300),
         # The largest batch counts; any delivery with steps on the node does.

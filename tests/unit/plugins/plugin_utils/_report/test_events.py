@@ -202,11 +202,15 @@ def test_a_failed_task_without_a_module_has_its_message() -> None:
         {"invocation": None},
         {"invocation": {"module_args": "x"}},
         {"paused": 1},
+        {"summary": {}, "text": 5},
+        *({"ansible_facts": {"kubelet_config_rollout": value}} for value in ({"text": 5}, {"batches": [None]})),
+        {"ansible_facts": {"kubelet_config_rollout": {"text": ["a"], "batches": [{}, {"names": [{}]}, {"names": 5}]}}},
     ],
 )
 def test_no_result_is_too_odd(module: str, result: dict[str, t.Any]) -> None:
     for trouble in ("", "failed", "unreachable"):
         read(module, result, "n1", trouble)
+        read("", result, "n1", trouble)
 
 
 def test_every_verdict_that_is_a_failure_has_a_remedy() -> None:

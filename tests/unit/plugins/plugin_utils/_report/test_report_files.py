@@ -21,3 +21,9 @@ def test_files_are_whole_and_readable(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "r").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
     assert stat.S_IMODE((tmp_path / "r").stat().st_mode) & 0o600 == 0o600
+
+
+def test_half_of_a_surrogate_pair_does_not_cost_the_report(tmp_path: Path) -> None:
+    """A module can return one, as in the path of a file whose name is no UTF-8."""
+    report_files.write(str(tmp_path / "r"), "a\udcff")
+    assert (tmp_path / "r").read_text() == "a\\udcff"

@@ -320,3 +320,16 @@ def test_what_a_host_prints_is_not_trusted(cluster: Cluster, tmp_path: Path, pri
         kubelet_process.healthy(session(cluster, tmp_path), "n1")
     assert re.search(words, caught.value.message), caught.value.message
     assert cluster.api.tokens.sent[-1] not in caught.value.message
+
+
+@pytest.mark.usefixtures("no_garbage")
+@pytest.mark.parametrize("body", [b"<html>", b"[" * 200_000], ids=["html", "deep"])
+def test_a_body_that_is_not_json(cluster: Cluster, tmp_path: Path, body: bytes) -> None:
+    printed = f"{kubelet_on_host.ask_kubelet.MARK}{json.dumps(kubelet_on_host.ask_kubelet.packed(200, body))}"
+    with (
+        granted(cluster, *FINE),
+        Port(cluster, "n1", 36),
+        kubelet_on_host.reached_by(lambda _node, _program: printed),
+        pytest.raises(ApiError, match="answered GET /configz with text that is not JSON"),
+    ):
+        configz.read(session(cluster, tmp_path), "n1")

@@ -106,12 +106,26 @@ def test_words_for_401_and_403() -> None:
 
 @pytest.mark.parametrize(
     ("body", "text"),
-    [(b"plain words", "plain words"), (b"", "Not Found"), (b"[1]", "1"), ({"message": None}, "message")],
+    [
+        (b"plain words", "plain words"),
+        (b"", "Not Found"),
+        (b"[1]", "1"),
+        (b"[" * 200_000, "[[["),
+        ({"message": None}, "message"),
+        ({"message": {"a": 1}, "reason": ["b"]}, "{'a': 1}"),
+        ({"message": "words", "details": {"causes": [{"reason": ["a"], "message": {}}]}}, "words"),
+        ({"message": "words", "details": {"causes": 1}}, "words"),
+    ],
+    ids=range(8),
 )
+@pytest.mark.usefixtures("no_garbage")
 def test_refusals_that_are_no_status_objects(body: t.Any, text: str) -> None:
+    """A kubelet behind the proxy of the API server, or another server, may answer anything."""
     with Server(Answer(404, body)) as server, pytest.raises(ApiError) as caught:
         session.Session({"host": server.url}).request("GET", NODES)
-    assert text in caught.value.message
+    error = caught.value
+    assert text in error.message and isinstance(error.reason, str)
+    assert all(isinstance(word, str) for word in (*error.causes, *error.causes.values()))
 
 
 def test_retry_after_is_waited_for(clock: Clock) -> None:
@@ -198,7 +212,10 @@ def test_timeout_of_one_request(clock: Clock) -> None:
     assert caught.value.transient
 
 
-@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"", b"\xff"])
+@pytest.mark.parametrize(
+    "body", [b"<html>welcome</html>", b"", b"\xff", b"[" * 200_000], ids=["html", "empty", "bytes", "deep"]
+)
+@pytest.mark.usefixtures("no_garbage")
 def test_an_answer_that_is_not_json(body: bytes) -> None:
     with (
         Server(Answer(body=body)) as server,

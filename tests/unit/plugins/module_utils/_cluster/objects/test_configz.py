@@ -16,6 +16,11 @@ from tests.support.calls import NODES, Call, Calls
 PATH = f"{NODES}/n1/proxy/configz"
 
 
+def deep(levels: int) -> t.Any:
+    """A value that is nested so deeply."""
+    return {"a": deep(levels - 1)} if levels else 1
+
+
 def test_read() -> None:
     with Calls(Call("GET", PATH, {"kubeletconfig": {"maxPods": 110}})) as session:
         assert configz.read(session, "n1") == {"maxPods": 110}
@@ -54,6 +59,19 @@ def test_answers_that_are_no_configz(answer: t.Any) -> None:
     with (
         Calls(Call("GET", PATH, answer)) as session,
         pytest.raises(ApiError, match="has no kubeletconfig; is this a kubelet") as caught,
+    ):
+        configz.read(session, "n1")
+    assert not caught.value.transient
+
+
+@pytest.mark.parametrize(
+    "config", [{"maxPods": float("nan")}, {"maxPods": float("inf")}, {"address": "\ud800"}, {"a": deep(200)}]
+)
+def test_values_that_no_kubelet_has(config: t.Any) -> None:
+    """They have no place in a ConfigMap, in a hash or in a message; one such node must not end the dump of all."""
+    with (
+        Calls(Call("GET", PATH, {"kubeletconfig": config})) as session,
+        pytest.raises(ApiError, match=r"its /configz is malformed \(.+\); is this a kubelet") as caught,
     ):
         configz.read(session, "n1")
     assert not caught.value.transient

@@ -168,8 +168,10 @@ def test_what_was_seen_on_the_hosts() -> None:
         "n2": {"unreachable": True, "msg": "no ssh"},
         "n3": {"msg": "no systemd", "failed": False},
         "n4": {"skipped": True},
+        "n6": {"kubelet": {}, "disk": {"content": ["maxPods"]}},
+        "n7": {"kubelet": None},
     }
-    names = ["n1", "n2", "n3", "n4", "n5"]
+    names = ["n1", "n2", "n3", "n4", "n5", "n6", "n7"]
     result = run(cluster(*(runs(name) for name in names)), hosts=hosts)
     assert {name: row["host"] for name, row in result["nodes"].items()} == {
         "n1": "looked at",
@@ -177,8 +179,10 @@ def test_what_was_seen_on_the_hosts() -> None:
         "n3": "not looked at on the node: no systemd",
         "n4": "",
         "n5": "",
+        "n6": "not looked at on the node: what it returned is malformed at disk.content",
+        "n7": "not looked at on the node: kubelet_preflight_info returned no message",
     }
-    assert result["summary"]["not_looked_at"] == ["n2", "n3"]
+    assert result["summary"]["not_looked_at"] == ["n2", "n3", "n6", "n7"]
     [row] = result["nodes"]["n1"]["drift"]
     assert (row["path"], row["disk"], row["live"], row["cause"]) == ("eventBurst", 9, 10, "edited file")
 

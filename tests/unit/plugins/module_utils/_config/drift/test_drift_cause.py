@@ -178,4 +178,5 @@ def test_what_overrides_a_field_that_was_just_written() -> None:
     assert drift_cause.of_override(["maxPods"], kubelet) == [
         "the drop-ins /d/10.conf, /d/20.conf in --config-dir may override maxPods"
     ]
+    assert drift_cause.of_override(["maxPods"], {"shadowed": ["maxPods"]}) == []
     assert drift_cause.of_override(["maxPods"], {}) == []

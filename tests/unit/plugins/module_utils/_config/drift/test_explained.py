@@ -61,6 +61,8 @@ MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.availab
         # A hidden secret, and a file that cannot be read.
         (_facts({"staticPodURLHeader": {"a": ["********"]}}), {}, "staticPodURLHeader.a", ["x"], "has a secret there"),
         (_facts(None), {}, "maxPods", 7, "is not known"),
+        ({**_facts({"maxPods": 7}), "kubelet": []}, {}, "maxPods", 7, "is not known"),
+        (_facts(["maxPods"]), {}, "maxPods", 7, "is not known"),
         ({}, {}, "maxPods", 7, "is not known"),
     ],
 )

@@ -29,3 +29,9 @@ def test_diff_is_ansibles() -> None:
         "before_header": "a",
         "after_header": "b",
     }
+
+
+def test_keys_that_are_no_names() -> None:
+    """A file may have any key, and a kubelet may ignore it."""
+    config = {"\\staticPodURLHeader": 1, "two words": {"a": 2}, "a.b[0]": 3, "": 4}
+    assert difftext.masked(config) == config

@@ -50,6 +50,21 @@ def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any
     assert (found.known, found.unknown) == (known, unknown)
 
 
+@pytest.mark.parametrize(
+    ("config", "known", "after"),
+    [
+        # A kubelet may show a mapping where another type belongs: then a change of it names its keys, too.
+        ({"maxPods": {"a": 1}}, {"maxPods": 80, "maxPods.a": None}, {"maxPods": 80}),
+        ({"evictionHard": 5}, {"evictionHard": None, MEMORY: "1Gi"}, {"evictionHard": {"memory.available": "1Gi"}}),
+        ({"evictionHard": 5}, {MEMORY: "1Gi"}, {"evictionHard": {"memory.available": "1Gi"}}),
+    ],
+)
+def test_revert_where_a_value_has_another_type(
+    config: dict[str, Any], known: dict[str, Any], after: dict[str, Any]
+) -> None:
+    assert former.revert(config, known) == after
+
+
 def test_revert_neither_modifies_nor_shares() -> None:
     before = {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
     listed = ["10.0.0.1"]

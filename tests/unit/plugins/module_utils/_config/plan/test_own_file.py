@@ -30,7 +30,11 @@ def _facts(own: Any, read: dict[str, Any] | None = None) -> dict[str, Any]:
     return {
         "kubelet": {"local_config": PATH},
         "own": [{"path": PATH, "content": own}, {"path": "/d/10-x.conf", "content": {"maxPods": 5}}],
-        "disk": {"path": "/x", "content": read or own, "checkpoint": {"uid": "u"} if read else None},
+        "disk": {
+            "path": "/x",
+            "content": read or own,
+            "checkpoint": {"uid": "u", "resourceVersion": "7"} if read else None,
+        },
     }
 
 
@@ -112,6 +116,8 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
         ),
         (None, "kubelet_preflight_info has not read it"),
         (_facts(None), f"{PATH} cannot be read"),
+        ({"own": [5]}, "what its host returned is malformed at own"),
+        ({**_facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),
         (_facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
     ],
 )

@@ -116,7 +116,8 @@ def test_the_first_batch() -> None:
 
 def test_later_batches() -> None:
     """What only differs is verified without an assignment; a reset has no source."""
-    value = made(options=Options(soak_seconds=30, canary_soak_seconds=300))
+    # Text as AWX and -e pass it.
+    value = made(options=Options(soak_seconds="30.0", canary_soak_seconds=" 300 ", max_failed="0.0"))
     third = of_host(value, "host-n3")
     assert (third["sources"], list(third["expected"]), third["soak"], third["started"]) == ({}, ["n3"], 30, True)
     last = of_host(value, "host-n4")

@@ -80,3 +80,4 @@ def test_of_rollout(number: int, began: list[float], now: float, needs: float) -
     # AWX passes some variables as text.
     found = window.of_rollout(ROLLOUT, this, "30", "10", hostvars, now, MOST, DRAIN)
     assert found == {"minutes": 30, "ends": 1000 + 1800, "needs": needs, "began": began}
+    assert window.of_rollout(ROLLOUT, this, "30.0", 10, hostvars, now, MOST, DRAIN) == found

@@ -137,6 +137,7 @@ def test_the_stage_of_an_option() -> None:
 
 def test_values_of_another_type_are_left_to_the_check_of_types() -> None:
     assert accepted({"reservedMemory": [{"limits": {"memory": "lots"}}, {"limits": 5}, 5]}, NEWEST)
+    assert accepted({"reservedMemory": [{"numaNode": [0], "limits": {"memory": "1Gi"}}]}, NEWEST)
     assert accepted({**topology("no-such", "true"), "topologyManagerPolicy": 5}, NEWEST)
 
 

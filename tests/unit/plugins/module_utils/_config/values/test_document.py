@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from typing import Any
 
 import pytest
@@ -175,6 +176,17 @@ def test_size_is_counted_in_bytes() -> None:
 def test_variables_that_json_cannot_hold(value: Any) -> None:
     with pytest.raises(document.DocumentError, match="config of n1: "):
         document.accept(value, "config of n1")
+
+
+@pytest.mark.parametrize("config", [{"a": "x\ud800"}, {"a": [{"\udfff": 1}]}])
+def test_half_a_surrogate_pair_is_no_text(config: dict[str, Any]) -> None:
+    """JSON can write it as an escape. No file, no hash and no message can hold it."""
+    with pytest.raises(document.DocumentError, match=r"^x: .*half of a surrogate pair"):
+        document.accept(config, "x")
+    with pytest.raises(document.DocumentError, match=r"^x: .*half of a surrogate pair"):
+        document.parse(json.dumps(config), "x")
+    whole = {"a": "\U0001f600"}
+    assert document.parse(json.dumps(whole), "x") == document.accept(whole, "x") == whole
 
 
 def test_json_is_read_without_pyyaml_and_yaml_names_the_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,11 +127,13 @@ def test_start_limit_reverts_at_once() -> None:
     assert action == (REVERT, "systemd has given up starting the kubelet (start-limit-hit)")
 
 
+@pytest.mark.fault(case=8)
 def test_running_without_healthz_reverts_after_its_time() -> None:
     assert play(TERMS, at(101, False), at(160, False))[0].what == WAIT
     assert play(TERMS, at(101, False), at(161, False))[0].what == REVERT
 
 
+@pytest.mark.fault(case=8)
 def test_a_slow_start_is_no_fault() -> None:
     assert (
         play(CONFIRMED, at(101, False), at(160, False), at(161, True), at(220, False), at(270, False))[0].what == WAIT

@@ -46,6 +46,67 @@ def test_the_watcher_restarts_a_kubelet_that_hangs(node: Node) -> None:
     assert node.ran == [NEW, LOCAL] and "systemctl reset-failed" in node.commands and "healthz" in node.error()
 
 
+def _hangs(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.well = False
+    node.later()
+    node.later(60)
+    node.well = True
+
+
+def _is_given_up(node: Node) -> None:
+    node.assign()
+    node.start()
+    node.properties.update(ActiveState="failed", SubState="failed", Result="start-limit-hit")
+    node.later()
+    node.properties["Result"] = "success"
+
+
+def _was_broken_before(node: Node) -> None:
+    node.assign(extra={"was_healthy": False})
+    node.well = False
+    node.start(5)
+    node.start(9)
+    assert node.ran[-1] == NEW
+    node.later(60)
+    node.well = True
+
+
+def _lost_its_store(node: Node) -> None:
+    node.assign()
+    node.store.graduate(SOURCE, "")
+    Path(node.store.config_dir, f"{NEW}/kubelet").write_text("torn")
+    files.remove_any(node.store.local_folder, files.OS())
+    node.start()
+
+
+@pytest.mark.parametrize(
+    ("happen", "words"),
+    [
+        (_hangs, "healthz has failed"),
+        (_is_given_up, "systemd has given up starting the kubelet (start-limit-hit)"),
+        (_was_broken_before, "was not confirmed"),
+        (_lost_its_store, "does not match"),
+    ],
+)
+@pytest.mark.fault(case=8)
+@pytest.mark.fault(case=13)
+@pytest.mark.fault(case=14)
+@pytest.mark.fault(case=24)
+def test_another_configuration_graduates_afterwards(node: Node, happen: t.Callable[[Node], None], words: str) -> None:
+    happen(node)
+    assert (node.ran[-1], words in node.error()) == (LOCAL, True), node.error()
+    # The module names no last-known-good that is damaged.
+    node.assign(OTHER, invocation=node.properties["InvocationID"], back=None)
+    node.start()
+    node.later()
+    node.store.record(t.cast(Trial, node.store.trial()).but(confirmed=True))
+    node.later(60)
+    assert (node.store.running(), node.store.last_known_good()) == ("store/checkpoints/u2/1", OTHER)
+    assert node.error() == ""
+
+
 def test_an_observation_of_the_former_kubelet_does_not_count_against_the_new_one(node: Node) -> None:
     """The watcher observes, and waits for the lock while the kubelet is restarted with the new configuration."""
     node.properties.update(NRestarts="9")

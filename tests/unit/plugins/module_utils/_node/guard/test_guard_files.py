@@ -47,7 +47,18 @@ def test_an_event_that_was_not_sent_is_kept_with_the_newer_status(records: Recor
     assert newest and (newest.message, newest.warning) == ("", False)
 
 
-@pytest.mark.parametrize("text", ["torn", "[]", "null", '{"name": "t", "unknown": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torn",
+        "[]",
+        "null",
+        '{"name": "t", "unknown": 1}',
+        '{"name": "t", "reboots": {}}',
+        '{"status": [], "message": "m", "warning": true, "time": 1.0, "name_suffix": "s"}',
+        '{"status": {}, "message": "m", "warning": true, "time": 1e300, "name_suffix": "s"}',
+    ],
+)
 def test_an_unreadable_file_counts_as_absent(records: Records, text: str) -> None:
     for path in (records.progress_file.path, records.report_path):
         Path(path).write_text(text)
@@ -91,8 +102,9 @@ def test_what_another_process_wrote_to_the_disk_is_newer(tmp_path: Path) -> None
     disk.full = False
     ProgressFile(str(tmp_path)).write(SECOND)
     assert records.progress() == SECOND
-    spare.write_text("torn")
-    assert records.progress() == SECOND
+    for text in ("torn", '{"on_disk": {"name": "t", "failures": 2}, "now": {"failures": "many"}}'):
+        spare.write_text(text)
+        assert records.progress() == SECOND
 
 
 def test_what_a_kubelet_was_started_with_is_known_of_that_kubelet_only(tmp_path: Path) -> None:

@@ -36,7 +36,13 @@ def test_a_replaced_binary_is_another_one(tmp_path: Path) -> None:
     assert not first.same(found(kubelet)) and not linked.same(found(link)) and not first.same(linked)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"path": "/k"}', b'{"other": 1}', b"\xff"])
+BAD = b'{"path": "/k", "inode": 1, "size": 2, "modified": 3, "unanswered": "1"}'
+
+
+@pytest.mark.usefixtures("no_garbage")
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{", b'{"path": "/k"}', b'{"other": 1}', b"\xff", BAD, b"[" * 200_000], ids=range(8)
+)
 def test_an_unreadable_record_counts_as_absent(tmp_path: Path, content: bytes) -> None:
     record = BinaryFile(str(tmp_path))
     assert record.read() is None

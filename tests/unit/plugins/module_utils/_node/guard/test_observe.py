@@ -49,6 +49,16 @@ def test_systemd_is_not_asked_again_while_the_process_runs_on() -> None:
         assert calls == ["show", "show"]
 
 
+def test_numbers_that_systemd_has_not_set() -> None:
+    """systemd prints this for a number without a value."""
+    names = ("NRestarts", "MainPID", "ExecMainStartTimestampMonotonic")
+    text = "".join(f"{name}=[not set]\n" for name in names)
+    found = observe.kubelet(
+        "kubelet.service", lambda argv: subprocess.CompletedProcess(list(argv), 0, f"ActiveState=active\n{text}", "")
+    )
+    assert found and (found.unit.restarts, found.pid, found.started) == (0, 0, 0.0)
+
+
 @pytest.mark.parametrize(
     ("words", "config", "expected"),
     [

@@ -128,6 +128,8 @@ def test_facts_and_where_a_config_disagrees(tmp_path: Path) -> None:
         "cpu": {"path": "/data/kubelet/cpu_manager_state", "policy": "none"},
         "memory": {"path": "/data/kubelet/memory_manager_state", "policy": None},
     }
+    node.write("/data/kubelet/memory_manager_state", "[" * 200_000)
+    assert host_checks.state_files("/data/kubelet", str(tmp_path))["memory"] == found["state_files"]["memory"]
     assert [problem.rule for problem in host_checks.disagreements({"cpuManagerPolicy": "static"}, argv, found)] == [
         "cgroup-driver",
         "systemd-resolved",

@@ -54,7 +54,7 @@ def test_all_state_files_are_copied(tmp_path: Path, root: Path, monkeypatch: pyt
     assert record.read() is None
 
 
-@pytest.mark.parametrize("settings", [None, "", "[]", "{}", "{"])
+@pytest.mark.parametrize("settings", [None, "", "[]", "{}", "{", '{"argv": [5]}', '{"argv": 5}'])
 def test_nothing_is_copied_without_a_guard(tmp_path: Path, root: Path, settings: str | None) -> None:
     place = tmp_path / "guard/settings.json"
     place.unlink()
@@ -84,7 +84,24 @@ def test_restored_or_after_a_reboot_removed(tmp_path: Path, root: Path, boot: st
         assert kept_files.restore(kept, boot) == []
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"root": "/"}', '{"root": "/", "boot": "", "data": {}, "more": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"root": "/"}',
+        '{"root": "/", "boot": "", "data": {}, "more": 1}',
+        '{"root": 1, "boot": "", "data": {}}',
+        '{"root": "/", "boot": "", "data": []}',
+        '{"root": "/", "boot": "", "data": {"cpu_manager_state": 5}}',
+        '{"root": "/", "boot": "", "data": {"cpu_manager_state": "no base64"}}',
+        '{"root": "/", "boot": "", "data": {"../passwd": "YQ=="}}',
+        '{"root": "/", "boot": "", "data": {}, "reverted": 5}',
+        '{"root": "/", "boot": "", "data": {}, "reverted": ["b1", "now", 0]}',
+        '{"root": "/", "boot": "", "data": {}, "reverted": ["b1", 1.0]}',
+    ],
+)
 def test_an_unreadable_record_counts_as_absent(tmp_path: Path, root: Path, text: str) -> None:
     record = KeptFiles(str(tmp_path))
     Path(record.path).write_text(text)

@@ -82,6 +82,7 @@ def damage(saved: LocalStore, **changes: t.Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_what_is_damaged_is_named(saved: LocalStore) -> None:
     Path(saved.folder, "files", "1").write_bytes(b"other")
     with pytest.raises(LocalError, match=rf"files/1 \({CONFIG}\) does not match its digest"):
@@ -91,15 +92,28 @@ def test_what_is_damaged_is_named(saved: LocalStore) -> None:
         saved.read()
     Path(saved.folder, "files", "1").write_bytes(LOCAL)
     damage(saved, config="/other")
-    with pytest.raises(LocalError, match="manifest lacks the kubelet's config file /other"):
-        saved.verify()
+    for read in (saved.read, saved.verify):
+        with pytest.raises(LocalError, match="manifest lacks the kubelet's config file /other"):
+            read()
     damage(saved, key="../x")
     with pytest.raises(LocalError, match=r"manifest is damaged \(SourceError: key '../x'"):
         saved.read()
-    for text in ("{}", "[]", "{", ""):
+    for text in ("{}", "[]", "{", "", "[" * 200_000):
         Path(saved.folder, "manifest").write_text(text)
         with pytest.raises(LocalError, match="manifest is damaged"):
             saved.read()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"config": ["/etc/config"]}, {"key": 5}, {"files": 5}, {"files": [5]}, {"mode": "0644"}, {"path": {}}]
+)
+def test_a_manifest_with_values_of_another_type_is_damaged(saved: LocalStore, wrong: dict[str, t.Any]) -> None:
+    entries = json.loads(Path(saved.folder, "manifest").read_text())["files"]
+    known = {name: value for name, value in wrong.items() if name not in ("mode", "path")}
+    damage(saved, **(known or {"files": [{**entries[0], **wrong}, *entries[1:]]}))
+    for read in (saved.read, saved.verify, saved.offer):
+        with pytest.raises(LocalError, match="manifest is damaged"):
+            read()
 
 
 def test_what_the_kubelet_would_read_is_restored(saved: LocalStore) -> None:

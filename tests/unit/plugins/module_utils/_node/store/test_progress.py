@@ -27,7 +27,20 @@ def test_round_trip_and_no_file_without_content(file: ProgressFile) -> None:
     assert not Path(file.path).exists() and file.read() == Progress()
 
 
-@pytest.mark.parametrize("text", ["torn", "[]", "null", '{"name": "t", "unknown": 1}', "\0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torn",
+        "[]",
+        "null",
+        '{"name": "t", "unknown": 1}',
+        "\0",
+        '{"failures": "1"}',
+        '{"healthy_since": [3]}',
+        '{"due": NaN}',
+        '{"verdict": null}',
+    ],
+)
 def test_damage_counts_as_absent(file: ProgressFile, text: str) -> None:
     Path(file.path).write_text(text)
     assert file.read() == Progress()

@@ -57,6 +57,9 @@ def test_layout_and_modes(store: Store) -> None:
         == under(store, "store", "meta", "assigned").read_bytes()
     )
     assert store.graduated_with() == "v1.20.2"
+    for text in ("[" * 200_000, "{", "[]", '{"source": 1}'):
+        under(store, "store", "graduated").write_text(text)
+        assert store.graduated_with() == ""
 
 
 def test_staging_again_changes_nothing(store: Store) -> None:

@@ -27,7 +27,7 @@ FULL = Trial(
     True,
     "id",
     "v1.20.2",
-    ["/x"],
+    [{"path": "/x", "data": "YQ=="}, {"path": "/y", "data": None}],
     "why",
     {"was_healthy": False},
 )
@@ -61,6 +61,24 @@ def test_fields_of_a_later_version_are_no_damage() -> None:
         FULL.encode().replace(b'"confirmed": true', b'"confirmed": "yes"'),
         FULL.encode().replace(b'"why"', b"7"),
         FULL.encode().replace(b"5.5", b"null"),
+        *(
+            json.dumps({**json.loads(FULL.encode()), **wrong}).encode()
+            for wrong in (
+                {"deadline_seconds": float("nan")},
+                {"armed": {"boot_id": {}, "monotonic": 1.0, "wall": 2.0}},
+                {"armed": {"boot_id": "b", "monotonic": float("inf"), "wall": 2.0}},
+                {"digests": ["1"]},
+                {"invocation": 5},
+                {"kubelet_version": None},
+                {"extra": []},
+                {"extra": {"confirm_seconds": "soon"}},
+                {"state_files": {"/x": "YQ=="}},
+                {"state_files": [{"data": None}]},
+                {"state_files": [{"path": {}, "data": None}]},
+                {"state_files": [{"path": "/x", "data": 1}]},
+                {"state_files": [{"path": "/x", "data": "no base64"}]},
+            )
+        ),
     ],
 )
 def test_damage_is_reported(data: bytes) -> None:

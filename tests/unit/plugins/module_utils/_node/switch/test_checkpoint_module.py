@@ -42,9 +42,9 @@ class Place:
         self.state = folder / "cpu_manager_state"
         self.state.write_text("none")
 
-    def assign(self, name: str, **options: t.Any) -> None:
+    def assign(self, name: str, **options: t.Any) -> dict[str, t.Any]:
         place = {"namespace": "kube-system", "name": name, "uid": name, "resource_version": "1"}
-        checkpoint_module.apply(
+        return checkpoint_module.apply(
             {
                 **SPEC,
                 "state": "assigned",
@@ -132,3 +132,39 @@ def test_a_change_after_a_reverted_one_has_terms_of_its_own(tmp_path: Path) -> N
     place.assign("b", was_healthy=False)
     armed = place.store.trial()
     assert armed and not armed.extra["was_healthy"]
+
+
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.fault(case=24)
+def test_a_damaged_last_known_good_does_not_prevent_another_configuration(place: Place, between: bool) -> None:
+    """The trial reverts to the local configuration, as a revert to what is damaged does."""
+    place.assign("a")
+    good = t.cast("dict[str, str]", place.store.assigned())
+    place.store.graduate(good, "v1.20.2")
+    if between:
+        place.assign("b")
+    Path(place.store.config_dir, place.store.target(good), "kubelet").write_text("torn")
+    place.store.settle()
+    found = place.assign("c")
+    armed = place.store.trial()
+    assert armed and armed.revert_to is None and (place.store.assigned() or {})["name"] == "c"
+    damaged = "ConfigMap kube-system/a at resourceVersion 1 is damaged: no revert will lead to it"
+    assert damaged in found["warnings"]
+    place.store.revert("it ended")
+    assert place.store.running() == place.store.target(None)
+
+
+def test_a_reset_with_a_damaged_last_known_good(place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It reverts to what runs, although that is not confirmed yet."""
+    place.assign("a")
+    good = t.cast("dict[str, str]", place.store.assigned())
+    place.store.graduate(good, "v1.20.2")
+    place.assign("b")
+    Path(place.store.config_dir, place.store.target(good), "kubelet").write_text("torn")
+    guard = tmp_path / "guard.service"
+    guard.touch()
+    monkeypatch.setattr(checkpoint_module, "GUARD", str(guard))
+    monkeypatch.setattr(checkpoint_module, "execute", lambda _argv: subprocess.CompletedProcess([], 0, "", ""))
+    place.assign("b", state="reset", source=None, data=None)
+    armed = place.store.trial()
+    assert armed and armed.to is None and (armed.revert_to or {})["name"] == "b"

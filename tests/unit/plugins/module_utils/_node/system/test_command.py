@@ -23,6 +23,11 @@ def test_a_program_that_does_not_exist() -> None:
     assert command.execute(["/no/such/program"]).returncode == 127
 
 
+@pytest.mark.parametrize(("text", "number"), [("12", 12), ("0", 0), ("", 0), (None, 0), ("[not set]", 0), ("-1", 0)])
+def test_a_number_of_systemd(text: str | None, number: int) -> None:
+    assert command.number(text) == number
+
+
 def running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"

@@ -233,6 +233,7 @@ def test_a_plugin_gives_a_certificate(server: Server, tmp_path: Path) -> None:
     [
         ("echo no role >&2; exit 5", "exit status 5: no role"),
         ("echo secret-2", "no ExecCredential"),
+        ("printf '[%.0s' $(seq 50000)", "no ExecCredential"),
         ("echo '{\"status\": {}}'", "neither a token nor a certificate"),
         ("sleep 60", "timed out"),
     ],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,67 @@ def test_no_answer_and_no_usable_kubeconfig_are_errors_of_one_kind(tmp_path: Pat
         Kubeconfig(str(conf(tmp_path, {"auth-provider": "x"})))
     with pytest.raises(ApiError, match="FileNotFoundError"):
         Kubeconfig(str(tmp_path / "none"))
+
+
+class Answered:
+    """A connection, and its answer with status 200."""
+
+    status = 200
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    def request(self, *_words: t.Any) -> None:
+        """Send nothing."""
+
+    def getresponse(self) -> Answered:
+        return self
+
+    def read(self) -> bytes:
+        return self.body
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+@pytest.mark.usefixtures("no_garbage")
+@pytest.mark.parametrize("body", [b"<html>Log in first</html>", b"[" * 200_000], ids=["html", "deep"])
+def test_an_answer_that_is_not_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+    """As that of a proxy. The guard and the preflight know no other error than ApiError."""
+    monkeypatch.setattr(Kubeconfig, "_connect", lambda _self, _identity: Answered(body))
+    api = Kubeconfig(str(conf(tmp_path, {})))
+    with pytest.raises(ApiError, match=r"GET https://127\.0\.0\.1:9/x: the answer is not JSON") as caught:
+        api.call("GET", "/x")
+    assert caught.value.status == 200
+    monkeypatch.setattr(Kubeconfig, "_connect", lambda _self, _identity: Answered(b'{"a": 1}'))
+    assert api.call("GET", "/x") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user"),
+    [
+        ({"server": {}}, {}),
+        ({"server": "https://[::1"}, {}),
+        ({"server": "https://127.0.0.1:9", "proxy-url": ["http://p"]}, {}),
+        ({"server": "https://127.0.0.1:9", "certificate-authority-data": {"a": 1}}, {}),
+        ({"server": "https://127.0.0.1:9"}, "token"),
+        ({"server": "https://127.0.0.1:9"}, 5),
+        ({"server": "https://127.0.0.1:9"}, {"exec": "plugin"}),
+        ({"server": "https://127.0.0.1:9"}, {"exec": {"command": "plugin", "env": {"a": "b"}}}),
+        ({"server": "https://127.0.0.1:9"}, {"client-certificate-data": "YQ==", "client-key-data": 1}),
+    ],
+)
+def test_values_of_another_type(tmp_path: Path, cluster: t.Any, user: t.Any) -> None:
+    path = tmp_path / "kubelet.conf"
+    document = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": cluster}],
+        "users": [{"name": "u", "user": user}],
+    }
+    path.write_text(json.dumps(document))
+    with pytest.raises(ApiError, match=r"kubelet\.conf|/x"):
+        Kubeconfig(str(path)).call("GET", "/x")
 
 
 # As nodeadm and the earlier bootstrap script of EKS write it.

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The parsers of what is read on a node: files of the store, of the kubelet and of systemd, output of the kubelet."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import typing as t
+from unittest import mock
+
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records, Started
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta, trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import (
+    binary,
+    blockyaml,
+    config_summary,
+    credentials,
+    last_words,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import ApiError, Kubeconfig
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import (
+    commandline,
+    unit_override,
+    unitfile,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
+from tests.unit.fuzz.damaged import contents, documents, texts
+from tests.unit.fuzz.damaged_store import DAMAGED, guarded
+from tests.unit.fuzz.parser import FOLDER, Parser, kept
+from tests.unit.fuzz.samples import (
+    CONFIG,
+    DER,
+    ENVIRONMENT,
+    KUBECONFIG,
+    LOGS,
+    SHOWN,
+    SOURCE,
+    STATUS,
+    TRIAL,
+    UNIT,
+    USERS,
+    YAML,
+    kubeconfig,
+)
+
+
+def command_line(text: str) -> object:
+    found = commandline.CommandLine([("/unit", text)], str(FOLDER / "root"))
+    return found.words(), found.shown(), found.program
+
+
+def unit(text: str) -> None:
+    """Ask systemd for the kubelet and its unit, and get this."""
+
+    def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(list(words), 0, text, "")
+
+    place = FOLDER / "root/unit"
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("[Service]\nExecStart=/usr/bin/kubelet --a\nEnvironment='A=b c' D=e\n")
+    observe.kubelet("kubelet.service", run)
+    shown = Unit("kubelet.service", str(FOLDER / "root"), run)
+    shown.pid()
+    shown.form()
+    shown.command()
+
+
+def overridden(text: str) -> None:
+    """Make our drop-in for a unit with this file."""
+    command = commandline.CommandLine([("/unit", text)], str(FOLDER / "root"))
+    form = unit_override.judge({"Id": "kubelet.service", "Type": "simple"}, command, "/", child=True)
+    for path in ("/a/b", unit_override.Layer("/c/d")):
+        ours = unit_override.dropin(form, command, path)
+        whole = commandline.CommandLine([("/unit", text), ("/z", ours)], str(FOLDER / "root"))
+        unit_override.ineffective(path, [word.text for word in whole.words()])
+
+
+def environment(data: bytes) -> object:
+    path = FOLDER / "root/etc/default/kubelet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return command_line("[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/k $KUBELET_EXTRA_ARGS ${Y}\n")
+
+
+def user(data: bytes) -> object:
+    """Read a kubeconfig, and send a request with it up to the connection. No plugin runs that it names."""
+    path = FOLDER / "kubelet.conf"
+    path.write_bytes(data)
+    refused = mock.Mock(side_effect=ConnectionRefusedError)
+    with mock.patch("http.client.HTTPConnection.connect", refused), mock.patch("subprocess.run", refused):
+        api = Kubeconfig(str(path), cert_dir=str(FOLDER / "none"))
+        api.node_name("n1")
+        return api.call("GET", "/x")
+
+
+def endpoints(data: bytes) -> object:
+    path = FOLDER / "config.yaml"
+    path.write_bytes(data)
+    words = ["kubelet", f"--config={path}"]
+    return observe.target(words), observe.runtime_socket(observe.config_of(str(path)), words, "v1.28.7")
+
+
+def pem(data: bytes) -> object:
+    text = f"-----BEGIN CERTIFICATE-----\n{base64.b64encode(data).decode()}\n-----END CERTIFICATE-----\n"
+    return credentials.subject(text), credentials.not_after(text)
+
+
+BINARY = st.tuples(st.binary(max_size=4), st.integers(0, len(DER)), st.integers(0, len(DER))).map(
+    lambda cut: DER[: cut[1]] + cut[0] + DER[cut[2] :]
+)
+PARSERS = {
+    "meta file": Parser(contents(meta.encode(SOURCE).decode(), json.dumps(SOURCE)), meta.decode, (StoreError,)),
+    "trial": Parser(documents(TRIAL), trial.decode, (trial.TrialError,)),
+    "progress of the guard": Parser(
+        documents(Progress(name="t", boot="b")._asdict()),
+        kept(lambda folder: Records(folder).progress(), "store/progress"),
+    ),
+    "progress of the guard, in memory": Parser(
+        documents({"on_disk": Progress()._asdict(), "now": Progress(name="t")._asdict()}),
+        kept(lambda folder: Records(folder, spare=f"{folder}/spare").progress(), "spare"),
+    ),
+    "report of the guard": Parser(
+        documents(Report(STATUS, "m", True, 1.0, "s")._asdict()),
+        kept(lambda folder: Records(folder).report(), "store/report"),
+    ),
+    "start of the guard": Parser(
+        documents({"invocation": "i", "target": "a"}), kept(lambda folder: Started(f"{folder}/s").target("i"), "s")
+    ),
+    "state files": Parser(
+        documents({"root": "/r", "boot": "b", "data": {"cpu_manager_state": "YQ=="}, "reverted": None}),
+        kept(lambda folder: KeptFiles(folder).read(), "store/kept-files"),
+    ),
+    "store of the guard": Parser(DAMAGED, guarded),
+    "unit file": Parser(texts(UNIT), command_line, (ValueError,)),
+    "drop-in of a unit": Parser(
+        texts(UNIT, UNIT.replace("$KUBELET_CONFIG_ARGS", "--config=/a")), overridden, (ValueError,)
+    ),
+    "systemctl show": Parser(texts(SHOWN), unit, (UnitError,)),
+    "environment file": Parser(contents(ENVIRONMENT), environment, (ValueError,)),
+    "values of an environment file": Parser(
+        texts(ENVIRONMENT), lambda text: [unitfile.split(one.value, False) for one in unitfile.environment_file(text)]
+    ),
+    "kubeconfig": Parser(
+        contents(KUBECONFIG) | st.one_of([documents(kubeconfig(one)) for one in USERS]), user, (ApiError,)
+    ),
+    "answer of a plugin": Parser(
+        documents({"status": {"token": "t", "clientCertificateData": "c", "clientKeyData": "k"}}),
+        lambda data: credentials._credential(data, "p"),
+        (credentials.PluginError,),
+    ),
+    "certificate": Parser(BINARY, pem, (ValueError,)),
+    "answer of the binary": Parser(texts(*LOGS), lambda text: binary.verdict(text, "/none", 1)),
+    "log of the kubelet": Parser(texts(*LOGS), lambda text: last_words.kind(last_words.parse(text.splitlines()))),
+    "config file on the node": Parser(texts(YAML, json.dumps(CONFIG)), config_summary.load, (ValueError,)),
+    "secrets of a config file": Parser(
+        texts(YAML, json.dumps(CONFIG)), lambda text: config_summary.without_secrets(["a planted error"], text)
+    ),
+    "endpoints in a config file": Parser(contents(YAML, json.dumps(CONFIG)), endpoints),
+    "YAML on the node": Parser(texts(YAML, KUBECONFIG), blockyaml.load, (blockyaml.Unreadable,)),
+}

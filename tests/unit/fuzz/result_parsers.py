@@ -1,0 +1,129 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The readers of what modules on nodes return to a controller, and of the variables of an inventory."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import typing as t
+
+from hypothesis import strategies as st
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, explained
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import make_plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import order, value
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade_rows, upgrade_text
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import inputs, specs
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import events, model, report_document
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import page
+from tests.support.upgrading import result
+from tests.unit.fuzz.damaged import JSON, SCALARS, texts, values
+from tests.unit.fuzz.parser import Parser
+from tests.unit.fuzz.samples import CONFIG
+
+FILE, DROPIN = "/var/lib/kubelet/config.yaml", "/d/10.conf"
+LIVE = complete_config.restore(CONFIG)
+BEFORE = result("v1.28.7", "--max-pods=61", config=CONFIG, dropins={DROPIN: {"maxPods": 3}})
+BEFORE["target"] = {
+    "binary": "/k",
+    "version": "v1.36.2",
+    "verdict": "invalid",
+    "messages": ["m"],
+    "refused_flags": ["a"],
+    "unknown_fields": ["f"],
+}
+FACTS = {
+    "kubelet": {
+        "version": "v1.33.1",
+        "local_config": FILE,
+        "reason": "",
+        "shadowed": {"maxPods": {"flag": "--max-pods=61", "file": "/f", "line": 3}},
+        "config_given_by": {"file": "/e", "line": 2},
+        "config_dir_files": [DROPIN],
+        "changes_at_restart": True,
+    },
+    "disk": {**BEFORE["disk"], "started": 1.0, "changed": 2.0},
+    "own": [{"path": FILE, "content": CONFIG}, {"path": DROPIN, "content": {"maxPods": 3}}],
+}
+TASK = {
+    "changed": True,
+    "msg": "m",
+    "error": "e",
+    "nodes": {"n1": {"ok": True, "changed": True, "state": "active", "message": "m", "delivery": "native"}},
+    "summary": {"a": 1},
+    "text": ["a"],
+    "paused": {"since": "s"},
+    "seconds": 3,
+    "ansible_facts": {"kubelet_config_rollout": {"text": ["n1: a"], "batches": [{"names": ["n1"]}]}},
+    "invocation": {"module_args": {"state": "assigned", "nodes": ["n1"], "group": "g", "seconds": 0}},
+}
+KNOWN = specs.known(specs.by_role())
+INPUTS = sorted(name for name in KNOWN if KNOWN[name]["type"] != "dict")
+
+
+def explaining(facts: t.Any) -> None:
+    """Use the facts of a host for a drift, a plan and a verdict."""
+    node = explained.Node(facts)
+    node.causes({"maxPods": 4, 'evictionHard["memory.available"]': None}, {"maxPods": 80}, 33)
+    node.overrides("maxPods", CONFIG, 33)
+    drift._host("n1", {"n1": facts}, True)
+    with contextlib.suppress(own_file.OwnFileError):
+        own_file.of_facts(facts, LIVE)
+    row = {"variant": "v", "kubelet_version": "v1.33.1", "delivery": "none", "source": None, "status": None}
+    for delivery in ("checkpoint", "dropin"):
+        table = {"variants": {"v": LIVE}, "nodes": {"n1": row}}
+        make_plan(table, {"maxPods": 80}, deliveries={"n1": delivery}, own={"n1": facts})
+    if isinstance(facts, dict) and facts.get("kubelet"):
+        drift_cause.of_override(["maxPods", "eventBurst"], facts["kubelet"])
+
+
+def upgrading(facts: t.Any) -> None:
+    """Check the upgrade of a node with these facts."""
+    row = upgrade_rows.row(facts if isinstance(facts, dict) else None, 36)
+    upgrade_text.lines({"n1": row}, 36)
+
+
+def reported(given: tuple[str, t.Any]) -> None:
+    """Report the result of a task."""
+    name, found = given
+    rollout = model.Rollout(0.0)
+    for trouble in ("", "failed"):
+        for event in events.read(name, found if isinstance(found, dict) else {}, "n1", trouble, "task"):
+            rollout.apply(event, 1.0)
+    rollout.end(2.0)
+    document = report_document.make(rollout)
+    json.dumps(document)
+    page.make(document)
+
+
+def accepted(given: tuple[str, t.Any]) -> None:
+    """Check a variable; what is accepted can be used."""
+    name, found = given
+    checked = inputs.Inputs(KNOWN, INPUTS)
+    checked.add("n1", name, found)
+    if checked.message(1) or found in (None, ""):
+        return
+    if name == "kubelet_config_serial":
+        order.order({"nodes": {}}, "plan", {"hosts": {}}, {}, found)
+    elif name == "kubelet_config_max_unavailable":
+        gate.node_limit(found, 10)
+    elif name == "kubelet_config_allow_pod_loss":
+        soak.allowed(found)
+    elif KNOWN[name]["type"] == "int":
+        value.Options(soak_seconds=found).soak(True)
+
+
+PARSERS = {
+    "facts of a host": Parser(values(FACTS), explaining),
+    "facts before an upgrade": Parser(values(BEFORE), upgrading),
+    "result of a task": Parser(st.tuples(st.sampled_from([*sorted(events.MODULES), ""]), values(TASK)), reported),
+    "variable": Parser(
+        st.tuples(st.sampled_from(INPUTS), JSON | SCALARS | texts("1", "20%", "1,20%", "true", "5.0", " 7 ")), accepted
+    ),
+}
