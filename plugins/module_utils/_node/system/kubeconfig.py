@@ -8,9 +8,10 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import socket
 from typing import TYPE_CHECKING, Any, Mapping
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from . import blockyaml, credentials
 from .credentials import CERT_DIR, Identity, PluginError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 UNAUTHORIZED = 401
 NODE_USER = "system:node:"
+_HEADER = re.compile("[ -~]+")
 
 
 class ApiError(Exception):
@@ -48,6 +50,8 @@ class Kubeconfig:
             self.cluster: Mapping[str, Any] = _entry(document, "clusters", context["cluster"])["cluster"]
             self.user: Mapping[str, Any] = _entry(document, "users", context["user"])["user"] or {}
             self.server: str = self.cluster["server"]
+        except blockyaml.Unreadable as error:
+            raise ApiError(f"{path}: {error.unquoted}") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ApiError(f"{path}: {type(error).__name__}: {error}") from error
         if "auth-provider" in self.user:
@@ -97,11 +101,11 @@ class Kubeconfig:
         parts = urlsplit(self.server)
         host, port = parts.hostname or "", parts.port or 443
         context = self._context(identity)
-        proxy = urlsplit(self.cluster.get("proxy-url") or "")
+        proxy, proxy_port = self._proxy()
         if proxy.scheme not in ("", "http"):
-            raise ApiError(f"{self.path}: proxy-url: {proxy.scheme}://{proxy.hostname}:{proxy.port} is not supported")
+            raise ApiError(f"{self.path}: proxy-url: {proxy.scheme}://{proxy.hostname}:{proxy_port} is not supported")
         if proxy.hostname:
-            connection = http.client.HTTPConnection(proxy.hostname, proxy.port or 80, timeout=self.timeout)
+            connection = http.client.HTTPConnection(proxy.hostname, proxy_port or 80, timeout=self.timeout)
             login = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}"
             headers = {"Proxy-Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
             connection.set_tunnel(host, port, headers if proxy.username else {})
@@ -115,6 +119,16 @@ class Kubeconfig:
             connection.close()
             raise
         return connection
+
+    def _proxy(self) -> tuple[SplitResult, int | None]:
+        """Return `proxy-url` and its port. Raises ApiError, which does not quote it: it may contain a password."""
+        try:
+            proxy = urlsplit(self.cluster.get("proxy-url") or "")
+            return proxy, proxy.port
+        except ValueError:
+            raise ApiError(
+                f"{self.path}: its proxy-url is no URL: write special characters of its user and password as %XX"
+            ) from None
 
     def call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json"
@@ -140,6 +154,12 @@ class Kubeconfig:
         import http.client  # pylint: disable=import-outside-toplevel
 
         headers = {"Content-Type": content_type, "Accept": "application/json", "User-Agent": "livenodes.kubelet-guard"}
+        if identity.token and not _HEADER.fullmatch(identity.token):
+            # http.client would quote it.
+            raise ApiError(
+                f"{self.path}: its token contains a character that no HTTP header can have, such as a line break: "
+                "correct it"
+            )
         if identity.token:
             headers["Authorization"] = f"Bearer {identity.token}"
         place = urlsplit(self.server).path.rstrip("/") + path

@@ -61,6 +61,15 @@ def test_no_answer_and_no_usable_kubeconfig_are_errors_of_one_kind(tmp_path: Pat
         Kubeconfig(str(tmp_path / "none"))
 
 
+@pytest.mark.parametrize("token", ["07401b.f395accd246ae52d", "*secret", '"secret', "yes: secret"])
+def test_a_token_that_this_reader_does_not_understand_is_not_quoted(token: str, tmp_path: Path) -> None:
+    """The message reaches the reasons of a preflight and the log of the guard."""
+    (tmp_path / "kubelet.conf").write_text(f"users:\n- name: u\n  user:\n    token: {token}\n")
+    with pytest.raises(ApiError, match=r"kubelet\.conf: line 4: .*not plain YAML") as raised:
+        Kubeconfig(str(tmp_path / "kubelet.conf"))
+    assert "f395accd" not in str(raised.value) and "secret" not in str(raised.value)
+
+
 # As nodeadm and the earlier bootstrap script of EKS write it.
 EKS = """---
 apiVersion: v1
