@@ -14,7 +14,7 @@ import math
 import re
 from typing import Any, Mapping, NoReturn
 
-from . import strict_yaml
+from . import secret_names, strict_yaml
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 FIRST_API_VERSION = "kubeletconfig/v1alpha1"
@@ -29,6 +29,14 @@ _MAX_DEPTH = 100
 
 class DocumentError(ValueError):
     """A document cannot be used. The text names the origin, the line if known, the cause and the remedy."""
+
+
+class _NotJson(Exception):
+    """A value that JSON cannot hold, with the words before and after it."""
+
+    def __init__(self, value: Any, before: str, after: str) -> None:
+        super().__init__(after)
+        self.value, self.before, self.after = value, before, after
 
 
 def api_version(minor: int) -> str:
@@ -51,7 +59,8 @@ def parse(text: str | bytes, origin: str, complete: bool = False, minor: int | N
         found = _load(content)
     except strict_yaml.Problem as error:
         where = f"{origin}, line {error.line}" if error.line else origin
-        raise DocumentError(f"{where}: {error.cause}. {error.remedy}") from None
+        cause = secret_names.unquoted(error.cause) if secret_names.mentioned(content) else error.cause
+        raise DocumentError(f"{where}: {cause}. {error.remedy}") from None
     if found is None:
         raise DocumentError(f"{origin}: the document is empty. Write at least one field, or {{}} for none.")
     result = accept(found, origin)
@@ -69,7 +78,11 @@ def accept(value: Any, origin: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         kind = "list" if isinstance(value, list) else "single value"
         raise DocumentError(f"{origin}: the document is a {kind}, not a mapping of fields. Write `field: value` lines.")
-    result: dict[str, Any] = _plain(value, origin, 0, [_MAX_VALUES])
+    try:
+        result: dict[str, Any] = _plain(value, origin, 0, [_MAX_VALUES])
+    except _NotJson as error:
+        shown = "(not shown)" if secret_names.mentioned(value) else repr(error.value)
+        raise DocumentError(f"{origin}: {error.before}{shown} {error.after}") from None
     return result
 
 
@@ -150,8 +163,8 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise DocumentError(
-                    f"{origin}: the key {key!r} is not text. Field names and map keys are text: put the key in quotes."
+                raise _NotJson(
+                    key, "the key ", "is not text. Field names and map keys are text: put the key in quotes."
                 )
         return {key: _plain(inner, origin, depth + 1, budget) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -159,10 +172,8 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise DocumentError(f"{origin}: a number is too large or not a number. Give a finite number.")
     if value is not None and not isinstance(value, (str, int, float)):
-        raise DocumentError(
-            f"{origin}: {value!r} is a {type(value).__name__}, which a configuration cannot hold. "
-            "Put it in quotes if it is text."
-        )
+        kind = type(value).__name__
+        raise _NotJson(value, "", f"is a {kind}, which a configuration cannot hold. Put it in quotes if it is text.")
     return value
 
 
