@@ -120,7 +120,7 @@ class _Door:
         """Return the JSON of an answer. Raises ApiError."""
         try:
             return json.loads(self.text(path, budget))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ApiError(200, f"its kubelet answered GET {path} with text that is not JSON") from error
 
     def text(self, path: str, budget: float | None = None) -> str:

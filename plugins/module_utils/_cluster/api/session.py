@@ -142,7 +142,7 @@ class Session:
         content = self._send(method, path, query, body, {"content_type": content_type}, budget)
         try:
             return json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ApiError(
                 200,
                 f"{self.host} answered {method} {path} with text that is not JSON; is it a Kubernetes API server?",

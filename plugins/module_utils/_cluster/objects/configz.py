@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 import urllib.parse
 
+from ..._config.values import document
 from ..api import kubelet_endpoint
 from ..api.errors import ApiError
 from ..api.session import Session
@@ -39,6 +40,12 @@ def read(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
     config = answer.get("kubeletconfig") if isinstance(answer, dict) else None
     if not isinstance(config, dict):
         raise ApiError(200, "its /configz has no kubeletconfig; is this a kubelet?")
+    if not document.is_plain(config):
+        raise ApiError(
+            200,
+            "its /configz has a value that no configuration can have: a number that is not finite, text that is no "
+            "Unicode, or too many levels. Is this a kubelet?",
+        )
     return config
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ..values import paths
 from ..values.document import render
 from . import fields
 from .shadow import HIDDEN
@@ -19,7 +20,7 @@ def mask(path: str, value: Any) -> Any:
 
 def masked(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a configuration for display, with secrets masked."""
-    return {key: mask(key, value) for key, value in config.items()}
+    return {key: mask(paths.show((key,)), value) for key, value in config.items()}
 
 
 def diff(

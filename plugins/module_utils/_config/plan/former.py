@@ -56,6 +56,9 @@ def revert(config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any
             if inside.get(parent) is None:
                 inside[parent] = {}
             inside = inside[parent]
+            if not isinstance(inside, dict):
+                # A value of another type has taken the place of the mapping, and of all that was in it.
+                inside = {}
         if value is None:
             inside.pop(name, None)
         else:

@@ -86,6 +86,20 @@ def accept(value: Any, origin: str) -> dict[str, Any]:
     return result
 
 
+def is_plain(value: Any) -> bool:
+    """Return whether JSON that was read has only finite numbers, Unicode, and as many levels as `accept` allows."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return _is_flat(value, _MAX_DEPTH - 1)
+
+
+def _is_flat(value: Any, levels: int) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels >= 0 and all(_is_flat(inner, levels - 1) for inner in inside if isinstance(inner, (dict, list)))
+
+
 def render(config: Mapping[str, Any]) -> str:
     """Return the canonical text of a configuration: JSON, two spaces, sorted keys, plain Unicode, a final newline.
 

@@ -320,3 +320,15 @@ def test_what_a_host_prints_is_not_trusted(cluster: Cluster, tmp_path: Path, pri
         kubelet_process.healthy(session(cluster, tmp_path), "n1")
     assert re.search(words, caught.value.message), caught.value.message
     assert cluster.api.tokens.sent[-1] not in caught.value.message
+
+
+def test_an_answer_that_is_nested_too_deeply(cluster: Cluster, tmp_path: Path) -> None:
+    deep = kubelet_on_host.ask_kubelet.packed(200, b"[" * 100_000)
+
+    def reach(_node: str, _program: str) -> str:
+        return f"{kubelet_on_host.ask_kubelet.MARK}{json.dumps(deep)}"
+
+    with granted(cluster, *FINE), Port(cluster, "n1", 36), kubelet_on_host.reached_by(reach):
+        user = session(cluster, tmp_path)
+        with pytest.raises(ApiError, match="text that is not JSON"):
+            configz.read(user, "n1")

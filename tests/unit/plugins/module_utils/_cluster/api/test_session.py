@@ -198,7 +198,7 @@ def test_timeout_of_one_request(clock: Clock) -> None:
     assert caught.value.transient
 
 
-@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"", b"\xff"])
+@pytest.mark.parametrize("body", [b"<html>welcome</html>", b"", b"\xff", b"[" * 100_000])
 def test_an_answer_that_is_not_json(body: bytes) -> None:
     with (
         Server(Answer(body=body)) as server,

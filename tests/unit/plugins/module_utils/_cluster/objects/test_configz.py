@@ -57,3 +57,20 @@ def test_answers_that_are_no_configz(answer: t.Any) -> None:
     ):
         configz.read(session, "n1")
     assert not caught.value.transient
+
+
+def nested(levels: int) -> t.Any:
+    return {"a": nested(levels - 1)} if levels else 1
+
+
+@pytest.mark.parametrize("value", [nested(150), float("nan"), float("inf"), "\ud800", {"\ud800": 1}])
+def test_values_that_no_configuration_can_have(value: t.Any) -> None:
+    """Root on a node may serve anything. It concerns this node: no other part can hold such a value."""
+    with (
+        Calls(Call("GET", PATH, {"kubeletconfig": {"maxPods": 110, "x": value}})) as session,
+        pytest.raises(
+            ApiError, match=r"its /configz has a value that no configuration can have: .*kubelet\?"
+        ) as caught,
+    ):
+        configz.read(session, "n1")
+    assert not caught.value.transient and caught.value.message.isascii()

@@ -182,3 +182,17 @@ def test_json_is_read_without_pyyaml_and_yaml_names_the_missing_package(monkeypa
     assert document.parse('{"a": 1e3}', "x") == {"a": 1000.0}
     with pytest.raises(document.DocumentError, match="PyYAML is not installed"):
         document.parse("a: 1", "x")
+
+
+@pytest.mark.parametrize("levels", [1, 100, 101, 5000])
+def test_levels_of_json_that_was_read(levels: int) -> None:
+    """As many as a variable may have."""
+    value: Any = 1
+    for level in range(levels):
+        value = {"a": value} if level == levels - 1 else [value]
+    assert document.is_plain(value) == (levels <= 100)
+    if levels <= 100:
+        assert document.accept(value, "x") == value
+    else:
+        with pytest.raises(document.DocumentError, match="100 levels"):
+            document.accept(value, "x")
