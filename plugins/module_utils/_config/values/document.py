@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, Mapping, NoReturn
+from typing import Any, Container, Mapping, NoReturn
 
-from . import secret_names, strict_yaml
+from . import strict_yaml
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 FIRST_API_VERSION = "kubeletconfig/v1alpha1"
@@ -23,6 +23,13 @@ KIND = "KubeletConfiguration"
 MAX_BYTES = 1024 * 1024
 """Largest text a ConfigMap can hold, in bytes (MaxSecretSize of the Kubernetes API: 1 MiB for all keys together)."""
 
+SECRETS = ("staticPodURLHeader", "manifestURLHeader")
+"""The fields with secrets; the second is the name in 1.8 and 1.9. The table of all fields, which builds on the values,
+marks the first one too.
+"""
+_NOT_SHOWN = "(not shown)"
+# From the first quotation mark to the last one: a quotation may contain others.
+_QUOTATION = re.compile(r"([`'\"]).*\1", re.DOTALL)
 _MAX_VALUES = 100_000
 _MAX_DEPTH = 100
 
@@ -59,7 +66,7 @@ def parse(text: str | bytes, origin: str, complete: bool = False, minor: int | N
         found = _load(content)
     except strict_yaml.Problem as error:
         where = f"{origin}, line {error.line}" if error.line else origin
-        cause = secret_names.unquoted(error.cause) if secret_names.mentioned(content) else error.cause
+        cause = _QUOTATION.sub(_NOT_SHOWN, error.cause) if _has_secrets(content) else error.cause
         raise DocumentError(f"{where}: {cause}. {error.remedy}") from None
     if found is None:
         raise DocumentError(f"{origin}: the document is empty. Write at least one field, or {{}} for none.")
@@ -81,7 +88,7 @@ def accept(value: Any, origin: str) -> dict[str, Any]:
     try:
         result: dict[str, Any] = _plain(value, origin, 0, [_MAX_VALUES])
     except _NotJson as error:
-        shown = "(not shown)" if secret_names.mentioned(value) else repr(error.value)
+        shown = _NOT_SHOWN if _has_secrets(value) else repr(error.value)
         raise DocumentError(f"{origin}: {error.before}{shown} {error.after}") from None
     return result
 
@@ -116,6 +123,11 @@ def check_size(text: str, origin: str) -> None:
             f"{origin}: {size} bytes are more than the {MAX_BYTES} bytes (1 MiB) a ConfigMap can hold. "
             "A kubelet configuration has a few kilobytes: check that this is the right file, or shorten it."
         )
+
+
+def _has_secrets(document: Container[str]) -> bool:
+    """Return whether a text or a mapping has a field with secrets: an error about it quotes nothing."""
+    return any(name in document for name in SECRETS)
 
 
 def _decode(text: str | bytes, origin: str) -> str:
