@@ -183,10 +183,18 @@ class Kubeconfig:
         It is the name in the client certificate (`system:node:<name>`), else `override`, else the host's name, in lower
         case. Raises ApiError.
         """
+        return self._certified() or (override or socket.gethostname()).strip().lower()
+
+    def certified_name(self) -> str:
+        """Return the name of the Node in the client certificate, empty without one. A plugin is not run for it.
+
+        Raises ApiError.
+        """
+        return "" if self.user.get("exec") else self._certified()
+
+    def _certified(self) -> str:
         name = credentials.subject(self._identities()[0].pem)
-        if name.startswith(NODE_USER):
-            return name[len(NODE_USER) :]
-        return (override or socket.gethostname()).strip().lower()
+        return name[len(NODE_USER) :] if name.startswith(NODE_USER) else ""
 
 
 def _entry(document: Mapping[str, Any], kind: str, name: str) -> Mapping[str, Any]:
