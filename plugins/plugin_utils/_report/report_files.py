@@ -24,7 +24,7 @@ def write(path: str, words: str) -> None:
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=folder)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as sink:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as sink:
             sink.write(words)
         # The mode of an ordinary new file: with the 0600 of mkstemp, a web server could not serve it.
         os.chmod(temporary, 0o666 & ~_umask())

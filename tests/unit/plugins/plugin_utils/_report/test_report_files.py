@@ -21,3 +21,9 @@ def test_files_are_whole_and_readable(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "r").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
     assert stat.S_IMODE((tmp_path / "r").stat().st_mode) & 0o600 == 0o600
+
+
+def test_text_that_is_no_unicode(tmp_path: Path) -> None:
+    """A node may return half a surrogate pair, which ansible-core below 2.19 passes on."""
+    report_files.write(str(tmp_path / "r"), "cause: \ud800, ü")
+    assert (tmp_path / "r").read_text(encoding="utf-8") == "cause: \\ud800, ü"
