@@ -228,7 +228,7 @@ class Session:
             # http.client quotes the whole header.
             raise ClusterError(
                 "the credentials contain a character that no HTTP header can have, such as a line break at the end of "
-                "a text block: correct the token (api_key or that of the kubeconfig), or the name of the user"
+                "a text block. Correct the token (api_key or that of the kubeconfig), or the name of the user"
             ) from None
         self._answered, self._lost = True, False
         self._note_time(path, answer.headers)
@@ -379,7 +379,7 @@ def _api_client(configuration: t.Any) -> t.Any:
         # Its text quotes a part of the address.
         raise ClusterError(
             "the proxy (the option proxy, proxy-url in the kubeconfig or the variable HTTPS_PROXY) is no URL that can "
-            "be used: begin it with http:// or https://, and write special characters of its user and password as %XX"
+            "be used. Begin it with http:// or https://, and write special characters of its user and password as %XX"
         ) from None
 
 
