@@ -61,6 +61,13 @@ options:
       - The other states ignore it.
     type: dict
     suboptions:
+      node:
+        description:
+          - Name of the Node whose host this must be. If the certificate of its kubelet names another one, that is one
+            of the RV(reasons).
+          - By default, and for a kubelet without a certificate in its kubeconfig, the module does not compare.
+        type: str
+        default: ""
       state_files:
         description:
           - What to do with the state file of a CPU or memory manager whose policy changes.
@@ -366,6 +373,7 @@ def main() -> None:
             "preflight": {
                 "type": "dict",
                 "options": {
+                    "node": {"type": "str", "default": ""},
                     "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
                     "allow_pending_edits": {"type": "bool", "default": False},
                     "allow_unchecked": {"type": "bool", "default": False},

@@ -80,6 +80,13 @@ options:
       - The module sends that request with the kubelet's own credentials.
     type: bool
     default: false
+  node:
+    description:
+      - Name of the Node whose host this must be. If the certificate of its kubelet names another one, that is one of
+        the RV(reasons).
+      - By default, and for a kubelet without a certificate in its kubeconfig, the module does not compare.
+    type: str
+    default: ""
 extends_documentation_fragment:
   - livenodes.kubelet.layer
   - livenodes.kubelet.attributes
@@ -358,6 +365,7 @@ def main() -> None:
             "allow_pending_edits": {"type": "bool", "default": False},
             "allow_unchecked": {"type": "bool", "default": False},
             "allow_offline_guard": {"type": "bool", "default": False},
+            "node": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )

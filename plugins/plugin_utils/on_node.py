@@ -18,6 +18,7 @@ from ansible.plugins.action.normal import ActionModule as Normal
 from . import sealed
 
 UNREACHABLE = "unreachable"
+FOUND = "discovered_interpreter_"
 
 
 class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
@@ -31,7 +32,7 @@ class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
         except sealed.SealError as error:
             return {"failed": True, "changed": False, "msg": str(error)}
         try:
-            return self._reached(tmp, task_vars)
+            return without_variables(self._reached(tmp, task_vars))
         finally:
             # Callbacks get the arguments, too. A retry needs them as they were.
             self._task.args = given if self._task.until or self._task.retries else sealed.masked(given)
@@ -52,6 +53,19 @@ class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
         # The next task on the host reports it.
         with contextlib.suppress(AnsibleConnectionFailure):
             super().cleanup(force)
+
+
+def without_variables(result: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the result of a module on a node without facts and statistics, which none of these modules has.
+
+    Root on the node decides what its Python prints. Facts would be variables of the host: those that tasks of the whole
+    batch use on the controller, such as the address of the API server. AWX hands statistics to later jobs.
+    """
+    kept = {key: value for key, value in result.items() if key not in ("ansible_facts", "ansible_stats")}
+    # Which Python Ansible has found: it removes that of a module itself.
+    given = result.get("ansible_facts")
+    facts = {key: given[key] for key in given if key.startswith(FOUND)} if isinstance(given, dict) else {}
+    return {**kept, "ansible_facts": facts} if facts else kept
 
 
 def lost(reason: str) -> dict[str, t.Any]:

@@ -64,3 +64,17 @@ def test_a_plan_refuses_what_would_end_a_kubelet(
     group: Nodes, ansible: Ansible, declared: dict[str, t.Any], words: str
 ) -> None:
     plan_refuses(group, ansible, declared, words)
+
+
+@pytest.mark.parametrize("playbook", ["rollout", "stage"])
+def test_a_node_with_the_address_of_another_one(nodes: dict[str, SimNode], ansible: Ansible, playbook: str) -> None:
+    """A node can write any address into its status, from where the inventory plugin has it. Nothing happens there."""
+    ansible.host_variables(n2={**nodes["n1"].variables(), "kubelet_config_delivery": "checkpoint"})
+    before, other = nodes["n1"].show("InvocationID"), nodes["n1"].at("/var/lib/kubelet-config/store/meta/assigned")
+    assigned = other.read_text(encoding="utf-8") if other.exists() else None
+    run = ansible.playbook(
+        playbook, "-e", json.dumps({"kubelet_config_hosts": "n2", "kubelet_config": {"maxPods": 66}})
+    )
+    assert run.code and "this is the host of the node n1" in run.output, run.output
+    assert nodes["n1"].show("InvocationID") == before and nodes["n1"].configz()["maxPods"] != 66
+    assert (other.read_text(encoding="utf-8") if other.exists() else None) == assigned

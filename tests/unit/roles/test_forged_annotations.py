@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node writes with its own credentials, annotations and status of its Node, is text to the controller.
+"""What a node writes with its own credentials, annotations and status of its Node, is text to the controller. So is
+what the modules on its host return.
 
 No template of it runs, no file of the controller is read, and nothing of it reaches another node.
 """
@@ -118,3 +119,26 @@ def test_what_is_forged_stays_text(tmp_path: Path, playbook: str, forge: t.Calla
     if forge is free_texts:
         assert run.code == 0, run.output
         assert bool(fleet.written) == (playbook == "rollout")
+
+
+class Returning(Fleet):
+    """The modules on the host of the forger return facts."""
+
+    def __init__(self, facts: dict[str, t.Any]) -> None:
+        super().__init__()
+        self.facts = facts
+
+    def _step(self, name: str, module: str, given: dict[str, t.Any]) -> dict[str, t.Any]:
+        more = {"ansible_facts": self.facts, "ansible_stats": {"data": self.facts}} if name == FORGER else {}
+        return {**super()._step(name, module, given), **more}
+
+
+def test_what_a_host_returns_is_no_variable(tmp_path: Path) -> None:
+    """A variable of this name has the address of the API server for the whole batch, which gets the credentials."""
+    with Fleet() as other, Returning({"kubelet_config_auth": {"host": other.url}}) as fleet:
+        options = {"kubelet_config_drift_hosts": True, "kubelet_config_serial": 2}
+        run = switched_ansible(tmp_path, fleet).playbook("rollout", "-e", json.dumps(options))
+        asked = list(other.requests)
+    assert asked == []
+    assert run.code == 0, run.output
+    assert {name for name, calls in fleet.steps.items() if calls} == {FORGER, OTHER}

@@ -229,7 +229,8 @@ def test_calls_on_the_node_and_the_verdict(seen: Seen, name: str) -> None:
 def test_what_the_calls_get(seen: Seen) -> None:
     [first, _restart, last] = [options for _name, options in seen.calls["switch"]]
     names = ("allow_pending_edits", "allow_unchecked", "allow_offline_guard")
-    assert first["preflight"] == {"state_files": "keep", **dict.fromkeys(names, False)}
+    assert first["preflight"] == {"node": "node-1", "state_files": "keep", **dict.fromkeys(names, False)}
+    assert seen.calls["later"][0][1]["preflight"]["node"] == seen.calls["reset"][0][1]["preflight"]["node"] == "node-1"
     assert set(first["data"]) == {"kubelet", "more"} and first["source"] == last["source"] == SOURCE
     assert int(first["confirm_seconds"]) > 0 and int(first["trial_seconds"]) == 600
     assert "metrics_dir" not in first and seen.calls["later"][0][1]["metrics_dir"] == "/m"

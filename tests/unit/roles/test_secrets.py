@@ -11,6 +11,24 @@ import pytest
 
 from tests.sim.played import PlayedCluster, played_ansible
 
+# Python runs it at each start, also in the process of a module.
+WATCH = """
+import os
+
+def watched(name):
+    real = getattr(os, name)
+    def changed(path, *others, **named):
+        real(path, *others, **named)
+        path = os.fsdecode(others[0] if name == "rename" else path)
+        seen = os.path.isfile(path) and os.stat(path)
+        if seen and seen.st_size and path.startswith(os.environ["WATCHED"]):
+            with open(os.environ["WATCHED"] + "modes", "a") as log:
+                log.write(f"{os.path.basename(path)} {seen.st_mode & 0o777:o}\\n")
+    setattr(os, name, changed)
+
+for name in ("chmod", "rename"):
+    watched(name)
+"""
 NAMES = ("n1", "n2")
 LIVE, DECLARED = "live-secret", "declared-secret"
 FILES = ("plan", "dump", "drift")
@@ -40,3 +58,34 @@ def test_secrets_are_not_shown(tmp_path: Path, playbook: str) -> None:
     ]
     assert written, "the run wrote files"
     assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("*.json")} == {0o600}
+
+
+@pytest.mark.parametrize("former", ["", "a file that all may read"])
+def test_no_other_user_may_read_a_file_at_any_moment(tmp_path: Path, former: str) -> None:
+    """Ansible's copy gives a new file the usual mode, and only then the one of the task."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(WATCH)
+    written = tmp_path / "written"
+    written.mkdir()
+    names = ("plan", "dump")
+    for name in names if former else ():
+        (written / f"{name}.json").write_text(former)
+    variables = {f"kubelet_config_{name}_file": str(written / f"{name}.json") for name in names}
+    with PlayedCluster(*NAMES) as fleet:
+        run = played_ansible(tmp_path, fleet, kubelet_config={"maxPods": 80}, **variables).playbook(
+            "plan", PYTHONPATH=str(tmp_path / "site"), WATCHED=f"{written}/"
+        )
+    assert run.code == 0, run.output
+    modes = (written / "modes").read_text().splitlines()
+    assert {line.partition(" ")[0] for line in modes} == {f"{name}.json" for name in names}
+    assert {line.partition(" ")[2] for line in modes} == {"600"}, modes
+    contents = [(written / f"{name}.json").read_text() for name in names]
+    assert all("maxPods" in text for text in contents)
+
+
+def test_a_folder_in_the_place_of_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    place = tmp_path / "plans"
+    place.mkdir(mode=0o755)
+    with PlayedCluster(*NAMES) as fleet:
+        run = played_ansible(tmp_path, fleet, kubelet_config_dump_file=str(place)).playbook("dump")
+    assert place.stat().st_mode & 0o777 == 0o755, run.output

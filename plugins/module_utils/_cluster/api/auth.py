@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible.module_utils.basic import env_fallback
 
 from . import kubelet_on_host
+
+HIDDEN = "********"
+# Up to the last @: users write passwords as they are, with characters that a URL cannot have.
+_LOGIN = re.compile(r"(?<=://)\S*(?=@)")
 
 
 def argument_spec() -> dict[str, dict[str, t.Any]]:
@@ -63,6 +68,50 @@ def secrets(kubeconfig: t.Any) -> set[str]:
         variables = _mapping(values.get("exec")).get("env")
         found += [_mapping(variable).get("value") for variable in (variables if isinstance(variables, list) else [])]
     return {str(value) for value in found if value}
+
+
+def shown(arguments: t.Any, spec: t.Mapping[str, t.Any]) -> t.Any:
+    """Return the arguments of a module as they are shown: without the users of a kubeconfig, without logins in
+    addresses, and without the values of options that the module does not have, such as misspelled ones.
+    """
+    if not isinstance(arguments, dict):
+        return arguments
+    known = {name: option for given, option in spec.items() for name in (given, *option.get("aliases", ()))}
+    found: dict[str, t.Any] = {}
+    for name, value in arguments.items():
+        if name not in known:
+            found[name] = HIDDEN
+        elif name == "kubeconfig":
+            found[name] = _kubeconfig(value)
+        elif "options" in known[name]:
+            found[name] = shown(value, known[name]["options"])
+        else:
+            found[name] = without_login(value) if isinstance(value, str) else value
+    return found
+
+
+def without_login(text: str) -> str:
+    """Return a text with the user and the password of an address masked."""
+    return _LOGIN.sub(HIDDEN, text)
+
+
+def is_path(kubeconfig: t.Any) -> bool:
+    """Return whether a kubeconfig is given as a path, not as its own text."""
+    return isinstance(kubeconfig, str) and "\n" not in kubeconfig and not kubeconfig.lstrip().startswith(("{", "["))
+
+
+def _kubeconfig(value: t.Any) -> t.Any:
+    if isinstance(value, dict):
+        return {key: HIDDEN if key == "users" else _addresses(inner) for key, inner in value.items()}
+    return value if value is None or is_path(value) else HIDDEN
+
+
+def _addresses(value: t.Any) -> t.Any:
+    if isinstance(value, dict):
+        return {key: _addresses(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_addresses(inner) for inner in value]
+    return without_login(value) if isinstance(value, str) else value
 
 
 def _mapping(value: t.Any) -> dict[str, t.Any]:

@@ -78,6 +78,9 @@ class Ports:
         try:
             # A kubelet writes its own status: nothing but an address and a number gets into the URL.
             address = ipaddress.ip_address(found[0])
+            if "%" in found[0]:
+                # A zone, which may be any text.
+                raise ValueError(found[0])
             return f"https://{f'[{address}]' if address.version == 6 else address}:{port_in(status)}"
         except (IndexError, TypeError, ValueError) as error:
             raise ApiError(

@@ -20,7 +20,7 @@ import typing as t
 from types import MappingProxyType
 
 from ..._config.values.version import minor_of
-from . import kubelet_endpoint, kubelet_on_host, timestamps
+from . import auth, kubelet_endpoint, kubelet_on_host, timestamps
 from .errors import ApiError, ClusterError, MissingLibrary
 from .retry import TRANSIENT, persist
 
@@ -76,8 +76,7 @@ class Session:
         check_library()
         self._configuration = _configuration(options)
         self._headers = _headers(options)
-        client = kubernetes.client.ApiClient(self._configuration)
-        self._client = _FixedPaths(client)
+        self._client = _FixedPaths(_api_client(self._configuration))
         self._timeout = options.get("request_timeout") or 30
         self._outage = outage
         self._first_contact = first_contact
@@ -88,7 +87,7 @@ class Session:
         self._asking = threading.Lock()
         self._dry_runs: bool | None = None
         self.concurrency: int = options.get("concurrency") or 8
-        self.host: str = self._configuration.host
+        self.host = auth.without_login(self._configuration.host)
         self.sent = 0
         self.nodes_listed = 0
         self.warnings: list[str] = []
@@ -247,6 +246,12 @@ class Session:
             raise _refusal(self.host, error) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise _no_answer(self.host, error) from error
+        except ValueError:
+            # http.client quotes the whole header.
+            raise ClusterError(
+                "the credentials contain a character that no HTTP header can have, such as a line break at the end of "
+                "a text block. Correct the token (api_key or that of the kubeconfig), or the name of the user"
+            ) from None
         self._answered, self._lost = True, False
         self._note_time(path, answer.headers)
         self._note_warnings(answer)
@@ -353,6 +358,11 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
             ),
         )
         return
+    if isinstance(given, str) and not auth.is_path(given):
+        raise ClusterError(
+            "kubeconfig is a text, and neither the path of a file nor a mapping: set it to the path, or make a mapping "
+            "of the text with the filter from_yaml"
+        )
     if given and not isinstance(given, str):
         raise ClusterError(
             f"kubeconfig is of type {type(given).__name__}: set it to the path of a file or to a mapping"
@@ -378,7 +388,21 @@ def _guard(what: str, load: t.Callable[[], t.Any]) -> None:
     try:
         load()
     except Exception as error:  # pylint: disable=broad-except  # its parsers and helpers raise exceptions of any type
-        raise ClusterError(f"{what} cannot be used: {_short(error)}") from error
+        mark = getattr(error, "problem_mark", None)
+        # PyYAML quotes the text, which may be a token.
+        cause = f"line {mark.line + 1} is not YAML" if mark else _short(error)
+        raise ClusterError(f"{what} cannot be used: {cause}") from (None if mark else error)
+
+
+def _api_client(configuration: t.Any) -> t.Any:
+    try:
+        return kubernetes.client.ApiClient(configuration)
+    except urllib3.exceptions.LocationValueError:
+        # Its text quotes a part of the address.
+        raise ClusterError(
+            "the proxy (the option proxy, proxy-url in the kubeconfig or the variable HTTPS_PROXY) is no URL that can "
+            "be used. Begin it with http:// or https://, and write special characters of its user and password as %XX"
+        ) from None
 
 
 def _headers(options: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ..api.session import Session
@@ -13,6 +14,9 @@ from . import node_status, nodes
 # Two values beside the types of status.addresses: the name of the node, and no address at all.
 NAME, NO_ADDRESS = "name", "none"
 ALL_LABELS = "*"
+# An IP address or a name. A node chooses this text, and Ansible connects to it: ssh would take one that begins with a
+# hyphen for an option, and one with an @ for the name of a user.
+_ADDRESS = re.compile(r"[0-9A-Za-z:][-._:0-9A-Za-z]{0,252}")
 
 
 def read(session: Session, selectors: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
@@ -32,7 +36,7 @@ def variables(node: nodes.Node) -> dict[str, t.Any]:
     settled = node_status.settled(node)
     return {
         "kubelet_config_node_name": node.name,
-        "node_addresses": node.addresses,
+        "node_addresses": {kind: text for kind, text in node.addresses.items() if _ADDRESS.fullmatch(text)},
         "node_arch": node.arch,
         "node_delivery": node.delivery,
         "node_drift": not settled,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, Mapping, NoReturn
+from typing import Any, Container, Mapping, NoReturn
 
 from . import strict_yaml
 
@@ -23,6 +23,13 @@ KIND = "KubeletConfiguration"
 MAX_BYTES = 1024 * 1024
 """Largest text a ConfigMap can hold, in bytes (MaxSecretSize of the Kubernetes API: 1 MiB for all keys together)."""
 
+SECRETS = ("staticPodURLHeader", "manifestURLHeader")
+"""The fields with secrets; the second is the name in 1.8 and 1.9. The table of all fields, which builds on the values,
+marks the first one too.
+"""
+_NOT_SHOWN = "(not shown)"
+# From the first quotation mark to the last one: a quotation may contain others.
+_QUOTATION = re.compile(r"([`'\"]).*\1", re.DOTALL)
 _MAX_VALUES = 100_000
 _MAX_DEPTH = 100
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -30,6 +37,14 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 class DocumentError(ValueError):
     """A document cannot be used. The text names the origin, the line if known, the cause and the remedy."""
+
+
+class _NotJson(Exception):
+    """A value that JSON cannot hold, with the words before and after it."""
+
+    def __init__(self, value: Any, before: str, after: str) -> None:
+        super().__init__(after)
+        self.value, self.before, self.after = value, before, after
 
 
 def api_version(minor: int) -> str:
@@ -52,7 +67,8 @@ def parse(text: str | bytes, origin: str, complete: bool = False, minor: int | N
         found = _load(content)
     except strict_yaml.Problem as error:
         where = f"{origin}, line {error.line}" if error.line else origin
-        raise DocumentError(f"{where}: {error.cause}. {error.remedy}") from None
+        cause = _QUOTATION.sub(_NOT_SHOWN, error.cause) if _has_secrets(content) else error.cause
+        raise DocumentError(f"{where}: {cause}. {error.remedy}") from None
     if found is None:
         raise DocumentError(f"{origin}: the document is empty. Write at least one field, or {{}} for none.")
     result = accept(found, origin)
@@ -70,7 +86,11 @@ def accept(value: Any, origin: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         kind = "list" if isinstance(value, list) else "single value"
         raise DocumentError(f"{origin}: the document is a {kind}, not a mapping of fields. Write `field: value` lines.")
-    result: dict[str, Any] = _plain(value, origin, 0, [_MAX_VALUES])
+    try:
+        result: dict[str, Any] = _plain(value, origin, 0, [_MAX_VALUES])
+    except _NotJson as error:
+        shown = _NOT_SHOWN if _has_secrets(value) else repr(error.value)
+        raise DocumentError(f"{origin}: {error.before}{shown} {error.after}") from None
     return result
 
 
@@ -90,6 +110,11 @@ def check_size(text: str, origin: str) -> None:
             f"{origin}: {size} bytes are more than the {MAX_BYTES} bytes (1 MiB) a ConfigMap can hold. "
             "A kubelet configuration has a few kilobytes: check that this is the right file, or shorten it."
         )
+
+
+def _has_secrets(document: Container[str]) -> bool:
+    """Return whether a text or a mapping has a field with secrets: an error about it quotes nothing."""
+    return any(name in document for name in SECRETS)
 
 
 def _decode(text: str | bytes, origin: str) -> str:
@@ -151,8 +176,8 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise DocumentError(
-                    f"{origin}: the key {key!r} is not text. Field names and map keys are text: put the key in quotes."
+                raise _NotJson(
+                    key, "the key ", "is not text. Field names and map keys are text: put the key in quotes."
                 )
             _check_text(key, origin)
         return {key: _plain(inner, origin, depth + 1, budget) for key, inner in value.items()}
@@ -161,10 +186,8 @@ def _plain(value: Any, origin: str, depth: int, budget: list[int]) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise DocumentError(f"{origin}: a number is too large or not a number. Give a finite number.")
     if value is not None and not isinstance(value, (str, int, float)):
-        raise DocumentError(
-            f"{origin}: {value!r} is a {type(value).__name__}, which a configuration cannot hold. "
-            "Put it in quotes if it is text."
-        )
+        kind = type(value).__name__
+        raise _NotJson(value, "", f"is a {kind}, which a configuration cannot hold. Put it in quotes if it is text.")
     if isinstance(value, str):
         _check_text(value, origin)
     return value

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the guard can ask the API server for its Node, tried by the request that it will send."""
+"""Whether the guard can ask the API server for its Node, tried by its request; and which Node the host belongs to."""
 
 from __future__ import annotations
 
@@ -13,6 +13,23 @@ from ..system.kubeconfig import ApiError
 
 TIMEOUT = 5.0
 NOT_FOUND = 404
+
+
+def elsewhere(argv: Sequence[str], node: str) -> str:
+    """Return why this is not the host of a node; empty if it is, or if that is not known.
+
+    The inventory may have the address from the status of the Node, which the node writes itself.
+    """
+    try:
+        found = status_reporter.api_of(argv, TIMEOUT).certified_name()
+    except (status_reporter.NoCluster, ApiError):
+        return ""
+    if found in ("", node):
+        return ""
+    return (
+        f"this is the host of the node {found}, as the certificate of its kubelet shows. Correct ansible_host, or "
+        "kubelet_config_node_name"
+    )
 
 
 def failure(argv: Sequence[str]) -> str:

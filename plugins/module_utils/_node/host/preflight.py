@@ -94,8 +94,9 @@ def look(
     found = host_checks.facts(effective, words, root, run, minor_of(version))
     problems = [] if unreadable else host_checks.disagreements(effective, words, found)
     edits = preflight_decisions.waiting(now.argv, upcoming.argv, terms.config_dir, _unread(unit))
+    elsewhere = guard_access.elsewhere(words, terms.node) if terms.node else ""
     decided = preflight_decisions.decide(
-        purpose, terms, kubelet, found, checked, problems, edits, against, unasked, own_unreadable
+        purpose, terms, kubelet, found, checked, problems, edits, against, unasked, own_unreadable, elsewhere
     )
     if seen:
         decided = decided._replace(reads_store=_reads_link(seen, shape.kind, folder, path, terms))

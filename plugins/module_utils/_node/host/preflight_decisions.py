@@ -24,7 +24,8 @@ class Terms(NamedTuple):
     `dropin_dir`: the kubelet's drop-in folder, empty to find it; `key`: name of the config file.
     `files`: names of the files beside the future config file. `allow_pending_edits`: edits of the unit's files take
     effect at the switch. `allow_unchecked`: the kubelet binary need not have checked the configuration.
-    `allow_offline_guard`: the guard need not be able to ask the API server.
+    `allow_offline_guard`: the guard need not be able to ask the API server. `node`: the name of the Node whose host
+    this must be, empty for any.
     """
 
     config_dir: str = "/var/lib/kubelet-config"
@@ -36,6 +37,7 @@ class Terms(NamedTuple):
     delivery: str = "checkpoint"
     dropin_dir: str = ""
     key: str = "kubelet"
+    node: str = ""
 
 
 DEFAULTS = Terms()
@@ -79,18 +81,20 @@ def decide(
     found: Findings = NOTHING,
     unasked: str = "",
     own_unreadable: str = "",
+    elsewhere: str = "",
 ) -> Decisions:
     """Return the decisions from what the module returns as `kubelet`, `host` and `check`, and from the problems.
 
     `edits`: the edits of the unit's files that take effect at a restart. `found`: what else is known of the
     configuration on this node. `unasked`: why the guard cannot ask the API server for its Node; empty if it can.
-    `own_unreadable`: why the config file that the unit names without this collection cannot be read.
+    `own_unreadable`: why the config file that the unit names without this collection cannot be read. `elsewhere`: why
+    this is not the host of the node.
     """
     conflicts = [problem for problem in problems if problem.rule == MANAGER_STATE]
     warnings = [f"{problem.path}: {problem.message}" for problem in problems if problem.rule != MANAGER_STATE]
     warnings += [*found.warnings, *(f"{name}: this kubelet ignores it, as in the own file" for name in found.ignored)]
     refused = _own_file(kubelet, check, own_unreadable) if purpose == RESET else _binary(check, found.ignored)
-    reasons = [*_unit(purpose, kubelet), *refused, *found.reasons]
+    reasons = [*filter(None, [elsewhere]), *_unit(purpose, kubelet), *refused, *found.reasons]
     for texts, allowed in (
         (_edits(kubelet, edits), terms.allow_pending_edits or purpose == RESET),
         (_unchecked(check), terms.allow_unchecked or purpose == RESET),

@@ -32,6 +32,11 @@ _TEXT = re.compile(
 class Unreadable(ValueError):
     """The text is not the plain YAML that this reader supports; the message names the line."""
 
+    @property
+    def unquoted(self) -> str:
+        """The message for a text with secrets: without what it quotes of the text."""
+        return f"{str(self).partition('`')[0].rstrip(': ')}: not plain YAML"
+
 
 def load(text: str) -> Any:
     """Return the document. Raises Unreadable."""

@@ -27,7 +27,7 @@ def load(text: str) -> dict[str, Any]:
         found = blockyaml.load(text)
     except blockyaml.Unreadable as error:
         if any(name in text for name in _SECRET_FIELDS):
-            raise ValueError(f"{str(error).partition('`')[0].rstrip(': ')}: not plain YAML {_NOT_SHOWN}") from None
+            raise ValueError(f"{error.unquoted} {_NOT_SHOWN}") from None
         raise
     if not isinstance(found, dict):
         raise ValueError("it is not a mapping of fields")

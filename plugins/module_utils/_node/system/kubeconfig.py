@@ -8,9 +8,10 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import socket
 from typing import TYPE_CHECKING, Any, Mapping
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from . import blockyaml, credentials
 from .credentials import CERT_DIR, Identity, PluginError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 UNAUTHORIZED = 401
 NODE_USER = "system:node:"
+_HEADER = re.compile("[ -~]+")
 
 
 class ApiError(Exception):
@@ -50,6 +52,8 @@ class Kubeconfig:
             self.server: str = self.cluster["server"]
             if not isinstance(self.server, str) or not isinstance(self.user, dict):
                 raise TypeError("its server is no text, or its user no mapping")
+        except blockyaml.Unreadable as error:
+            raise ApiError(f"{path}: {error.unquoted}") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ApiError(f"{path}: {type(error).__name__}: {error}") from error
         if "auth-provider" in self.user:
@@ -99,11 +103,11 @@ class Kubeconfig:
         parts = urlsplit(self.server)
         host, port = parts.hostname or "", parts.port or 443
         context = self._context(identity)
-        proxy = urlsplit(self.cluster.get("proxy-url") or "")
+        proxy, proxy_port = self._proxy()
         if proxy.scheme not in ("", "http"):
-            raise ApiError(f"{self.path}: proxy-url: {proxy.scheme}://{proxy.hostname}:{proxy.port} is not supported")
+            raise ApiError(f"{self.path}: proxy-url: {proxy.scheme}://{proxy.hostname}:{proxy_port} is not supported")
         if proxy.hostname:
-            connection = http.client.HTTPConnection(proxy.hostname, proxy.port or 80, timeout=self.timeout)
+            connection = http.client.HTTPConnection(proxy.hostname, proxy_port or 80, timeout=self.timeout)
             login = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}"
             headers = {"Proxy-Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
             connection.set_tunnel(host, port, headers if proxy.username else {})
@@ -117,6 +121,16 @@ class Kubeconfig:
             connection.close()
             raise
         return connection
+
+    def _proxy(self) -> tuple[SplitResult, int | None]:
+        """Return `proxy-url` and its port. Raises ApiError, which does not quote it: it may contain a password."""
+        try:
+            proxy = urlsplit(self.cluster.get("proxy-url") or "")
+            return proxy, proxy.port
+        except ValueError:
+            raise ApiError(
+                f"{self.path}: its proxy-url is no URL: write special characters of its user and password as %XX"
+            ) from None
 
     def call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json"
@@ -142,6 +156,12 @@ class Kubeconfig:
         import http.client  # pylint: disable=import-outside-toplevel
 
         headers = {"Content-Type": content_type, "Accept": "application/json", "User-Agent": "livenodes.kubelet-guard"}
+        if identity.token and not _HEADER.fullmatch(identity.token):
+            # http.client would quote it.
+            raise ApiError(
+                f"{self.path}: its token contains a character that no HTTP header can have, such as a line break: "
+                "correct it"
+            )
         if identity.token:
             headers["Authorization"] = f"Bearer {identity.token}"
         try:
@@ -170,10 +190,18 @@ class Kubeconfig:
         It is the name in the client certificate (`system:node:<name>`), else `override`, else the host's name, in lower
         case. Raises ApiError.
         """
+        return self._certified() or (override or socket.gethostname()).strip().lower()
+
+    def certified_name(self) -> str:
+        """Return the name of the Node in the client certificate, empty without one. A plugin is not run for it.
+
+        Raises ApiError.
+        """
+        return "" if self.user.get("exec") else self._certified()
+
+    def _certified(self) -> str:
         name = credentials.subject(self._identities()[0].pem)
-        if name.startswith(NODE_USER):
-            return name[len(NODE_USER) :]
-        return (override or socket.gethostname()).strip().lower()
+        return name[len(NODE_USER) :] if name.startswith(NODE_USER) else ""
 
 
 def _entry(document: Mapping[str, Any], kind: str, name: str) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import guard_access, preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder, unit
@@ -114,6 +114,14 @@ def test_a_staged_config_is_checked_and_compared_with_the_host(node: Node) -> No
     assert found["check"]["verdict"] == "not checked", "the sandbox needs systemd, which is missing here"
     assert found["problems"] == []
     assert node.look("&what\n")["problems"] == [], "an unreadable configuration is not judged"
+
+
+def test_the_host_of_another_node(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard_access, "elsewhere", lambda argv, name: f"{argv[0]} is not that of {name}")
+    assert node.look("{}", allow_unchecked=True)["reasons"] == [], "nothing is known of the node"
+    for text, local in (("{}", False), (None, True)):
+        found = node.look(text, local, allow_unchecked=True, node="n1")["reasons"]
+        assert f"{ARGV[0]} is not that of n1" in found
 
 
 def test_the_decisions_follow_from_the_facts(node: Node) -> None:

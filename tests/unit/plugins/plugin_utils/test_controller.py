@@ -60,12 +60,12 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., bool]:
         loader = types.SimpleNamespace(get_basedir=lambda: "/")
         context = types.SimpleNamespace(no_log=False)
         result = action(task, connection, context, loader, templar, None).run(task_vars=variables or {})
-        assert not result.get("failed"), result
-        # With -vvv, the connection ssh prints what a module has printed.
-        assert context.no_log == (transport != "local")
         runner.result = result  # type: ignore[attr-defined]
         # A function's own attributes have no type.
         runner.args = task.args  # type: ignore[attr-defined]
+        assert not result.get("failed"), result
+        # With -vvv, the connection ssh prints what a module has printed.
+        assert context.no_log == (transport != "local")
         return t.cast("bool", result["here"])
 
     return runner
@@ -169,6 +169,22 @@ def test_results_and_arguments_without_secrets(
     assert "4711" not in str((run.result, run.args))  # type: ignore[attr-defined]
     assert sealed.unseal(run.result["plan"]) == TABLE  # type: ignore[attr-defined]
     assert run.args["plan"]["variants"]["a"]["maxPods"] == 5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("keywords", [{}, {"become": object()}], ids=["in this process", "as a module"])
+def test_credentials_that_are_no_options_are_not_shown(
+    run: Run, monkeypatch: pytest.MonkeyPatch, keywords: dict[str, t.Any]
+) -> None:
+    """An option that the module does not have, the text of a kubeconfig, and the login in an address."""
+    given = {"token": "t-4711", "kubeconfig": "token: t-4711\n", "host": "https://u:t-4711@h"}
+    refused = {"failed": True, "here": True, "msg": "Unsupported", "invocation": {"module_args": dict(given)}}
+    monkeypatch.setattr(Normal, "run", lambda *_given, **_named: refused)
+    spec = {"kubeconfig": {"type": "raw"}, "host": {"type": "str"}}
+    action = type("Takes", (ControllerAction,), {"module": Definition(spec, lambda *_given: HERE)})
+    with pytest.raises(AssertionError, match="Unsupported"):
+        run(action=action, args=given, **keywords)
+    assert "4711" not in str((run.result, run.args))  # type: ignore[attr-defined]
+    assert {"token", "kubeconfig", "host"} <= set(run.args)  # type: ignore[attr-defined]
 
 
 def test_a_strategy_whose_workers_share_no_key_hides_the_result(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,25 @@ def test_a_lost_connection(monkeypatch: pytest.MonkeyPatch, outcome: t.Any, igno
         assert action(ignoring).run() == expected
 
 
+@pytest.mark.parametrize("more", [{}, {"failed": True}])
+def test_a_node_sets_no_variables(monkeypatch: pytest.MonkeyPatch, more: dict[str, t.Any]) -> None:
+    """Facts of any name become variables of the host, with which tasks of the whole batch run on the controller.
+
+    Ansible adds which Python it has found.
+    """
+    python = {"discovered_interpreter_python": "/usr/bin/python3"}
+    returned = {
+        **DONE,
+        **more,
+        "ansible_facts": {"kubelet_config_auth": {"host": "https://evil.example"}, **python},
+        "ansible_stats": {"data": {"kubelet_config_auth": {}}},
+    }
+    monkeypatch.setattr(Normal, "run", lambda *_given: returned)
+    assert action().run() == {**DONE, **more, "ansible_facts": python}
+    returned["ansible_facts"] = ["kubelet_config_auth"]
+    assert action().run() == {**DONE, **more}
+
+
 @pytest.mark.parametrize("error", [AnsibleConnectionFailure("x"), AnsibleError("x")])
 def test_a_connection_lost_in_the_cleanup_keeps_the_result(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def cleanup(*_given: t.Any) -> t.Any:

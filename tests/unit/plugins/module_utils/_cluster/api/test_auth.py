@@ -77,6 +77,45 @@ def test_secrets_stay_out_of_logs() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"host": "https://u:p@h:6443/x"}, {"host": "https://********@h:6443/x"}),
+        ({"proxy": "http://u:p/q@r@proxy:3128"}, {"proxy": "http://********@proxy:3128"}),
+        ({"host": "https://h:6443", "context": "jane@prod"}, {"host": "https://h:6443", "context": "jane@prod"}),
+        ({"kubeconfig": "~/.kube/config"}, {"kubeconfig": "~/.kube/config"}),
+        ({"kubeconfig": "users:\n- user: {token: t}\n"}, {"kubeconfig": "********"}),
+        ({"kubeconfig": '{"users": [{"user": {"token": "t"}}]}'}, {"kubeconfig": "********"}),
+        ({"kubeconfig": ["t"]}, {"kubeconfig": "********"}),
+        (
+            {
+                "kubeconfig": {
+                    "current-context": "c",
+                    "clusters": [{"cluster": {"proxy-url": "http://u:p@proxy:1"}}],
+                    "users": [{"name": "u", "user": {"exec": {"args": ["--secret=t"]}}}],
+                }
+            },
+            {
+                "kubeconfig": {
+                    "current-context": "c",
+                    "clusters": [{"cluster": {"proxy-url": "http://********@proxy:1"}}],
+                    "users": "********",
+                }
+            },
+        ),
+        ({"token": "t", "nodes": ["n1"]}, {"token": "********", "nodes": ["n1"]}),
+        (
+            {"proxy_headers": {"basic": "u:p", "user_agent": "a"}, "ssl_ca_cert": "/a"},
+            {"proxy_headers": {"basic": "********", "user_agent": "a"}, "ssl_ca_cert": "/a"},
+        ),
+        ({"proxy_headers": "u:p"}, {"proxy_headers": "u:p"}),
+    ],
+)
+def test_the_options_as_they_are_shown(given: dict[str, t.Any], shown: dict[str, t.Any]) -> None:
+    """An option that the module does not have may be a misspelled one."""
+    assert auth.shown(given, {**auth.argument_spec(), "nodes": {"type": "list"}}) == shown
+
+
 def test_nothing_beyond_theirs_takes_a_variable() -> None:
     assert {
         name for name, option in auth.argument_spec().items() if name not in THEIRS and "fallback" in option

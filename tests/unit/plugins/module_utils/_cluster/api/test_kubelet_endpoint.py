@@ -82,7 +82,9 @@ def test_a_certificate_of_another_authority(cluster: Cluster, tmp_path: Path) ->
         assert configz.read(session(cluster, tmp_path, kubelet_ca_cert=str(other.authority)), "n1")
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1@evil.example", "evil.example", "127.0.0.1:1/x?", "", None])
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1@evil.example", "evil.example", "127.0.0.1:1/x?", "::1%]@evil.example:1?", "", None]
+)
 def test_an_address_that_is_none(cluster: Cluster, tmp_path: Path, address: str | None) -> None:
     """A kubelet writes the status of its Node: what is no address is not asked."""
     with granted(cluster, "nodes/configz"), Port(cluster, "n1", 36) as port:

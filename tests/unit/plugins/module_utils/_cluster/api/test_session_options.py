@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import traceback
 import typing as t
 from pathlib import Path
 
@@ -195,6 +196,71 @@ def test_garbage_as_a_kubeconfig(garbage: dict[str, t.Any]) -> None:
 def test_kubeconfig_of_another_type(garbage: t.Any) -> None:
     with pytest.raises(ClusterError, match=r"kubeconfig is of type .*path.*mapping"):
         session.Session({"kubeconfig": garbage})
+
+
+def text_of(error: BaseException) -> str:
+    """Return what is shown of an error with -vvv."""
+    return "".join(traceback.format_exception(error))
+
+
+@pytest.mark.parametrize("given", ["api_key", "mapping", "file"])
+@pytest.mark.parametrize("token", ["secret-1\n", "secret-1\r\nX-Other: 1", "secret-1\u2026"])
+def test_a_token_that_no_header_can_have_is_not_quoted(given: str, token: str, tmp_path: Path) -> None:
+    """A text block of YAML or of Ansible Vault ends with a line break. http.client quotes the whole header."""
+    with Server() as server:
+        config = kubeconfig(server.url, token=token)
+        (tmp_path / "some.conf").write_text(json.dumps(config))
+        options = {
+            "api_key": {"host": server.url, "api_key": token},
+            "mapping": {"kubeconfig": config},
+            "file": {"kubeconfig": str(tmp_path / "some.conf")},
+        }
+        with pytest.raises(ClusterError, match=r"no HTTP header can have, such as a line break") as raised:
+            session.Session(options[given]).request("GET", NODES)
+    assert "secret" not in text_of(raised.value) and not server.seen
+
+
+@pytest.mark.parametrize("address", ["http://u:secret-2/x@127.0.0.1:1", "http://u:secret-2@[::1", "u:secret-2@h:1"])
+@pytest.mark.parametrize("given", ["option", "kubeconfig", "HTTPS_PROXY"])
+def test_a_proxy_that_is_no_url_is_not_quoted(address: str, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first has a slash in its password, which urllib3 takes for the port."""
+    config = kubeconfig("https://127.0.0.1:1", token="t")
+    options: dict[str, t.Any] = {"kubeconfig": config}
+    if given == "option":
+        options["proxy"] = address
+    elif given == "kubeconfig":
+        config["clusters"][0]["cluster"]["proxy-url"] = address
+    else:
+        monkeypatch.setenv(given, address)
+    with pytest.raises(ClusterError, match=r"the proxy .* is no URL .*%XX") as raised:
+        session.Session(options)
+    assert "secret" not in text_of(raised.value)
+
+
+@pytest.mark.parametrize("token", ["*secret-3", "!secret-3 x", "[secret-3", "'secret-3"])
+def test_a_kubeconfig_that_is_no_yaml_is_not_quoted(token: str, tmp_path: Path) -> None:
+    path = tmp_path / "some.conf"
+    path.write_text(f"users:\n- user:\n    token: {token}\n")
+    with pytest.raises(ClusterError, match=rf"^kubeconfig {path} cannot be used: line [3-4] is not YAML$") as raised:
+        session.Session({"kubeconfig": str(path)})
+    assert "secret" not in text_of(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["users:\n- user: {token: secret-4}\n", '{"users": [{"user": {"token": "secret-4"}}]}']
+)
+def test_the_text_of_a_kubeconfig_is_not_quoted(text: str) -> None:
+    """What lookup('file') returns is no path."""
+    with pytest.raises(ClusterError, match=r"^kubeconfig is a text, .*path.*from_yaml") as raised:
+        session.Session({"kubeconfig": text})
+    assert "secret" not in text_of(raised.value)
+
+
+def test_the_login_in_an_address_is_not_shown() -> None:
+    api = session.Session({"host": "http://u:secret-5@127.0.0.1:1"}, first_contact=0)
+    with pytest.raises(ClusterError, match=r"API server http://\*+@127\.0\.0\.1:1: ") as raised:
+        api.request("GET", NODES)
+    assert "secret" not in text_of(raised.value) + api.host
 
 
 def test_in_cluster_outside_of_one() -> None:

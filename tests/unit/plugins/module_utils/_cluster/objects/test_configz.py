@@ -65,7 +65,8 @@ def test_answers_that_are_no_configz(answer: t.Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "config", [{"maxPods": float("nan")}, {"maxPods": float("inf")}, {"address": "\ud800"}, {"a": deep(200)}]
+    "config",
+    [{"maxPods": float("nan")}, {"maxPods": float("inf")}, {"address": "\ud800"}, {"\ud800": 1}, {"a": deep(200)}],
 )
 def test_values_that_no_kubelet_has(config: t.Any) -> None:
     """They have no place in a ConfigMap, in a hash or in a message; one such node must not end the dump of all."""

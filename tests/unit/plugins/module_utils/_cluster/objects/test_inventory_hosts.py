@@ -120,6 +120,41 @@ def test_address(wanted: list[str], address: str | None) -> None:
     assert inventory_hosts.address(host(), wanted) == address
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-oProxyCommand=touch /tmp/x",
+        "-F/tmp/x",
+        "10.0.0.1 -oProxyCommand=x",
+        "root@10.0.0.2",
+        "ssh://10.0.0.2",
+        "fe80::1%-oProxyCommand=x",
+        "a\nb",
+        "[::1]",
+        "",
+        "a" * 254,
+    ],
+)
+def test_what_is_no_address_is_not_connected_to(text: str) -> None:
+    """A node chooses its address, and ssh takes one that begins with a hyphen for an option."""
+    found = node()
+    found["status"]["addresses"] = [
+        {"type": "InternalIP", "address": text},
+        {"type": "Hostname", "address": "n1.example.com"},
+    ]
+    variables = inventory_hosts.variables(nodes.trim(found))
+    assert variables["node_addresses"] == {"Hostname": "n1.example.com"}
+    assert inventory_hosts.address(variables, ["InternalIP", "Hostname"]) == "n1.example.com"
+    assert inventory_hosts.address(variables, ["InternalIP"]) is None
+
+
+@pytest.mark.parametrize("text", ["10.0.0.1", "fd00::1", "::1", "ip-10-0-0-1.ec2.internal", "N1", "node_1"])
+def test_addresses_that_nodes_have(text: str) -> None:
+    found = node()
+    found["status"]["addresses"] = [{"type": "InternalIP", "address": text}]
+    assert inventory_hosts.variables(nodes.trim(found))["node_addresses"] == {"InternalIP": text}
+
+
 def test_one_list_whatever_the_number_of_nodes() -> None:
     with Calls(Call("GET", NODES, items(node("a"), node("b")), (("labelSelector", "x=y,z"), *PAGE))) as session:
         assert list(inventory_hosts.read(session, ["x=y", "z"])) == ["a", "b"]

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import difftext
 
 SECRET = {"maxPods": 1, "staticPodURLHeader": {"Authorization": ["hunter2"]}}
@@ -16,6 +18,12 @@ def test_secrets_are_masked_but_their_shape_is_seen() -> None:
     assert difftext.mask("manifestURLHeader.Authorization", ["hunter2"]) == ["********"], "its name up to 1.9"
     assert difftext.mask('manifestURLHeader["X.Token"]', ["hunter2"]) == ["********"]
     assert difftext.masked({"manifestURLHeader": {"X": ["hunter2"]}}) == {"manifestURLHeader": {"X": ["********"]}}
+
+
+@pytest.mark.parametrize("name", ["{{ x }}", "", "a.b", "[0]", 'a"b', "(top level)", ".."])
+def test_a_name_that_is_no_path_is_shown(name: str) -> None:
+    """A kubelet may serve fields of any name."""
+    assert difftext.masked({name: {"a": 1}, **SECRET})[name] == {"a": 1}
 
 
 def test_diff_is_ansibles() -> None:

@@ -119,3 +119,9 @@ def test_the_warning_names_what_to_do() -> None:
     [problem] = former.warnings(["maxPods"])
     assert (problem.severity, problem.path, problem.rule) == ("warning", "maxPods", "no-longer-declared")
     assert "no longer declared" in problem.message and "reset" in problem.remedy
+
+
+def test_revert_below_a_value_of_another_type() -> None:
+    """A kubelet may serve a mapping where a number belongs: the number takes its place with all that was in it."""
+    assert former.revert({"maxPods": {"a": 1}}, {"maxPods": 80, "maxPods.a": None}) == {"maxPods": 80}
+    assert former.revert({"maxPods": 5}, {"maxPods": None, "maxPods.a": 1}) == {"maxPods": {"a": 1}}

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, strict_yaml
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -194,3 +195,56 @@ def test_json_is_read_without_pyyaml_and_yaml_names_the_missing_package(monkeypa
     assert document.parse('{"a": 1e3}', "x") == {"a": 1000.0}
     with pytest.raises(document.DocumentError, match="PyYAML is not installed"):
         document.parse("a: 1", "x")
+
+
+@pytest.mark.parametrize("levels", [1, 100, 101, 5000])
+def test_levels(levels: int) -> None:
+    value: Any = 1
+    for level in range(levels):
+        value = {"a": value} if level == levels - 1 else [value]
+    if levels <= 100:
+        assert document.accept(value, "x") == value
+    else:
+        with pytest.raises(document.DocumentError, match="100 levels"):
+            document.accept(value, "x")
+
+
+def test_the_names_of_secrets() -> None:
+    secrets = {name for name, field in fields.ALL.items() if field.secret}
+    assert set(document.SECRETS) == {*secrets, *fields.FORMER_SECRETS}
+
+
+@pytest.mark.parametrize("name", document.SECRETS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        "*s4711",
+        "!s4711 x",
+        "!s'4711 x",
+        "04711",
+        "!!binary NDcxMQ==",
+        "4711-01-01",
+        "0o4711",
+        "{<<: [*s4711]}",
+        "@4711",
+    ],
+)
+def test_what_cannot_be_read_is_not_quoted(name: str, value: str) -> None:
+    for text in (f"{name}:\n  A: [{value}]\n", f"{name}:\n  A:\n  - {value}\n"):
+        with pytest.raises(document.DocumentError, match=r"^the document, line [1-4]: ") as raised:
+            document.parse(text, "the document")
+        assert not any(word in str(raised.value) for word in ("4711", "NDcx")), raised.value
+
+
+@pytest.mark.parametrize("value", [datetime.date(4711, 1, 1), b"4711", {4711: "x"}])
+def test_what_json_cannot_hold_is_not_quoted(value: Any) -> None:
+    with pytest.raises(document.DocumentError, match=r"the document: .* (in quotes|cannot hold)") as raised:
+        document.accept({"staticPodURLHeader": {"A": [value]}}, "the document")
+    assert "4711" not in str(raised.value)
+
+
+def test_what_has_no_secrets_is_quoted() -> None:
+    with pytest.raises(document.DocumentError, match="`04711` is an octal number"):
+        document.parse("maxPods: 04711", "the document")
+    with pytest.raises(document.DocumentError, match="4711, 1, 1"):
+        document.accept({"maxPods": datetime.date(4711, 1, 1)}, "the document")

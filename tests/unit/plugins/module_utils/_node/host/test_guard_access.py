@@ -46,6 +46,22 @@ def test_why_the_guard_gets_no_answer(status: int, hint: str, tmp_path: Path, mo
     assert hint in found and "/api/v1/nodes/n7" in found
 
 
+@pytest.mark.parametrize(("certified", "wanted", "other"), [("n1", "n1", False), ("n2", "n1", True), ("", "n1", False)])
+def test_the_host_of_another_node(
+    certified: str, wanted: str, other: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node may have written the address of another one into its own status, from where the inventory has it."""
+    monkeypatch.setattr(Kubeconfig, "certified_name", lambda _self: certified)
+    found = guard_access.elsewhere([conf(tmp_path)], wanted)
+    assert found.startswith("this is the host of the node n2") == bool(found) == other
+
+
+def test_a_host_whose_node_is_not_known(tmp_path: Path) -> None:
+    assert guard_access.elsewhere([conf(tmp_path)], "n1") == "", "a token has no name"
+    assert guard_access.elsewhere([f"--kubeconfig={tmp_path}/none"], "n1") == ""
+    assert guard_access.elsewhere(["/usr/bin/kubelet"], "n1") == ""
+
+
 def test_no_answer_and_no_kubeconfig(tmp_path: Path) -> None:
     assert "Connection refused" in guard_access.failure([conf(tmp_path)])
     assert "FileNotFoundError" in guard_access.failure([f"--kubeconfig={tmp_path}/none"])

@@ -88,6 +88,12 @@ def test_what_is_refused(purpose: str, changes: dict[str, t.Any], reasons: list[
     assert len(found.reasons) == len(reasons)
 
 
+@pytest.mark.parametrize("purpose", [SWITCH, RESET, LOOK])
+def test_the_host_of_another_node_is_refused(purpose: str) -> None:
+    found = decided(purpose, terms=Terms(allow_offline_guard=True), elsewhere="this is the host of the node n2")
+    assert found.reasons == ["this is the host of the node n2"]
+
+
 @pytest.mark.parametrize(("purpose", "warned"), [(SWITCH, 1), (RESET, 1), (LOOK, 0)])
 def test_other_problems_are_warnings(purpose: str, warned: int) -> None:
     found = decided(purpose, problems=[DRIVER])

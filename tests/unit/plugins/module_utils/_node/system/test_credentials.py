@@ -249,6 +249,16 @@ def test_a_plugin_that_fails(script: str, message: str, server: Server, tmp_path
         connect(server, tmp_path, missing).call("GET", "/x")
 
 
+@pytest.mark.parametrize("token", ["secret-3\n", "secret-3\n\nX-Other: 1", "secret-3\u2026"])
+def test_a_token_that_no_header_can_have_is_not_quoted(token: str, server: Server, tmp_path: Path) -> None:
+    """http.client quotes the whole header."""
+    printed = credential(token=token).replace("\\", "\\\\")
+    for user in ({"token": token}, plugin(tmp_path, f"echo '{printed}'")):
+        with pytest.raises(ApiError, match="its token contains a character that no HTTP header can have") as raised:
+            connect(server, tmp_path, user).call("GET", "/x")
+        assert "secret" not in str(raised.value)
+
+
 @pytest.mark.parametrize("days", [1, 40000])
 def test_when_a_certificate_expires(days: int) -> None:
     """Beyond 2049 a certificate has the other type of time."""
@@ -307,3 +317,13 @@ def test_no_key_is_left_on_the_disk(server: Server, tmp_path: Path, monkeypatch:
     before = set(os.listdir(tmp_path)) | {"kubelet.conf"}
     connect(server, tmp_path, inline(server.signer.pair("system:node:a"))).call("GET", "/x")
     assert set(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize(
+    "address", ["http://u:secret-4/x@127.0.0.1:1", "http://u:secret-4@[127.0.0.1", "u:secret-4@h:1"]
+)
+def test_a_proxy_that_is_no_url_is_not_quoted(address: str, server: Server, tmp_path: Path) -> None:
+    """The first has a slash in its password, which urllib takes for the port."""
+    with pytest.raises(ApiError, match="proxy-url") as raised:
+        connect(server, tmp_path, {"token": "abc"}, **{"proxy-url": address}).call("GET", "/x")
+    assert "secret" not in str(raised.value)

@@ -49,8 +49,12 @@ def test_the_nodes_name_is_that_of_its_certificate(tmp_path: Path) -> None:
     )
     pem.write_bytes((tmp_path / "cert.pem").read_bytes() + pem.read_bytes())
     user = {"client-certificate": "pair.pem", "client-key": "pair.pem"}
-    assert Kubeconfig(str(conf(tmp_path, user))).node_name("other") == "worker-7.example"
-    assert Kubeconfig(str(conf(tmp_path, {"token": "x"}))).node_name("Other") == "other"
+    found = Kubeconfig(str(conf(tmp_path, user)))
+    assert found.node_name("other") == found.certified_name() == "worker-7.example"
+    found = Kubeconfig(str(conf(tmp_path, {"token": "x"})))
+    assert (found.node_name("Other"), found.certified_name()) == ("other", "")
+    plugin = {"exec": {"command": "no-such-plugin"}}
+    assert Kubeconfig(str(conf(tmp_path, plugin))).certified_name() == "", "it is not run for this"  # type: ignore[arg-type]
 
 
 def test_no_answer_and_no_usable_kubeconfig_are_errors_of_one_kind(tmp_path: Path) -> None:
@@ -121,6 +125,15 @@ def test_values_of_another_type(tmp_path: Path, cluster: t.Any, user: t.Any) -> 
     path.write_text(json.dumps(document))
     with pytest.raises(ApiError, match=r"kubelet\.conf|/x"):
         Kubeconfig(str(path)).call("GET", "/x")
+
+
+@pytest.mark.parametrize("token", ["07401b.f395accd246ae52d", "*secret", '"secret', "yes: secret"])
+def test_a_token_that_this_reader_does_not_understand_is_not_quoted(token: str, tmp_path: Path) -> None:
+    """The message reaches the reasons of a preflight and the log of the guard."""
+    (tmp_path / "kubelet.conf").write_text(f"users:\n- name: u\n  user:\n    token: {token}\n")
+    with pytest.raises(ApiError, match=r"kubelet\.conf: line 4: .*not plain YAML") as raised:
+        Kubeconfig(str(tmp_path / "kubelet.conf"))
+    assert "f395accd" not in str(raised.value) and "secret" not in str(raised.value)
 
 
 # As nodeadm and the earlier bootstrap script of EKS write it.
