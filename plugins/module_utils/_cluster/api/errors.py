@@ -55,3 +55,9 @@ class NodesFailed(ClusterError):
         lines += [f"{name}: {why}" for name, why in failures.items()]
         super().__init__("\n".join(lines), result)
         self.failures = failures
+
+
+def short(error: Exception) -> str:
+    """Return the type and the text of an exception of another package on one line."""
+    text = str(getattr(error, "reason", "") or error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,67 +1,32 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connection to the API server; the only module that imports the Python package `kubernetes`.
-
-All requests use fixed paths and the dynamic client's `request`. Discovery is not needed. The typed models are not used:
-they reject unknown objects and change with every release of the package.
-"""
+"""The connection to the API server. All requests use fixed paths, so discovery is not needed."""
 
 from __future__ import annotations
 
 import copy
 import json
-import os
 import re
 import threading
-import time
-import traceback
 import typing as t
 from types import MappingProxyType
 
 from ..._config.values.version import minor_of
-from . import auth, kubelet_endpoint, kubelet_on_host, timestamps
-from .errors import ApiError, ClusterError, MissingLibrary
+from . import auth, client_configuration, kubelet_endpoint, kubelet_on_host, library, timestamps
+from .errors import ApiError, ClusterError, short
 from .retry import TRANSIENT, persist
 
-try:
-    import kubernetes
-    import kubernetes.client
-    import kubernetes.config
-    import kubernetes.dynamic
-    import urllib3.exceptions
-    import urllib3.util
-
-    IMPORT_ERROR: str | None = None
-except ImportError:
-    IMPORT_ERROR = traceback.format_exc()
-
-LOWEST = (28, 1, 0)
-# These releases send no Authorization header for a token (kubernetes-client/python issue 2591).
-BROKEN = ((36, 0, 0), (36, 0, 1))
 # How many seconds a request is repeated until the first answer: short, since the address may be wrong.
 FIRST_CONTACT = 10.0
 # The same for modules that run during a rollout, whose earlier modules have reached the address.
 PATIENT_CONTACT = 40.0
 # The same after the first answer: longer than the restart of an API server.
 OUTAGE = 60.0
+# Words of failures to connect that do not pass by themselves: of the certificate and of the name.
+LASTING = ("CERTIFICATE_VERIFY_FAILED", "SSLError", "Name or service not known", "Failed to resolve")
 # The first minor with dry runs by default (KEP-576). Those before 1.12 ignore the parameter, and write.
 FIRST_DRY_RUN = 13
-# Seconds in which credentials of a kubeconfig are not looked at again: the library renews them five minutes before they
-# expire, and would run a plugin for each request if its tokens are not valid for that long.
-RENEWAL = 5.0
-
-
-def check_library() -> None:
-    """Raise MissingLibrary unless a usable `kubernetes` package was imported."""
-    if IMPORT_ERROR is not None:
-        raise MissingLibrary("the Python package kubernetes could not be imported", {"exception": IMPORT_ERROR})
-    found = tuple(int(part) for part in re.findall(r"\d+", kubernetes.__version__)[:3])
-    if found < LOWEST or found in BROKEN:
-        raise MissingLibrary(
-            f"the Python package kubernetes {kubernetes.__version__} at {os.path.dirname(kubernetes.__file__)} "
-            "cannot be used: install kubernetes>=28.1.0,!=36.0.0,!=36.0.1 for the interpreter that runs this module"
-        )
 
 
 class Session:
@@ -73,10 +38,10 @@ class Session:
     """
 
     def __init__(self, options: dict[str, t.Any], outage: float = OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
-        check_library()
-        self._configuration = _configuration(options)
+        library.check()
+        self._configuration = client_configuration.of(options)
         self._headers = _headers(options)
-        self._client = _FixedPaths(_api_client(self._configuration))
+        self._client = library.client(self._configuration)
         self._timeout = options.get("request_timeout") or 30
         self._outage = outage
         self._first_contact = first_contact
@@ -115,7 +80,7 @@ class Session:
         configuration.host, configuration.proxy = host, None
         configuration.tls_server_name = name
         configuration.ssl_ca_cert = ca_cert or configuration.ssl_ca_cert
-        other._client = _FixedPaths(kubernetes.client.ApiClient(configuration))
+        other._client = library.client(configuration)
         other._clock = timestamps.ServerClock()
         other._answered = other._lost = False
         other.host, other.kubelets = host, None
@@ -126,9 +91,9 @@ class Session:
         other = copy.copy(self)
         other._configuration = configuration = copy.copy(self._configuration)
         configuration.cert_file = configuration.key_file = None
-        _use(configuration, f"Bearer {token}")
+        client_configuration.use(configuration, f"Bearer {token}")
         other._headers, other.kubelets = {}, None
-        other._client = _FixedPaths(kubernetes.client.ApiClient(configuration))
+        other._client = library.client(configuration)
         return other
 
     def request(
@@ -237,14 +202,14 @@ class Session:
             )
             # The body is read here, and the connection may break during the read.
             content: bytes = answer.data
-        except kubernetes.client.exceptions.ApiException as error:
+        except library.kubernetes.client.exceptions.ApiException as error:
             # The library reports some transport failures as an ApiException with status 0.
             if not error.status:
                 raise _no_answer(self.host, error) from error
             self._answered, self._lost = True, False
             self._note_time(path, error.headers)
             raise _refusal(self.host, error) from error
-        except (urllib3.exceptions.HTTPError, OSError) as error:
+        except (library.urllib3.exceptions.HTTPError, OSError) as error:
             raise _no_answer(self.host, error) from error
         except ValueError:
             # http.client quotes the whole header.
@@ -268,141 +233,6 @@ class Session:
             with self._lock:
                 if plain not in self.warnings:
                     self.warnings.append(plain)
-
-
-def _configuration(options: dict[str, t.Any]) -> t.Any:
-    configuration = kubernetes.client.Configuration()
-    if options.get("in_cluster"):
-        _guard(
-            "in-cluster credentials",
-            lambda: kubernetes.config.load_incluster_config(client_configuration=configuration),
-        )
-    elif not options.get("host") or options.get("kubeconfig"):
-        _load_kubeconfig(options, configuration)
-    for option, attribute in (
-        ("host", "host"),
-        ("username", "username"),
-        ("password", "password"),
-        ("validate_certs", "verify_ssl"),
-        ("ca_cert", "ssl_ca_cert"),
-        ("client_cert", "cert_file"),
-        ("client_key", "key_file"),
-        ("proxy", "proxy"),
-        ("no_proxy", "no_proxy"),
-    ):
-        if options.get(option) is not None:
-            setattr(configuration, attribute, options[option])
-    _credentials(options, configuration)
-    for option in ("ca_cert", "client_cert", "client_key"):
-        if options.get(option) and not os.path.isfile(options[option]):
-            raise ClusterError(f"{option}: there is no file {options[option]}")
-    if options.get("proxy_headers"):
-        configuration.proxy_headers = urllib3.util.make_headers(
-            **{name: value for name, value in options["proxy_headers"].items() if value}
-        )
-    configuration.connection_pool_maxsize = options.get("concurrency") or 8
-    # `retry` repeats requests: it knows which failures are transient.
-    configuration.retries = False
-    return configuration
-
-
-def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:
-    """Let the options override the credentials of the kubeconfig for the whole session."""
-    given = f"Bearer {options['api_key']}" if options.get("api_key") else ""
-    if not given and options.get("username") and options.get("password"):
-        # The library reads both settings and sends neither.
-        given = urllib3.util.make_headers(basic_auth=f"{options['username']}:{options['password']}")["authorization"]
-    if given:
-        _use(configuration, given)
-    elif configuration.refresh_api_key_hook:
-        configuration.refresh_api_key_hook = _once_for_all(configuration.refresh_api_key_hook)
-
-
-def _use(configuration: t.Any, authorization: str) -> None:
-    # Releases of the library look up one name or the other.
-    configuration.api_key = {"authorization": authorization, "BearerToken": authorization}
-    configuration.refresh_api_key_hook = None
-
-
-def _once_for_all(renew: t.Callable[[t.Any], None]) -> t.Callable[[t.Any], None]:
-    """Return a hook that renews an expired token once for all threads; the others wait for it.
-
-    The library's hook is called before each request. It would run a plugin in every thread that finds the token
-    expired. It also reloads the whole kubeconfig and would overwrite the options.
-    """
-    lock = threading.Lock()
-    looked = time.monotonic()
-
-    def renew_token_only(live: t.Any) -> None:
-        nonlocal looked
-        with lock:
-            if time.monotonic() - looked < RENEWAL:
-                return
-            fresh = copy.copy(live)
-            fresh.api_key = dict(live.api_key)
-            renew(fresh)
-            live.api_key = fresh.api_key
-            looked = time.monotonic()
-
-    return renew_token_only
-
-
-def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
-    given = options.get("kubeconfig")
-    context = options.get("context")
-    if isinstance(given, dict):
-        _guard(
-            "kubeconfig (given as a mapping)",
-            lambda: kubernetes.config.load_kube_config_from_dict(
-                given, context=context, client_configuration=configuration
-            ),
-        )
-        return
-    if isinstance(given, str) and not auth.is_path(given):
-        raise ClusterError(
-            "kubeconfig is a text, and neither the path of a file nor a mapping: set it to the path, or make a mapping "
-            "of the text with the filter from_yaml"
-        )
-    if given and not isinstance(given, str):
-        raise ClusterError(
-            f"kubeconfig is of type {type(given).__name__}: set it to the path of a file or to a mapping"
-        )
-    path = os.path.expanduser(given) if given else os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
-    if not any(os.path.isfile(part) for part in path.split(os.pathsep)):
-        raise ClusterError(
-            f"no kubeconfig at {path}: set the option kubeconfig, K8S_AUTH_KUBECONFIG or KUBECONFIG, "
-            "or the options host and api_key"
-        )
-    _guard(
-        f"kubeconfig {path}",
-        lambda: kubernetes.config.load_kube_config(
-            config_file=path,
-            context=context,
-            client_configuration=configuration,
-            persist_config=bool(options.get("persist_config")),
-        ),
-    )
-
-
-def _guard(what: str, load: t.Callable[[], t.Any]) -> None:
-    try:
-        load()
-    except Exception as error:  # pylint: disable=broad-except  # its parsers and helpers raise exceptions of any type
-        mark = getattr(error, "problem_mark", None)
-        # PyYAML quotes the text, which may be a token.
-        cause = f"line {mark.line + 1} is not YAML" if mark else _short(error)
-        raise ClusterError(f"{what} cannot be used: {cause}") from (None if mark else error)
-
-
-def _api_client(configuration: t.Any) -> t.Any:
-    try:
-        return kubernetes.client.ApiClient(configuration)
-    except urllib3.exceptions.LocationValueError:
-        # Its text quotes a part of the address.
-        raise ClusterError(
-            "the proxy (the option proxy, proxy-url in the kubeconfig or the variable HTTPS_PROXY) is no URL that can "
-            "be used. Begin it with http:// or https://, and write special characters of its user and password as %XX"
-        ) from None
 
 
 def _headers(options: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -453,24 +283,6 @@ def _status(error: t.Any) -> tuple[str, str, dict[str, str]]:
 
 
 def _no_answer(host: str, error: Exception) -> ApiError:
-    text = _short(error)
-    lasting = (
-        isinstance(error, urllib3.exceptions.SSLError) or "CERTIFICATE_VERIFY_FAILED" in text or "SSLError" in text
-    )
-    lasting = lasting or "Name or service not known" in text or "Failed to resolve" in text
+    text = short(error)
+    lasting = isinstance(error, library.urllib3.exceptions.SSLError) or any(words in text for words in LASTING)
     return ApiError(0, f"no usable answer from the API server {host}: {text}", "NoAnswer", transient=not lasting)
-
-
-def _short(error: Exception) -> str:
-    text = str(getattr(error, "reason", "") or error).strip()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-if IMPORT_ERROR is None:
-
-    class _FixedPaths(kubernetes.dynamic.DynamicClient):  # type: ignore[misc]  # it has no types everywhere
-        """The dynamic client without discovery, which would cost many requests and a cache file."""
-
-        def __init__(self, client: t.Any) -> None:  # pylint: disable=super-init-not-called
-            self.client = client
-            self.configuration = client.configuration

@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import retry, session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
+    client_configuration,
+    retry,
+    session,
+)
 from tests.support.cluster import Clock
 
 
@@ -29,5 +33,5 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Simulated time between two tries."""
     clock = Clock()
     monkeypatch.setattr(session, "persist", functools.partial(retry.persist, sleep=clock.sleep, clock=clock.monotonic))
-    monkeypatch.setattr(session, "time", clock)
+    monkeypatch.setattr(client_configuration, "time", clock)
     return clock

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sessions from options, kubeconfig and library, tested with requests to a server on the loopback interface."""
+"""Sessions from options and kubeconfig, tested with requests to a server on the loopback interface."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import parallel, session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError, MissingLibrary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
+    client_configuration,
+    parallel,
+    session,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from tests.support.calls import NODES
 from tests.support.cluster import Clock
 from tests.support.server import Server
@@ -143,7 +147,7 @@ def test_expired_token_of_an_exec_plugin_is_renewed(tmp_path: Path, clock: Clock
     with Server() as server:
         api = session.Session({"kubeconfig": kubeconfig("http://127.0.0.1:1", **plugin.user(-60)), "host": server.url})
         for _turn in range(3):
-            clock.sleep(session.RENEWAL)
+            clock.sleep(client_configuration.RENEWAL)
             api.request("GET", NODES)
     assert tokens(server) == ["Bearer 2", "Bearer 3", "Bearer 4"]
 
@@ -155,7 +159,7 @@ def test_many_requests_at_once_renew_an_expired_token_once(tmp_path: Path, clock
     with Server() as server:
         api = session.Session({"kubeconfig": kubeconfig(server.url, **plugin.user(-60))})
         plugin.user(3600)
-        clock.sleep(session.RENEWAL)
+        clock.sleep(client_configuration.RENEWAL)
         parallel.each(range(32), lambda _item: api.request("GET", NODES), 8)
     assert (plugin.calls, tokens(server)) == (2, ["Bearer 2"] * 32)
 
@@ -291,28 +295,6 @@ def test_connection_settings_reach_the_library(tmp_path: Path) -> None:
     assert configuration.proxy == "http://p:3128"
     assert configuration.no_proxy == "other"
     assert configuration.proxy_headers == {"proxy-authorization": "Basic YTpi"}
-
-
-@pytest.mark.parametrize("version", ["27.2.0", "36.0.0", "36.0.1", "1.0"])
-def test_releases_that_cannot_be_used(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session.kubernetes, "__version__", version)
-    with pytest.raises(
-        MissingLibrary, match=rf"kubernetes {version} at .*install kubernetes>=28.1.0,!=36.0.0,!=36.0.1"
-    ):
-        session.Session({"host": "http://h"})
-
-
-@pytest.mark.parametrize("version", ["28.1.0", "35.9.0", "36.0.2", "37.1.0b1", "40.0"])
-def test_releases_that_can(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session.kubernetes, "__version__", version)
-    session.check_library()
-
-
-def test_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "IMPORT_ERROR", "Traceback: no module")
-    with pytest.raises(MissingLibrary, match="could not be imported") as caught:
-        session.Session({"host": "http://h"})
-    assert caught.value.result == {"exception": "Traceback: no module"}
 
 
 def test_defaults() -> None:
