@@ -1,0 +1,88 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Imports between the rooms of plugins/ go one way, and only one file of a room imports what others must not need."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from tools.collection_tree import ROOT
+
+PLUGINS = ROOT / "plugins"
+OURS = "ansible_collections.livenodes.kubelet.plugins."
+MAY = {
+    "_config": set(),
+    "_node": {"_config"},
+    "_cluster": {"_config", "ansible"},
+    "modules": {"_cluster", "_node", "ansible"},
+    "plugin_utils": {"_cluster", "_config", "_node", "ansible"},
+    "action": {"modules", "plugin_utils", "ansible"},
+    "callback": {"plugin_utils", "ansible"},
+    "filter": {"plugin_utils", "_config", "ansible", "jinja2"},
+    "inventory": {"_cluster", "ansible"},
+    "doc_fragments": set(),
+}
+"""What each room may import beside itself and Python's standard library, which is all that a node has."""
+ALONE = {
+    # A node and a machine without PyYAML read JSON.
+    "yaml": "module_utils/_config/values/strict_yaml.py",
+    "kubernetes": "module_utils/_cluster/api/library.py",
+    "urllib3": "module_utils/_cluster/api/library.py",
+    # ansible-core needs it.
+    "cryptography": "plugin_utils/sealed.py",
+    # The program that it sends to the host of a node.
+    "_node": "module_utils/_cluster/api/kubelet_on_host.py",
+}
+"""What one file imports for all others of its room."""
+
+
+def room(parts: t.Sequence[str]) -> str:
+    """Return the room of a path below plugins/: a package of module_utils, or the kind of plugin."""
+    return parts[1] if parts[0] == "module_utils" else parts[0]
+
+
+def imported(path: Path, text: str) -> set[str]:
+    """Return the rooms and the packages that a file imports, without its own room and the standard library."""
+    here, found = path.relative_to(PLUGINS).parent.parts, set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = tuple((node.module or "").split(".")) if node.module else ()
+            if node.level:
+                found.add(room((*here[: len(here) - node.level + 1], *module, node.names[0].name)))
+            elif (node.module or "").startswith(OURS):
+                found.add(room((*module[OURS.count(".") :], node.names[0].name)))
+            else:
+                found.add(module[0])
+    return found - {room(path.relative_to(PLUGINS).parts)} - set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize("path", sorted(PLUGINS.rglob("*.py")), ids=lambda path: path.relative_to(PLUGINS).as_posix())
+def test_imports_go_one_way(path: Path) -> None:
+    name = path.relative_to(PLUGINS).as_posix()
+    may = MAY[room(path.relative_to(PLUGINS).parts)] | {what for what, file in ALONE.items() if file == name}
+    assert imported(path, path.read_text(encoding="utf-8")) - may == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "found"),
+    [
+        ("module_utils/_node/store/meta.py", "from ..._cluster.api import session", {"_cluster"}),
+        ("module_utils/_node/store/meta.py", "from ..system import files", set()),
+        ("module_utils/_config/plan/plan.py", "from . import costs", set()),
+        ("module_utils/_config/plan/plan.py", "import yaml, os", {"yaml"}),
+        ("modules/node_drain.py", f"from {OURS}module_utils._cluster.rollout import drain", {"_cluster"}),
+        ("modules/node_drain.py", f"from {OURS}plugin_utils import sealed", {"plugin_utils"}),
+        ("plugin_utils/sealed.py", "from ..module_utils._node import store", {"_node"}),
+        ("filter/batch.py", "from jinja2.filters import pass_environment", {"jinja2"}),
+    ],
+)
+def test_an_import_is_seen(name: str, line: str, found: set[str]) -> None:
+    assert imported(PLUGINS / name, line) == found
