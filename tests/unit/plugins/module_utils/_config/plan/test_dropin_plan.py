@@ -150,6 +150,12 @@ def test_group_and_host_layers_are_one_drop_in() -> None:
     }
 
 
+def test_layers_that_no_drop_in_can_unite_are_refused() -> None:
+    made = _plan(_table(_live()), {"evictionHard": None}, {"evictionHard": {"memory.available": "1Gi"}})
+    assert _rules(made) == [("refusal", "layers", "")]
+    assert made["nodes"]["n1"]["problems"][0]["remedy"] == "Set each key to remove to null, in one layer."
+
+
 @pytest.mark.parametrize(
     ("declared", "rule", "path"),
     [
@@ -209,7 +215,7 @@ def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
     table = _applied(made)
     table["nodes"]["n1"]["own"]["own"]["maxPods"] = []
     after = _plan(table)
-    assert _changes(after) == {"maxPods": (70, None)}
+    assert (_changes(after), _rules(after)) == ({"maxPods": (70, None)}, [])
     assert any("~ maxPods: 70, reverts to the node's own value" in line for line in after["text"])
 
 

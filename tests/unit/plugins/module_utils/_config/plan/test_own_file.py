@@ -265,7 +265,7 @@ def _dropin(own: dict[str, Any], *layers: dict[str, Any], **options: Any) -> dic
     live = options.pop("live", _of_36(OWN, {"kubeAPIQPS": 9}))
     facts = options.pop("facts", None) or _facts_36(own, own)
     facts["disk"].update(checkpoint=None, started=5.0, changed=options.pop("changed", 6.0))
-    record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
+    record = {"complete": True, "source": "c", "absent": [], "own": options.pop("former", {"kubeAPIQPS": [50]})}
     row = {**_assigned(record), "delivery": "dropin"}
     if "source" in options:
         row["source"] = {**SOURCE, "name": options.pop("source")}
@@ -315,6 +315,13 @@ def test_a_drop_in_shows_what_its_restart_takes_up_from_the_own_file() -> None:
 def test_what_a_restart_does_not_take_up(options: Any, layers: list[Any], changes: Any) -> None:
     made = _dropin(CHANGED, *layers, **options)
     assert _changes(made) == changes
+
+
+def test_what_is_no_longer_declared_reverts_also_where_the_own_file_changed() -> None:
+    """The kubelet may have set such a value itself, but the record says that it has none of its own."""
+    made = _dropin(CHANGED, {"kubeAPIQPS": 9}, former={"providerID": [None]}, live=_of_36(OWN, {"providerID": "x"}))
+    [change] = [change for change in made["nodes"]["n1"]["changes"] if change["path"] == "providerID"]
+    assert (change["before"], change["after"], change["no_longer_declared"]) == ("x", None, True)
 
 
 def test_nothing_is_taken_up_without_a_restart() -> None:
