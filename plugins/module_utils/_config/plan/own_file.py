@@ -12,13 +12,13 @@ from __future__ import annotations
 import functools
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from ..delivery.choice import AUTO, LINK, NONE, ON_NODE, OWN_FILE_MINOR, chosen
+from ..delivery.choice import LINK, ON_NODE, OWN_FILE_MINOR
 from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..values import paths
 from ..values.document import API_VERSION, KIND
 from ..values.own_values import NO_RECORD
 from ..values.version import minor_of
-from . import former
+from . import former, node_delivery
 from .dropin_plan import Source
 
 _SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)
@@ -47,10 +47,7 @@ def needed(current: Mapping[str, Any], deliveries: Mapping[str, str]) -> list[st
     found = []
     for name, row in current.get("nodes", {}).items():
         minor = minor_of(row.get("kubelet_version")) or 0
-        delivery = chosen(
-            deliveries.get(name) or AUTO, row.get("delivery") or NONE, minor, row.get("source") is not None
-        )
-        if delivery in ON_NODE and minor >= OWN_FILE_MINOR:
+        if minor >= OWN_FILE_MINOR and node_delivery.chosen(deliveries.get(name), row, minor) in ON_NODE:
             found.append(name)
     return found
 

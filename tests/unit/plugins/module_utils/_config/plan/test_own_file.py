@@ -70,6 +70,12 @@ def test_the_source_is_the_own_file_and_what_is_declared() -> None:
     assert not row["whole"]
 
 
+def test_the_first_minor_whose_source_is_the_own_file() -> None:
+    for version, expected in (("v1.24.0", {**OWN, "kubeAPIQPS": 9}), ("v1.23.9", {**_live(OWN), "kubeAPIQPS": 9})):
+        made = _plan(_live(OWN), _facts(OWN), {"kubeAPIQPS": 9}, kubelet_version=version)
+        assert list(made["variants"].values()) == [expected]
+
+
 def test_a_later_change_of_the_own_file_is_taken_up() -> None:
     read = {**OWN, "kubeAPIQPS": 9}
     own = {**OWN, "clusterDNS": ["10.0.0.1"], "containerLogMaxFiles": 7}
@@ -121,6 +127,14 @@ def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
     assert (problem["severity"], problem["rule"]) == ("warning", "no-own-file")
     assert message in problem["message"]
     assert made["nodes"]["n1"]["whole"]
+
+
+def test_the_own_file_of_a_node_that_keeps_its_local_config_does_not_matter() -> None:
+    """A source that stays is built on the live configuration as long as the file cannot be read."""
+    assert _plan(_live(OWN), None)["nodes"]["n1"]["problems"] == []
+    made = _plan(_live(OWN), None, **_assigned({"complete": True, "source": "c", "absent": [], "own": {}}))
+    assert made["nodes"]["n1"]["action"] == "none"
+    assert [problem["rule"] for problem in made["nodes"]["n1"]["problems"]] == ["no-own-file"]
 
 
 def test_a_secret_is_that_which_the_kubelet_runs() -> None:
@@ -257,7 +271,25 @@ def test_a_migration_changes_no_other_node(row: dict[str, Any]) -> None:
 
 def test_a_node_whose_own_file_is_not_known_is_not_migrated() -> None:
     made = _migrated(_of_36(OWN), {"unreachable": True, "msg": "Refused."}, {})
-    assert made["refused"] and made["nodes"]["n1"]["problems"][0]["rule"] == "no-own-file"
+    assert made["refused"] and made["nodes"]["n1"]["problems"] == [
+        {
+            "severity": "refusal",
+            "path": "",
+            "message": "the node's own config file is not known (Refused), so the plan cannot show what the migration "
+            "changes",
+            "remedy": "Plan again when the host answers and root may read the file.",
+            "rule": "no-own-file",
+        }
+    ]
+
+
+def test_a_node_that_cannot_be_migrated_does_not_hide_the_others() -> None:
+    live = _of_36(OWN)
+    row = {**_assigned({"complete": True, "source": "c", "absent": [], "own": {}}), "kubelet_version": "v1.36.2"}
+    table = {"variants": {"a": live}, "nodes": {name: {**row, "variant": "a"} for name in ("n1", "n2")}}
+    deliveries = dict.fromkeys(table["nodes"], "dropin")
+    made = plan.make_plan(table, {}, deliveries=deliveries, own={"n2": _facts_36(OWN, OWN)}, migrate="equal")
+    assert [made["nodes"][name]["action"] for name in ("n1", "n2")] == ["none", "assign"]
 
 
 def _dropin(own: dict[str, Any], *layers: dict[str, Any], **options: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan, plan_node
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, identity
 
 from . import tables
 from .tables import CHECKPOINTS, LIVE
@@ -63,8 +63,14 @@ def test_the_row_of_a_change() -> None:
     made = plan.make_plan(tables.table(LIVE), {"maxPods": 50}, configmap_name="base", flags={"n0": ["--max-pods=61"]})
     row = made["nodes"]["n0"]
     text = document.render({**LIVE, "maxPods": 50})
-    assert (row["action"], row["effect"], row["flags_known"]) == ("assign", "disrupt", True)
+    assert (row["action"], row["effect"]) == ("assign", "disrupt")
     assert row["configmap"] == identity.configmap_name("base", text)
+    other = plan.make_plan(tables.table(LIVE), {"maxPods": 50}, configmap_name="base", key="other")["nodes"]["n0"]
+    assert other["source"] == {
+        "namespace": "kube-system",
+        "name": identity.configmap_name("base", text, "other"),
+        "kubeletConfigKey": "other",
+    }
     assert row["changes"] == [
         {
             "path": "maxPods",
@@ -119,6 +125,12 @@ def test_allow_effect_is_checked() -> None:
             plan.make_plan(tables.table(LIVE), allow_effect=wrong)
 
 
+def test_what_the_kubelet_refuses_is_a_warning_where_that_is_allowed() -> None:
+    for allowed, severity in ((False, "refusal"), (True, "warning")):
+        made = plan.make_plan(tables.table(LIVE), {"kubeAPIQPS": -1}, allow_invalid=allowed)
+        assert (made["refused"], tables.rules(made)[0][0]) == (severity == "refusal", severity)
+
+
 def test_eviction_keys_that_are_not_repeated_are_named() -> None:
     made = plan.make_plan(tables.table(LIVE), {"evictionHard": {"memory.available": "200Mi"}})
     [problem] = made["nodes"]["n0"]["problems"]
@@ -158,13 +170,29 @@ def test_what_is_wrong_with_a_node_is_a_refusal_in_its_row() -> None:
         }
     )
     made = plan.make_plan(table, {"maxPods": {"a": 1}}, {"stranger": {}})
-    found = [tables.rules(made, name)[0][:2] for name in ("n0", "gone", "odd", "stranger")]
-    assert found == [
-        ("refusal", "layers"),
-        ("refusal", "no-live-config"),
-        ("refusal", "no-version"),
-        ("refusal", "unknown-node"),
+    found = {name: made["nodes"][name]["problems"][0] for name in ("n0", "gone", "odd", "stranger")}
+    assert [(problem["severity"], problem["path"], problem["rule"]) for problem in found.values()] == [
+        ("refusal", "", "layers"),
+        ("refusal", "", "no-live-config"),
+        ("refusal", "", "no-version"),
+        ("refusal", "", "unknown-node"),
     ]
+    assert [problem["message"].partition(",")[0] for name, problem in found.items() if name != "n0"] == [
+        "the live configuration of node gone is not known",
+        "the kubelet version is '?'",
+        "node stranger has its own configuration but is not part of this plan",
+    ]
+    assert made["nodes"]["odd"] == {
+        "variant": None,
+        "live_variant": identity.variant(LIVE),
+        "kubelet_version": "?",
+        "configmap": None,
+        "action": "none",
+        "effect": None,
+        "changes": [],
+        "problems": [found["odd"]],
+        "own": None,
+    }
     assert "maxPods is a mapping" in made["nodes"]["n0"]["problems"][0]["message"]
     assert made["refused"]
     assert made["summary"]["refusals"] == 4
@@ -214,6 +242,10 @@ OWN = identity.configmap_name("livenodes-kubelet", document.render({**LIVE, "max
         ({}, tables.reference("pending"), tables.status("other"), "assign"),
         ({}, tables.reference(), None, "assign"),
         ({}, tables.reference(), {}, "assign"),
+        ({}, {}, {}, "assign"),
+        ({}, tables.reference(), tables.status("other", "older"), "assign"),
+        ({}, tables.reference(), {**tables.status("other"), "reason": "on trial; waits for a runtime"}, "assign"),
+        ({}, tables.reference(), {**tables.status("other"), "reason": "on trial, confirmed"}, "none"),
         ({"maxPods": 50}, tables.reference(), tables.status("other"), "assign"),
         ({"maxPods": 50}, tables.reference(OWN), tables.status(OWN), "none"),
         ({"maxPods": 50}, {"configMap": tables.reference(OWN)}, tables.status(OWN), "none"),
@@ -226,6 +258,12 @@ def test_action(layer: dict[str, Any], source: Any, status: Any, action: str) ->
     row = plan.make_plan(tables.table(LIVE, source=source, status=status), layer)["nodes"]["n0"]
     assert row["action"] == action
     assert row["effect"] == ("disrupt" if layer else "safe" if action == "assign" else None)
+
+
+def test_a_source_that_cannot_be_read_is_assigned_again() -> None:
+    """So that the Node names again what its kubelet should run."""
+    row = plan.make_plan(tables.table(LIVE, malformed={annotation.SOURCE: "no JSON"}))["nodes"]["n0"]
+    assert row["action"] == "assign"
 
 
 def test_other_versions_get_their_own_verdict() -> None:
@@ -255,6 +293,7 @@ def test_a_thousand_nodes_are_planned_with_the_work_of_their_kinds(monkeypatch: 
     # One layer for the nodes without a layer of their own, two for those with one.
     assert len(merges) == 3
     assert made["summary"]["variants"] == 2
+    assert len({id(row["problems"]) for row in made["nodes"].values()}) == 2
     assert len(made["text"]) < 20
 
 
@@ -289,8 +328,14 @@ def test_the_effects_of_a_target_are_weighed() -> None:
 
 @pytest.mark.parametrize("target", [[], 5, {"maxPods": 1}, "maxPods: 1", "a: [b"])
 def test_a_target_that_is_no_configuration(target: Any) -> None:
-    with pytest.raises(document.DocumentError, match="target"):
+    with pytest.raises(document.DocumentError, match=r"^target[:,]"):
         plan.make_plan(tables.table(LIVE), target=target)
+
+
+def test_a_target_may_be_of_the_first_kubelets() -> None:
+    target = {**LIVE, "apiVersion": document.FIRST_API_VERSION, "maxPods": 70}
+    made = plan.make_plan(tables.table(LIVE, kubelet_version="v1.9.7", delivery="native"), target=target)
+    assert [change["after"] for change in made["nodes"]["n0"]["changes"]] == [70]
 
 
 def test_a_plan_names_the_node_that_it_was_made_for() -> None:
