@@ -271,6 +271,7 @@ def test_a_migration_changes_no_other_node(row: dict[str, Any]) -> None:
 
 def test_a_node_whose_own_file_is_not_known_is_not_migrated() -> None:
     made = _migrated(_of_36(OWN), {"unreachable": True, "msg": "Refused."}, {})
+    assert made["summary"]["from_live"] == 0
     assert made["refused"] and made["nodes"]["n1"]["problems"] == [
         {
             "severity": "refusal",

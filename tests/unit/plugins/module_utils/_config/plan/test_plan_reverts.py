@@ -74,6 +74,7 @@ def test_a_deleted_line_reverts_to_the_nodes_own_value(
     assert row["action"] == "assign"
     assert (path, True) in {(change["path"], change["no_longer_declared"]) for change in row["changes"]}
     assert any(path in line and line.endswith("(no longer declared)") for line in made["text"]), made["text"]
+    assert not any("own value" in line for line in made["text"])
     table = tables.applied(table, made)
     assert len(table["variants"]) == 1
     after = next(iter(table["variants"].values()))
