@@ -10,7 +10,8 @@ rollout.
 from __future__ import annotations
 
 import functools
-from typing import Any, Mapping, NamedTuple, Sequence
+import posixpath
+from typing import Any, Collection, Container, Mapping, NamedTuple, Sequence
 
 from ..delivery.choice import LINK, ON_NODE, OWN_FILE_MINOR
 from ..fields import compare, fields, merged_dropins, overlay, shadow
@@ -71,11 +72,13 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
         if disk.get("content") is None:
             raise OwnFileError(f"{disk.get('path')}, which the kubelet reads, cannot be read")
         read = disk["content"]
-    others = [row for row in facts["own"] if row["path"] != path]
-    if any(row["content"] is None for row in others):
+    others = [row["path"] for row in facts["own"] if row["path"] != path]
+    if any(contents[other] is None for other in others):
         raise OwnFileError("one of its drop-ins cannot be read")
-    before = [row["content"] for row in others if row["path"].rpartition("/")[2] < LINK]
-    after = [row["content"] for row in others if row["path"].rpartition("/")[2] >= LINK]
+    ours = posixpath.normpath((facts.get("dropin") or {}).get("link") or LINK)
+    ordered = merged_dropins.in_order([*others, ours])
+    at = ordered.index(ours)
+    before, after = ([contents[other] for other in side] for side in (ordered[:at], ordered[at + 1 :]))
     flags = {path: str(use["flag"]) for path, use in ((facts.get("kubelet") or {}).get("shadowed") or {}).items()}
     return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), flags)
 
@@ -98,13 +101,12 @@ def source(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, 
     moved = {change.path: change.after for change in compare.changes(files.read, config, minor)}
     expected = functools.reduce(overlay.merge, layers, former.revert(live, moved))
     changes = compare.changes(live, expected, minor)
-    values, after = compare.normalise(files.own, minor, True), compare.normalise(config, minor, True)
-    replaced = [
-        compare.Change(path, values.get(path), after.get(path), True)
-        for path in sorted({*values, *after})
-        if overlay.is_set(path, names) and not compare.same(values.get(path), after.get(path))
-    ]
-    return Source(config, expected, changes, replaced, NO_RECORD)
+    replaced = {
+        change.path: change.before
+        for change in compare.changes(files.own, config, minor)
+        if overlay.is_set(change.path, names)
+    }
+    return _made(config, expected, changes, moved, names, replaced)
 
 
 def to_dropin(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> Source:
@@ -122,12 +124,9 @@ def to_dropin(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[st
     expected = merged_dropins.merge(former.revert(live, moved), [declared])
     names = {paths.show(path) for path, _value in overlay.written(declared, True)}
     after = compare.normalise(expected, minor, True, True)
-    replaced = [
-        compare.Change(path, without.get(path), after.get(path), True)
-        for path in sorted({*names, *(path for path in {*without, *after} if overlay.is_set(path, names))})
-    ]
+    replaced = {path: without.get(path) for path in {*names, *without, *after} if overlay.is_set(path, names)}
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
-    return Source(config, expected, compare.changes(live, expected, minor, True), replaced, NO_RECORD)
+    return _made(config, expected, compare.changes(live, expected, minor, True), moved, names, replaced)
 
 
 def later(files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> list[compare.Change]:
@@ -178,6 +177,26 @@ def undeclared(changes: Sequence[compare.Change], layers: Sequence[Mapping[str, 
     """Return the paths of the changes that no layer declares: they come from the own file."""
     names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}
     return [change.path for change in changes if not overlay.is_set(change.path, names)]
+
+
+def _made(
+    config: dict[str, Any],
+    expected: dict[str, Any],
+    found: Sequence[compare.Change],
+    moved: Container[str],
+    names: Collection[str],
+    replaced: Mapping[str, Any],
+) -> Source:
+    """Return a source of a node without a record, from all changes of its live configuration.
+
+    ``moved``: the paths that differ between the file that the kubelet reads and the new one. What that file leaves to
+    the kubelet already, the kubelet need not lose again.
+    """
+    absent = former.absent_after(found)
+    changes = [change for change in found if change.path in moved or change.path not in absent]
+    return Source(
+        config, expected, changes, replaced, [path for path in absent if overlay.is_set(path, names)], NO_RECORD
+    )
 
 
 def _revealed(config: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class NodePlan:
         self.config, self.expected, self.changes = source.config, source.expected, source.changes
         self.text = render(source.config)
         self.variant = variant(source.config)
-        self._replaced, self._record = source.replaced, source.record
+        self._source = source
         self._records: dict[str, Record] = {}
         self._rows = change_rows
         self._applied_rows = [
@@ -59,7 +59,9 @@ class NodePlan:
     def record_on(self, source: str) -> Record:
         """Return the record of the node's own values once ``source`` is assigned; equal nodes share it."""
         if source not in self._records:
-            self._records[source] = former.record_after(self._record, source, self._replaced)
+            self._records[source] = former.record_after(
+                self._source.record, source, self._source.replaced, self._source.absent
+            )
         return self._records[source]
 
     def problem_rows(self, assign: bool) -> list[dict[str, str]]:
@@ -155,16 +157,13 @@ class Planner:
         except (overlay.OverlayError, DocumentError) as error:
             cause, _dot, remedy = str(error).rpartition(". ")
             unchanged = dict(before)
-            nothing = dropin_plan.Source(unchanged, unchanged, [], [], record)
+            nothing = dropin_plan.Source(unchanged, unchanged, [], {}, [], record)
             return NodePlan(nothing, [], [Problem(REFUSAL, "", cause, remedy, "layers")], [], ())
         found = self._problems(desired.expected, live, minor, flags)
         desired = own_file.taken_up(desired, pending, before, minor)
         # What the running source leaves to the kubelet already, it need not lose again.
-        changes = [
-            change
-            for change in desired.changes
-            if not (change.path in record["absent"] and former.left_to_kubelet(change))
-        ]
+        absent = {*record["absent"]}.intersection(former.absent_after(desired.changes))
+        changes = [change for change in desired.changes if change.path not in absent]
         if dropin:
             found += {*dropin_rules.check(desired.config, minor), *types.check(desired.config, minor)} - {*found}
         restart = {change.path for change in pending}
@@ -207,7 +206,8 @@ class Planner:
         for layer in layers:
             config = overlay.merge(config, layer)
         changes = compare.changes(before, config, minor)
-        return dropin_plan.Source(config, config, changes, changes, record)
+        replaced = {change.path: change.before for change in changes}
+        return dropin_plan.Source(config, config, changes, replaced, former.absent_after(changes), record)
 
     def _problems(self, config: Mapping[str, Any], live: str, minor: int, flags: Mapping[str, str]) -> list[Problem]:
         """Return the problems of a configuration, each refusal that is allowed or not certain as a warning.

@@ -127,7 +127,7 @@ def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str,
 
 def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
     row = rows[names[0]]
-    configmaps = sorted({rows[name]["configmap"] or "" for name in names})
+    configmaps = sorted({rows[name]["configmap"] for name in names})
     target = configmaps[0] if len(configmaps) == 1 else f"{len(configmaps)} variants"
     yield f"{shown_nodes(names)}: " + (
         "no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}"

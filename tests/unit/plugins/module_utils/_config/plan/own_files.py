@@ -35,7 +35,8 @@ def of_36(config: dict[str, Any], *dropins: dict[str, Any]) -> dict[str, Any]:
 
 def facts_36(own: Any, read: dict[str, Any], **dropins: dict[str, Any]) -> dict[str, Any]:
     rows = [{"path": f"/d/{name}.conf", "content": content} for name, content in dropins.items()]
-    return {**facts(own, read), "own": [{"path": PATH, "content": own}, *rows]}
+    place = {"folder": "/d/", "link": "/d/90-livenodes-kubelet.conf"}
+    return {**facts(own, read), "own": [{"path": PATH, "content": own}, *rows], "dropin": place}
 
 
 def assigned(record: dict[str, Any]) -> dict[str, Any]:

@@ -65,19 +65,19 @@ def test_revert_neither_modifies_nor_shares() -> None:
     assert after["clusterDNS"] is not listed
 
 
-CHANGES = [
-    Change("maxPods", 110, 50, True),
-    Change("clusterDNS", None, ["10.0.0.1"], True),
-    Change("cgroupDriver", "systemd", None, False),
-    Change('staticPodURLHeader["Authorization"]', ["secret"], ["other"], True),
-    Change("ofTheFuture", 1, 2, True),
-]
+REPLACED = {
+    "maxPods": 110,
+    "clusterDNS": None,
+    "cgroupDriver": "systemd",
+    'staticPodURLHeader["Authorization"]': ["secret"],
+    "ofTheFuture": 1,
+}
 
 
 def test_the_record_after_an_assignment() -> None:
     """A secret is not written to a Node, nor the value of a field that may be one."""
     before = {**NO_RECORD, "own": {"maxPods": [200], "eventBurst": [5]}}
-    made = former.record_after(before, "config-a", CHANGES)
+    made = former.record_after(before, "config-a", REPLACED, ["cgroupDriver"])
     assert made == {
         "complete": True,
         "source": "config-a",
@@ -94,10 +94,16 @@ def test_the_record_after_an_assignment() -> None:
 
 
 def test_a_value_found_after_sources_without_a_record_may_be_theirs() -> None:
-    made = former.record_after({**NO_RECORD, "complete": False, "own": {"eventBurst": [5]}}, "config-a", CHANGES)
+    before = {**NO_RECORD, "complete": False, "own": {"eventBurst": [5]}}
+    made = former.record_after(before, "config-a", REPLACED, [])
     assert made["complete"] is False
     assert {path: held for path, held in made["own"].items() if held} == {"eventBurst": [5]}
-    assert set(made["own"]) == {"eventBurst", *(change.path for change in CHANGES)}
+    assert set(made["own"]) == {"eventBurst", *REPLACED}
+
+
+def test_only_a_removal_with_an_unknown_default_is_left_to_the_kubelet() -> None:
+    changes = [Change("a", 1, 2, True), Change("b", 1, None, True), Change("c", 1, None, False)]
+    assert former.absent_after([*changes, Change("d", None, 2, False)]) == ["c"]
 
 
 def test_the_warning_names_what_to_do() -> None:

@@ -112,6 +112,21 @@ def test_the_own_file_of_a_node_that_keeps_its_local_config_does_not_matter() ->
     assert [problem["rule"] for problem in made["nodes"]["n1"]["problems"]] == ["no-own-file"]
 
 
+def test_a_removal_that_the_checkpoint_made_asks_for_no_permission_again() -> None:
+    """From 1.35 on, the default of this field is not known: the kubelet runs what it found itself."""
+    layer = {"cgroupDriver": None, "maxPods": 60}
+    own, live = {**OWN, "cgroupDriver": "systemd"}, {**_live(OWN), "cgroupDriver": "systemd"}
+    first = _plan(live, own_files.facts(own), layer, kubelet_version="v1.36.2", delivery="checkpoint", source=SOURCE)
+    assert [problem["path"] for problem in first["nodes"]["n1"]["problems"]] == ["cgroupDriver"]
+    record = first["nodes"]["n1"]["own"]
+    assert (record["own"]["cgroupDriver"], record["absent"]) == (["systemd"], ["cgroupDriver"])
+    read = {**OWN, "maxPods": 60}
+    again = {**own_files.assigned(record), "kubelet_version": "v1.36.2"}
+    for facts in (own_files.facts(own, read), own_files.facts(OWN, read)):
+        made = _plan({**live, "maxPods": 60}, facts, {**layer, "maxPods": 70}, **again)
+        assert (made["refused"], own_files.changes(made)) == (False, {"maxPods": (60, 70)})
+
+
 def test_a_secret_is_that_which_the_kubelet_runs() -> None:
     hidden = {**OWN, "staticPodURLHeader": {"a": ["********"]}}
     made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), own_files.facts(hidden), {"kubeAPIQPS": 9})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 
 from . import own_files
@@ -79,6 +79,31 @@ def test_other_drop_ins_stay_where_they_are() -> None:
     live = own_files.of_36(read, *dropins.values())
     made = _migrated(live, own_files.facts_36(OWN, read, **dropins), {"kubeAPIQPS": 9})
     assert (made["refused"], made["nodes"]["n1"]["changes"]) == (False, [])
+
+
+def test_a_removal_that_the_checkpoint_made_is_no_change_of_a_migration_and_of_later_plans() -> None:
+    layer = {"cgroupDriver": None, "kubeAPIQPS": 9}
+    read = {**OWN, "kubeAPIQPS": 9}
+    live = own_files.of_36({**read, "cgroupDriver": "systemd"})
+    made = _migrated(live, own_files.facts_36({**OWN, "cgroupDriver": "systemd"}, read), layer)
+    assert (made["refused"], own_files.changes(made)) == (False, {})
+    own = made["nodes"]["n1"]["own"]
+    assert own["absent"] == ["cgroupDriver"]
+    later = {**own_files.assigned({**own, "source": "c"}), "variant": "a", "kubelet_version": "v1.36.2"}
+    table = {"variants": {"a": live}, "nodes": {"n1": {**later, "delivery": "dropin"}}}
+    made = plan.make_plan(table, {**layer, "kubeAPIQPS": 8})
+    assert (made["refused"], own_files.changes(made)) == (False, {"kubeAPIQPS": (9, 8)})
+
+
+@pytest.mark.parametrize("place", [{}, {"dropin": {"link": "/d//90-livenodes-kubelet.conf"}}], ids=["no link", "link"])
+def test_drop_ins_of_a_subfolder_come_after_ours(place: dict[str, Any]) -> None:
+    """The kubelet walks through the folder by name."""
+    names = ("/d/10-a.conf", "/d/80-b/10.conf", "/d/95-c.conf", "/d/99-d/10.conf")
+    rows = [{"path": PATH, "content": OWN}, *({"path": name, "content": {"name": name}} for name in names)]
+    found = own_file.of_facts({"kubelet": {"local_config": PATH}, "own": rows, **place}, {})
+    earlier = 2 if place else 4
+    assert [layer["name"] for layer in found.earlier] == [*names[:earlier]]
+    assert [layer["name"] for layer in found.later] == [*names[earlier:]]
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,17 @@ def test_nodes_are_in_one_block_only_if_their_changes_and_their_problems_are_the
     ]
     two = _plan([{"kubeAPIQPS": 7}] * 2, {"maxPods": 50}, flags={"n1": ["--max-pods=50"]})
     assert len([line for line in two["text"] if "effect disrupt" in line]) == 2
+    # Rows may share one list and differ in the other.
+    alike = _plan([{}, {"maxPods": 60}], {"maxPods": 50})
+    for part, plans in (("problems", alike), ("changes", two)):
+        rows = plans["nodes"].values()
+        shared = next(iter(rows))[part]
+        blocks = plan_text.lines(
+            {**plans, "nodes": {name: {**row, part: shared} for name, row in plans["nodes"].items()}}
+        )
+        assert len([line for line in blocks if line[0] != " "]) == len(
+            [line for line in plans["text"] if line[0] != " "]
+        )
 
 
 def test_the_diff_has_one_entry_for_nodes_that_change_alike() -> None:
