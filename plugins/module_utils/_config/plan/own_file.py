@@ -17,7 +17,7 @@ from ..delivery.choice import LINK, ON_NODE, OWN_FILE_MINOR
 from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..values import paths
 from ..values.document import API_VERSION, KIND
-from ..values.own_values import NO_RECORD
+from ..values.own_values import NO_RECORD, Record
 from ..values.version import minor_of
 from . import former, node_delivery
 from .dropin_plan import Source
@@ -152,15 +152,22 @@ def pending(
         return []
     expected = merged_dropins.effective(files.own, [*files.earlier, ours, *files.later], minor)
     names = {paths.show(path) for layer in (ours, *layers) for path, _value in overlay.written(layer, True)}
-    return [
-        change
-        for change in compare.changes(live, expected, minor, True)
-        if change.known
-        and not overlay.is_set(change.path, names)
-        and shadow.shadow_of(change.path, files.flags) is None
-        and not shadow.computed(change.path, live, minor)
-        and not (change.after is None and _is_machines(change.path))
-    ]
+    found = compare.changes(live, expected, minor, True)
+    return [change for change in _certain(found, files, live, minor) if not overlay.is_set(change.path, names)]
+
+
+def own_now(record: Record, files: Files, live: Mapping[str, Any], minor: int) -> Record:
+    """Return the record of a node with a drop-in, with the own values that its files have by now.
+
+    They may have changed while the drop-in replaced them. What the files alone do not decide stays as it is.
+    """
+    without = merged_dropins.effective(files.own, [*files.earlier, *files.later], minor)
+    found = compare.changes(live, without, minor, True)
+    differing = {change.path for change in found}
+    now = {path: value for path, value in compare.normalise(live, minor, True, True).items() if path not in differing}
+    now.update({change.path: change.after for change in _certain(found, files, live, minor)})
+    own = {path: [now[path]] if held and path in now else held for path, held in record["own"].items()}
+    return {**record, "own": own}
 
 
 def taken_up(made: Source, found: Sequence[compare.Change], live: Mapping[str, Any], minor: int) -> Source:
@@ -177,6 +184,20 @@ def undeclared(changes: Sequence[compare.Change], layers: Sequence[Mapping[str, 
     """Return the paths of the changes that no layer declares: they come from the own file."""
     names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}
     return [change.path for change in changes if not overlay.is_set(change.path, names)]
+
+
+def _certain(
+    changes: Sequence[compare.Change], files: Files, live: Mapping[str, Any], minor: int
+) -> list[compare.Change]:
+    """Return those changes of the files that a kubelet certainly takes up at its next start."""
+    return [
+        change
+        for change in changes
+        if change.known
+        and shadow.shadow_of(change.path, files.flags) is None
+        and not shadow.computed(change.path, live, minor)
+        and not (change.after is None and _is_machines(change.path))
+    ]
 
 
 def _made(

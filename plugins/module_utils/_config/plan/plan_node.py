@@ -84,6 +84,7 @@ class Planner:
         self._reverts = reverts
         self._variants = variants
         self._target = target
+        self._declared = () if target is None else (targets.declared(target),)
         self._allow = allow_effect
         self._allow_invalid = allow_invalid
         self._shared = shared
@@ -111,14 +112,18 @@ class Planner:
         """
         flags = shadow.shadows(argv or (), minor)
         dropin = delivery == DROPIN
-        # A drop-in follows from the files only where they take the place of something, or a restart takes them up.
-        read = files if files and (moves or files.outdated or not dropin) else None
+        reverts = self._reverts or (dropin and self._target is not None)
+        if dropin:
+            layers = (*self._declared, *layers)
+        # A drop-in does not depend on the files, unless a restart takes up what is in them.
+        taken = moves or not dropin or (files and files.outdated) or (reverts and former.left(record, layers, True))
+        read = files if taken else None
         key = json.dumps([flags, record, dropin, read, moves], sort_keys=True)
         known = (live, minor, tuple(id(layer) for layer in layers), key)
         if known not in self._plans:
             # Keep a reference, so that no later layer gets the id of a deleted one.
             self._held.append(layers)
-            self._plans[known] = self._make(live, minor, layers, flags, record, dropin, read, moves)
+            self._plans[known] = self._make(live, minor, layers, flags, record, reverts, dropin, read, moves)
         return self._plans[known]
 
     def _make(
@@ -128,15 +133,15 @@ class Planner:
         layers: Layers,
         flags: Mapping[str, str],
         record: Record,
+        reverts: bool,
         dropin: bool,
         files: own_file.Files | None,
         moves: bool,
     ) -> NodePlan:
         before = self._variants[live]
-        if dropin and self._target is not None:
-            layers = (targets.declared(self._target), *layers)
-        reverts = self._reverts or (dropin and self._target is not None)
         based, laid_over = (None, files) if dropin and not moves else (files, None)
+        if laid_over:
+            record = own_file.own_now(record, laid_over, before, minor)
         no_longer = (
             former.undeclared(record, layers, before, minor, dropin)
             if reverts and not based

@@ -208,6 +208,31 @@ def test_what_is_no_longer_declared_reverts_also_where_the_own_file_changed() ->
     assert (change["before"], change["after"], change["no_longer_declared"]) == ("x", None, True)
 
 
+@pytest.mark.parametrize(
+    ("was", "own", "change"),
+    [
+        # The file changed, and the kubelet was restarted, while the field was declared.
+        ({"kubeAPIQPS": [50]}, {"kubeAPIQPS": 45}, {"kubeAPIQPS": (9, 45)}),
+        ({"kubeAPIQPS": [9]}, {"kubeAPIQPS": 45}, {"kubeAPIQPS": (9, 45)}),
+        ({"kubeAPIQPS": [45]}, {}, {"kubeAPIQPS": (9, 50)}),
+        ({"kubeAPIQPS": [50]}, {"kubeAPIQPS": 9}, {}),
+        # Not known, or not from the file alone: the record stays the best that is known.
+        ({"kubeAPIQPS": []}, {"kubeAPIQPS": 45}, {"kubeAPIQPS": (9, None)}),
+        ({"cgroupDriver": ["systemd"]}, {}, {"cgroupDriver": ("cgroupfs", "systemd")}),
+        ({"maxPods": [61]}, {"maxPods": 90}, {"maxPods": (100, 61)}),
+    ],
+)
+def test_what_is_no_longer_declared_reverts_to_the_file_as_it_is_now(
+    was: dict[str, Any], own: dict[str, Any], change: dict[str, Any]
+) -> None:
+    live = own_files.of_36({**OWN, "kubeAPIQPS": 9, "cgroupDriver": "cgroupfs"})
+    facts = own_files.facts_36({**OWN, **own}, OWN)
+    facts["kubelet"]["shadowed"] = {"maxPods": {"flag": "--max-pods"}}
+    made = _dropin(OWN, {"eventBurst": 100}, facts=facts, changed=4.0, live=live, former=was)
+    assert own_files.changes(made) == change
+    assert all(row["no_longer_declared"] for row in made["nodes"]["n1"]["changes"])
+
+
 def test_nothing_is_taken_up_without_a_restart() -> None:
     name = _dropin(OWN, {"kubeAPIQPS": 9})["nodes"]["n1"]["configmap"]
     reference = {**SOURCE, "name": name, "uid": "u", "resourceVersion": "1"}
