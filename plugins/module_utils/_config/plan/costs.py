@@ -61,8 +61,7 @@ class Costs:
         A gate that fields need costs what the strongest of these fields costs.
         """
         gate = gates.lookup(name)
-        state = gate.at(self._minor) if gate else None
-        if gate is None or state is None:
+        if gate is None or gate.at(self._minor) is None:
             return None
         if gate.enabled(self._minor, self._before) == gate.enabled(self._minor, self._desired):
             return SAFE, f"the gate stays {'on' if gate.enabled(self._minor, self._desired) else 'off'}"

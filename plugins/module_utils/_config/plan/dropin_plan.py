@@ -9,7 +9,6 @@ else stays the node's own: a value that is no longer declared reverts by itself.
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..fields import compare, merged_dropins, overlay
@@ -55,12 +54,11 @@ def lay(
     unknown = [compare.Change(path, values.get(path), None, False) for path in no_longer.unknown if path in values]
     found = {change.path: change for change in [*compare.changes(live, expected, minor, True), *unknown]}
     names = {paths.show(path) for path, _value in overlay.written(declared, True)}
-    after = compare.normalise(expected, minor, True, True)
-    replaced = {path: values.get(path) for path in {*names, *values, *after} if overlay.is_set(path, names)}
+    replaced = {path: values.get(path) for path in {*names, *values} if overlay.is_set(path, names)}
     changes = [found[path] for path in sorted(found)]
     absent = [path for path in former.absent_after(changes) if path in replaced]
     kept = {path: held for path, held in record["own"].items() if overlay.is_set(path, names)}
-    return Source(config, expected, changes, replaced, absent, {**copy.deepcopy(record), "own": kept})
+    return Source(config, expected, changes, replaced, absent, {**record, "own": kept})
 
 
 def is_empty(config: Mapping[str, Any]) -> bool:
@@ -70,7 +68,7 @@ def is_empty(config: Mapping[str, Any]) -> bool:
 
 def is_whole(row: Mapping[str, Any]) -> bool:
     """Return whether the variant of a plan's row is the whole configuration that the node then runs."""
-    return bool(row.get("whole", True))
+    return bool(row["whole"])
 
 
 def outcome(

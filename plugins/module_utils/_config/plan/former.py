@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple
 
 from ..fields import compare, fields, overlay
@@ -53,19 +52,18 @@ def left(record: Record, layers: Iterable[Mapping[str, Any]], by_key: bool) -> l
 
 
 def revert(config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with a node's own values; neither argument is modified or shared."""
-    result = copy.deepcopy(dict(config)) if known else dict(config)
+    """Return a configuration with a node's own values; the arguments are not modified, but what is equal is shared."""
+    result = dict(config)
     for path, value in known.items():
         *parents, name = paths.parse(path)
         inside: Any = result
         for parent in parents:
-            if inside.get(parent) is None:
-                inside[parent] = {}
+            inside[parent] = dict(inside.get(parent) or {})
             inside = inside[parent]
         if value is None:
             inside.pop(name, None)
         else:
-            inside[name] = copy.deepcopy(value)
+            inside[name] = value
     return result
 
 

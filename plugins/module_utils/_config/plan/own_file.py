@@ -35,8 +35,8 @@ class Files(NamedTuple):
     later: Sequence[Mapping[str, Any]] = ()
     outdated: bool = False
     """Files that the kubelet reads were changed after its process started."""
-    flags: Mapping[str, str] = {}
-    """The flags of its next start that override fields, by path."""
+    overridden: Sequence[str] = ()
+    """The paths that flags of its next start override."""
 
 
 class OwnFileError(ValueError):
@@ -47,9 +47,9 @@ def needed(current: Mapping[str, Any], deliveries: Mapping[str, str]) -> list[st
     """Return the nodes of a dump whose plan needs their own config file, by their requested deliveries."""
     found = []
     for name, row in current.get("nodes", {}).items():
-        minor = minor_of(row.get("kubelet_version")) or 0
-        if minor >= OWN_FILE_MINOR and node_delivery.chosen(deliveries.get(name), row, minor) in ON_NODE:
-            found.append(name)
+        minor = minor_of(row.get("kubelet_version"))
+        if minor is not None and minor >= OWN_FILE_MINOR:
+            found += [name] if node_delivery.chosen(deliveries.get(name), row, minor) in ON_NODE else []
     return found
 
 
@@ -79,8 +79,8 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
     ordered = merged_dropins.in_order([*others, ours])
     at = ordered.index(ours)
     before, after = ([contents[other] for other in side] for side in (ordered[:at], ordered[at + 1 :]))
-    flags = {path: str(use["flag"]) for path, use in ((facts.get("kubelet") or {}).get("shadowed") or {}).items()}
-    return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), flags)
+    overridden = [*((facts.get("kubelet") or {}).get("shadowed") or {})]
+    return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), overridden)
 
 
 def is_outdated(facts: Mapping[str, Any]) -> bool:
@@ -119,12 +119,11 @@ def to_dropin(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[st
     others = [*files.earlier, *files.later]
     now = merged_dropins.effective(files.read, others or None, minor)
     then = merged_dropins.effective(files.own, [*files.earlier, declared, *files.later], minor)
-    without = compare.normalise(merged_dropins.effective(files.own, others, minor), minor, True, True)
+    without = compare.normalise(merged_dropins.effective(files.own, others, minor), minor, runs=True)
     moved = {change.path: change.after for change in compare.changes(now, then, minor, True)}
     expected = merged_dropins.merge(former.revert(live, moved), [declared])
     names = {paths.show(path) for path, _value in overlay.written(declared, True)}
-    after = compare.normalise(expected, minor, True, True)
-    replaced = {path: without.get(path) for path in {*names, *without, *after} if overlay.is_set(path, names)}
+    replaced = {path: without.get(path) for path in {*names, *without} if overlay.is_set(path, names)}
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
     return _made(config, expected, compare.changes(live, expected, minor, True), moved, names, replaced)
 
@@ -163,10 +162,9 @@ def own_now(record: Record, files: Files, live: Mapping[str, Any], minor: int) -
     """
     without = merged_dropins.effective(files.own, [*files.earlier, *files.later], minor)
     found = compare.changes(live, without, minor, True)
-    differing = {change.path for change in found}
-    now = {path: value for path, value in compare.normalise(live, minor, True, True).items() if path not in differing}
-    now.update({change.path: change.after for change in _certain(found, files, live, minor)})
-    own = {path: [now[path]] if held and path in now else held for path, held in record["own"].items()}
+    uncertain = {change.path for change in found} - {change.path for change in _certain(found, files, live, minor)}
+    now = compare.normalise(without, minor, runs=True)
+    own = {path: [now.get(path)] if held and path not in uncertain else held for path, held in record["own"].items()}
     return {**record, "own": own}
 
 
@@ -194,7 +192,7 @@ def _certain(
         change
         for change in changes
         if change.known
-        and shadow.shadow_of(change.path, files.flags) is None
+        and not overlay.is_set(change.path, files.overridden)
         and not shadow.computed(change.path, live, minor)
         and not (change.after is None and _is_machines(change.path))
     ]

@@ -33,7 +33,7 @@ def of_36(config: dict[str, Any], *dropins: dict[str, Any]) -> dict[str, Any]:
     return {**merged_dropins.effective(config, dropins or None, 36), **HEADER}
 
 
-def facts_36(own: Any, read: dict[str, Any], **dropins: dict[str, Any]) -> dict[str, Any]:
+def facts_36(own: Any, read: dict[str, Any], **dropins: dict[str, Any] | None) -> dict[str, Any]:
     rows = [{"path": f"/d/{name}.conf", "content": content} for name, content in dropins.items()]
     place = {"folder": "/d/", "link": "/d/90-livenodes-kubelet.conf"}
     return {**facts(own, read), "own": [{"path": PATH, "content": own}, *rows], "dropin": place}

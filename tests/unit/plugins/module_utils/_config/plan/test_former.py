@@ -43,6 +43,7 @@ MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.avail
         ({"featureGates": [{}]}, [{"featureGates": {"B": True}}], {}, []),
         # The type of a parent has changed since.
         ({"maxPods.a": [1]}, [], {}, ["maxPods.a"]),
+        ({"maxPods.a.b": [1]}, [], {}, ["maxPods.a.b"]),
     ],
 )
 def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any], unknown: list[str]) -> None:
@@ -50,19 +51,23 @@ def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any
     assert (found.known, found.unknown) == (known, unknown)
 
 
-def test_revert_neither_modifies_nor_shares() -> None:
+def test_a_drop_in_may_have_removed_a_threshold_that_the_own_file_merges() -> None:
+    live = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
+    found = former.undeclared({**NO_RECORD, "own": {NODEFS: ["10%"]}}, [], live, 36, True)
+    assert found.known == {NODEFS: "10%"}
+
+
+def test_revert_modifies_nothing() -> None:
     before = {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
-    listed = ["10.0.0.1"]
-    known = {"maxPods": 110, MEMORY: None, NODEFS: "10%", "kubeReserved.cpu": "1", "clusterDNS": listed, "gone": None}
+    known = {"maxPods": 110, MEMORY: None, NODEFS: "10%", "kubeReserved.cpu": "1", "clusterDNS": ["a"], "gone": None}
     after = former.revert(before, known)
     assert after == {
         "maxPods": 110,
         "evictionHard": {"nodefs.available": "10%"},
         "kubeReserved": {"cpu": "1"},
-        "clusterDNS": ["10.0.0.1"],
+        "clusterDNS": ["a"],
     }
     assert before == {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
-    assert after["clusterDNS"] is not listed
 
 
 REPLACED = {

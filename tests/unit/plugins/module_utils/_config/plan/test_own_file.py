@@ -92,7 +92,13 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
             "(Connection refused), so its source holds its live configuration",
         ),
         (None, "kubelet_preflight_info has not read it"),
-        (own_files.facts(None), f"{PATH} cannot be read"),
+        ({"msg": "no route to host X."}, "(no route to host X), so"),
+        (own_files.facts(None), f"({PATH} cannot be read)"),
+        (own_files.facts_36(OWN, OWN, unreadable=None), "(one of its drop-ins cannot be read)"),
+        (
+            {**own_files.facts(OWN), "disk": {"path": "/x", "content": None, "checkpoint": {"uid": "u"}}},
+            "(/x, which the kubelet reads, cannot be read)",
+        ),
         (own_files.facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
     ],
 )
@@ -131,6 +137,7 @@ def test_a_secret_is_that_which_the_kubelet_runs() -> None:
     hidden = {**OWN, "staticPodURLHeader": {"a": ["********"]}}
     made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), own_files.facts(hidden), {"kubeAPIQPS": 9})
     assert made["variants"][made["nodes"]["n1"]["variant"]]["staticPodURLHeader"] == {"a": ["x"]}
+    assert made["nodes"]["n1"]["problems"] == []
     assert own_files.changes(made) == {"kubeAPIQPS": (50, 9)}
 
 
@@ -151,6 +158,8 @@ def test_a_node_without_a_config_file() -> None:
         ("v1.36.2", "checkpoint", "auto", True),
         ("v1.36.2", "none", "auto", True),
         ("v1.36.2", "native", "auto", False),
+        ("v1.36.2", "native", "dropin", True),
+        ("v1.36.2", "none", "native", False),
         (None, "none", "auto", False),
     ],
 )
@@ -158,6 +167,7 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
     source = SOURCE if delivery == "checkpoint" else None
     current = {"nodes": {"n1": {"kubelet_version": version, "delivery": delivery, "source": source}}}
     assert own_file.needed(current, {"n1": requested}) == (["n1"] if needed else [])
+    assert own_file.needed({}, {"n1": requested}) == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from . import own_files
 from .own_files import HEADER, OWN, PATH, SOURCE
 
+NODEFS = 'evictionHard["nodefs.available"]'
+MERGED = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
+REMOVED = {"kubeAPIQPS": 9, "evictionHard": {"nodefs.available": None}}
+
 
 def _migrated(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **options: Any) -> dict[str, Any]:
     record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
@@ -22,7 +26,12 @@ def _migrated(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **optio
     row = {"variant": variant, "kubelet_version": "v1.36.2", **own_files.assigned(record), **options.pop("row", {})}
     table = {"variants": {variant: live}, "nodes": {"n1": row}}
     return plan.make_plan(
-        table, None, {"n1": list(layers)}, deliveries={"n1": "dropin"}, own={"n1": facts}, migrate="equal", **options
+        table,
+        None,
+        {"n1": list(layers)},
+        deliveries={"n1": "dropin"},
+        own={"n1": facts},
+        **{"migrate": "equal", "allow_effect": "reboot", **options},
     )
 
 
@@ -107,6 +116,42 @@ def test_drop_ins_of_a_subfolder_come_after_ours(place: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("own", "dropins", "flags", "layer", "changes"),
+    [
+        (MERGED, {}, {}, {"evictionHard": {"nodefs.available": None}}, {NODEFS: ("10%", None)}),
+        ({"resolvConf": ""}, {}, {}, {"resolvConf": "/etc/resolv.conf"}, {"resolvConf": ("", "/etc/resolv.conf")}),
+        # A kubelet with a drop-in folder forgets an empty list of its file.
+        ({"enforceNodeAllocatable": []}, {}, {}, {}, {"enforceNodeAllocatable": ([], ["pods"])}),
+        ({"enforceNodeAllocatable": []}, {"10-a": {"maxPods": 40}}, {}, {}, {}),
+        # What a flag overrides is not moved by the drop-ins of others.
+        ({}, {"10-a": {"maxPods": 40}}, {"maxPods": 61}, {}, {}),
+    ],
+)
+def test_what_a_migration_changes(own: Any, dropins: Any, flags: Any, layer: Any, changes: Any) -> None:
+    file = {**OWN, **own}
+    live = {**own_files.of_36(file, *dropins.values()), **flags}
+    made = _migrated(live, own_files.facts_36(file, file, **dropins), layer, migrate="changed")
+    assert own_files.changes(made) == changes
+
+
+def test_an_empty_value_that_the_own_file_got_is_a_change_of_a_migration() -> None:
+    """From 1.23 on, an empty resolvConf is not the default."""
+    read = {**OWN, "resolvConf": "/x"}
+    made = _migrated(own_files.of_36(read), own_files.facts_36({**OWN, "resolvConf": ""}, read), {}, migrate="changed")
+    assert own_files.changes(made) == {"resolvConf": ("/x", "")}
+
+
+def test_the_record_of_a_migrated_node_has_what_its_file_and_the_drop_ins_of_others_set() -> None:
+    file = {**OWN, **MERGED, "resolvConf": ""}
+    dropins = {"10-a": {"maxPods": 40, "evictionHard": {"nodefs.available": None}}}
+    layer = {"maxPods": 70, "resolvConf": "/x", "evictionHard": {"nodefs.available": "9%"}}
+    read = {**file, **layer, "evictionHard": {"memory.available": "1Gi", "nodefs.available": "9%"}}
+    live = own_files.of_36(file, layer)
+    made = _migrated(live, own_files.facts_36(file, read, **dropins), layer)
+    assert made["nodes"]["n1"]["own"]["own"] == {"maxPods": [40], "resolvConf": [""], NODEFS: [None]}
+
+
+@pytest.mark.parametrize(
     "row", [{"delivery": "dropin"}, {"delivery": "none", "source": None, "status": None}], ids=["dropin", "none"]
 )
 def test_a_migration_changes_no_other_node(row: dict[str, Any]) -> None:
@@ -177,6 +222,7 @@ def test_a_drop_in_shows_what_its_restart_takes_up_from_the_own_file() -> None:
     [
         # The own file is as old as the kubelet's process.
         ({"changed": 4.0}, [{"kubeAPIQPS": 10}], {"kubeAPIQPS": (9, 10)}),
+        ({"changed": 5.0}, [{"kubeAPIQPS": 10}], {"kubeAPIQPS": (9, 10)}),
         # Declared, or no longer declared: not from the own file.
         ({}, [{"kubeAPIQPS": 9, "maxPods": 80, "registryPullQPS": 5}], {"maxPods": (100, 80)}),
         ({}, [{"registryPullQPS": 5}], {"kubeAPIQPS": (9, 50), "maxPods": (100, 90)}),
@@ -192,11 +238,63 @@ def test_a_drop_in_shows_what_its_restart_takes_up_from_the_own_file() -> None:
             {"kubeAPIQPS": (9, 10)},
         ),
     ],
-    ids=["older", "declared", "no longer declared", "overridden"],
+    ids=["older", "as old", "declared", "no longer declared", "overridden"],
 )
 def test_what_a_restart_does_not_take_up(options: Any, layers: list[Any], changes: Any) -> None:
     made = _dropin(CHANGED, *layers, **options)
     assert own_files.changes(made) == changes
+    from_file = {row["path"] for row in made["nodes"]["n1"]["changes"] if "own_file_changed" in row}
+    assert from_file == {"maxPods"} & set(changes) - set(layers[0])
+
+
+@pytest.mark.parametrize(
+    ("live", "own", "layer", "changes"),
+    [
+        # What the kubelet finds itself, and what it sets itself where nobody does.
+        ({"cgroupDriver": "systemd"}, {"cgroupDriver": "cgroupfs"}, {}, {}),
+        ({"reservedSystemCPUs": "0", "kubeReserved": {"cpu": "1"}}, {"kubeReserved": {"cpu": "2"}}, {}, {}),
+        ({"kubeReserved": {"cpu": "1"}}, {"kubeReserved": {"cpu": "2"}}, {}, {"kubeReserved.cpu": ("1", "2")}),
+        ({"tlsCertFile": "/pki/self.crt"}, {}, {}, {}),
+        ({"tlsCertFile": "/a.crt"}, {"tlsCertFile": "/b.crt"}, {}, {"tlsCertFile": ("/a.crt", "/b.crt")}),
+        ({"registerNode": True}, {"clusterDNS": None}, {}, {"clusterDNS": (["10.96.0.10"], None)}),
+        ({}, {"resolvConf": ""}, {}, {"resolvConf": ("/etc/resolv.conf", "")}),
+        # Of a map of thresholds, a layer declares the keys that it names.
+        (
+            {},
+            {"evictionHard": {"memory.available": "1Gi", "nodefs.available": "9%"}},
+            {"evictionHard": {"memory.available": "2Gi"}},
+            {
+                'evictionHard["imagefs.available"]': ("15%", None),
+                'evictionHard["imagefs.inodesFree"]': ("5%", None),
+                'evictionHard["memory.available"]': ("100Mi", "2Gi"),
+                NODEFS: ("10%", "9%"),
+                'evictionHard["nodefs.inodesFree"]': ("5%", None),
+            },
+        ),
+    ],
+)
+def test_which_values_of_a_changed_own_file_a_restart_takes_up(
+    live: dict[str, Any], own: dict[str, Any], layer: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    runs = {**own_files.of_36(OWN, {"kubeAPIQPS": 9}), **live}
+    made = _dropin({**OWN, **own}, {"kubeAPIQPS": 10, **layer}, live=runs)
+    assert own_files.changes(made) == {"kubeAPIQPS": (9, 10), **changes}
+    declared = {f'evictionHard["{key}"]' for key in layer.get("evictionHard", {})}
+    from_file = {row["path"] for row in made["nodes"]["n1"]["changes"] if "own_file_changed" in row}
+    assert from_file == set(changes) - declared
+
+
+@pytest.mark.parametrize(
+    ("former", "changed"), [({}, 6.0), ({NODEFS: ["12%"]}, 6.0), ({NODEFS: ["12%"]}, 4.0), ({NODEFS: []}, 6.0)]
+)
+def test_a_threshold_that_a_drop_in_removed_comes_back_from_the_own_file(
+    former: dict[str, Any], changed: float
+) -> None:
+    """The kubelet merges defaults into that file only. Without a record, the file alone shows that."""
+    live = own_files.of_36({**OWN, **MERGED}, REMOVED)
+    layer = {"kubeAPIQPS": 9, "evictionHard": {"memory.available": "1Gi"}}
+    made = _dropin({**OWN, **MERGED}, layer, live=live, former=former, changed=changed)
+    assert own_files.changes(made) == {NODEFS: (None, "10%")}
 
 
 def test_what_is_no_longer_declared_reverts_also_where_the_own_file_changed() -> None:
@@ -216,21 +314,38 @@ def test_what_is_no_longer_declared_reverts_also_where_the_own_file_changed() ->
         ({"kubeAPIQPS": [9]}, {"kubeAPIQPS": 45}, {"kubeAPIQPS": (9, 45)}),
         ({"kubeAPIQPS": [45]}, {}, {"kubeAPIQPS": (9, 50)}),
         ({"kubeAPIQPS": [50]}, {"kubeAPIQPS": 9}, {}),
+        ({"resolvConf": ["/old"]}, {"resolvConf": ""}, {"resolvConf": ("/etc/resolv.conf", "")}),
+        ({"registryBurst": [20]}, {}, {"registryBurst": (10, 33)}),
         # Not known, or not from the file alone: the record stays the best that is known.
         ({"kubeAPIQPS": []}, {"kubeAPIQPS": 45}, {"kubeAPIQPS": (9, None)}),
         ({"cgroupDriver": ["systemd"]}, {}, {"cgroupDriver": ("cgroupfs", "systemd")}),
+        ({"kubeReserved.cpu": ["3"]}, {"kubeReserved": {"cpu": "4"}}, {"kubeReserved.cpu": ("1", "3")}),
         ({"maxPods": [61]}, {"maxPods": 90}, {"maxPods": (100, 61)}),
     ],
 )
 def test_what_is_no_longer_declared_reverts_to_the_file_as_it_is_now(
     was: dict[str, Any], own: dict[str, Any], change: dict[str, Any]
 ) -> None:
-    live = own_files.of_36({**OWN, "kubeAPIQPS": 9, "cgroupDriver": "cgroupfs"})
-    facts = own_files.facts_36({**OWN, **own}, OWN)
+    computed = {"cgroupDriver": "cgroupfs", "reservedSystemCPUs": "0", "kubeReserved": {"cpu": "1"}}
+    live = own_files.of_36({**OWN, "kubeAPIQPS": 9, **computed})
+    facts = own_files.facts_36({**OWN, **own}, OWN, **{"95-b": {"registryBurst": 33}})
     facts["kubelet"]["shadowed"] = {"maxPods": {"flag": "--max-pods"}}
     made = _dropin(OWN, {"eventBurst": 100}, facts=facts, changed=4.0, live=live, former=was)
     assert own_files.changes(made) == change
     assert all(row["no_longer_declared"] for row in made["nodes"]["n1"]["changes"])
+
+
+def test_a_value_whose_own_is_not_known_comes_back_also_where_the_own_file_changed() -> None:
+    live = own_files.of_36({**OWN, "cgroupDriver": "systemd"}, {"kubeAPIQPS": 9})
+    made = _dropin({**OWN, "maxPods": 90}, {"kubeAPIQPS": 9}, live=live, former={"cgroupDriver": []})
+    assert own_files.changes(made) == {"cgroupDriver": ("systemd", None), "maxPods": (100, 90)}
+
+
+def test_a_drop_in_of_others_that_removes_a_threshold_is_part_of_what_is_the_nodes_own() -> None:
+    facts = own_files.facts_36({**OWN, **MERGED}, OWN, **{"10-a": REMOVED})
+    live = own_files.of_36({**OWN, **MERGED}, {"evictionHard": {"nodefs.available": "20%"}, "kubeAPIQPS": 9})
+    made = _dropin(OWN, {"eventBurst": 100}, facts=facts, changed=4.0, live=live, former={NODEFS: ["12%"]})
+    assert own_files.changes(made) == {NODEFS: ("20%", None)}
 
 
 def test_nothing_is_taken_up_without_a_restart() -> None:

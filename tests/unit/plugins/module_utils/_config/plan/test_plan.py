@@ -206,7 +206,7 @@ def test_a_refused_node_keeps_its_live_configuration_and_its_record() -> None:
         {"maxPods": {"a": 1}},
     )
     row = made["nodes"]["n0"]
-    assert (made["refused"], row["action"], row["changes"]) == (True, "assign", [])
+    assert (made["refused"], row["action"], row["changes"], row["whole"]) == (True, "assign", [], True)
     assert (made["variants"], row["own"]["own"]) == ({row["live_variant"]: LIVE}, record["own"])
 
 

@@ -52,6 +52,11 @@ def test_nodes_share_a_computation_if_their_own_files_say_the_same() -> None:
     assert planned("dropin", one, outdated=True) is not planned("dropin", {"eventBurst": 8}, outdated=True)
 
 
+def test_a_layer_that_is_gone_does_not_lend_its_plan_to_the_next() -> None:
+    planner = _planner({"a": LIVE})
+    assert [_planned(planner, "a", 20, {"maxPods": number}).config["maxPods"] for number in range(9)] == [*range(9)]
+
+
 def test_what_the_running_kubelet_lives_with_is_no_problem() -> None:
     live = {**LIVE, "clusterDNS": ["no address"]}
     assert checks.problems(live, 20)
