@@ -165,8 +165,11 @@ def test_a_node_without_a_config_file() -> None:
 )
 def test_which_nodes_are_read(version: str | None, delivery: str, requested: str, needed: bool) -> None:
     source = SOURCE if delivery == "checkpoint" else None
-    current = {"nodes": {"n1": {"kubelet_version": version, "delivery": delivery, "source": source}}}
-    assert own_file.needed(current, {"n1": requested}) == (["n1"] if needed else [])
+    current = {
+        "nodes": {"n0": {"kubelet_version": "v1.36.2"}, "n1": {"kubelet_version": version, "delivery": delivery}}
+    }
+    current["nodes"]["n1"]["source"] = source
+    assert own_file.needed(current, {"n1": requested}) == ["n0", *(["n1"] if needed else [])]
     assert own_file.needed({}, {"n1": requested}) == []
 
 

@@ -250,7 +250,7 @@ def test_what_a_restart_does_not_take_up(options: Any, layers: list[Any], change
 @pytest.mark.parametrize(
     ("live", "own", "layer", "changes"),
     [
-        # What the kubelet finds itself, and what it sets itself where nobody does.
+        # What the kubelet finds itself, and what it sets itself where no file does.
         ({"cgroupDriver": "systemd"}, {"cgroupDriver": "cgroupfs"}, {}, {}),
         ({"reservedSystemCPUs": "0", "kubeReserved": {"cpu": "1"}}, {"kubeReserved": {"cpu": "2"}}, {}, {}),
         ({"kubeReserved": {"cpu": "1"}}, {"kubeReserved": {"cpu": "2"}}, {}, {"kubeReserved.cpu": ("1", "2")}),
@@ -298,7 +298,7 @@ def test_a_threshold_that_a_drop_in_removed_comes_back_from_the_own_file(
 
 
 def test_what_is_no_longer_declared_reverts_also_where_the_own_file_changed() -> None:
-    """The kubelet may have set such a value itself, but the record says that it has none of its own."""
+    """The kubelet may have set such a value itself, but the record has it as absent of its own."""
     made = _dropin(
         CHANGED, {"kubeAPIQPS": 9}, former={"providerID": [None]}, live=own_files.of_36(OWN, {"providerID": "x"})
     )
@@ -346,6 +346,14 @@ def test_a_drop_in_of_others_that_removes_a_threshold_is_part_of_what_is_the_nod
     live = own_files.of_36({**OWN, **MERGED}, {"evictionHard": {"nodefs.available": "20%"}, "kubeAPIQPS": 9})
     made = _dropin(OWN, {"eventBurst": 100}, facts=facts, changed=4.0, live=live, former={NODEFS: ["12%"]})
     assert own_files.changes(made) == {NODEFS: ("20%", None)}
+
+
+def test_the_record_of_a_threshold_that_a_flag_overrides_stays() -> None:
+    facts = own_files.facts_36({**OWN, **MERGED}, OWN)
+    facts["kubelet"]["shadowed"] = {"evictionHard": {"flag": "--eviction-hard"}}
+    live = own_files.of_36({**OWN, **MERGED}, REMOVED)
+    made = _dropin(OWN, {"kubeAPIQPS": 9}, facts=facts, changed=4.0, live=live, former={NODEFS: ["12%"]})
+    assert own_files.changes(made) == {NODEFS: (None, "12%")}
 
 
 def test_nothing_is_taken_up_without_a_restart() -> None:

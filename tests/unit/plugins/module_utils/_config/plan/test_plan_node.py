@@ -97,7 +97,7 @@ def test_when_the_kubelet_certainly_refuses_a_value(
     ("minor", "rules"), [(26, ["field-too-new"]), (27, ["shadowed"])], ids=["a flag of its own", "sets the field"]
 )
 def test_a_flag_overrides_a_field_only_from_the_minor_on_that_has_both(minor: int, rules: list[str]) -> None:
-    """Before, it is needed: nobody must be told to remove it."""
+    """Before, the kubelet needs the flag, and no remedy may remove it."""
     flags = ["kubelet", "--container-runtime-endpoint=unix:///run/a.sock"]
     layer = {"containerRuntimeEndpoint": "unix:///run/b.sock"}
     made = _planned(_planner({"a": LIVE}), "a", minor, layer, argv=flags)
