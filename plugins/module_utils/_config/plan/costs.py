@@ -14,7 +14,7 @@ from ..values import paths
 
 _UNKNOWN = (DISRUPT, "this collection does not know the field, and the change needs a kubelet restart")
 
-_KEEP = "Declare the live value, which keeps it in place of that in the node's own file"
+_KEEP = "Declare the live value, which keeps it in place of the node's own"
 
 
 class Costs:
@@ -34,7 +34,7 @@ class Costs:
         return gate or field.cost_at(self._minor)
 
     def refusals(self, changes: Iterable[compare.Change], allow: str, own: Container[str] = ()) -> Iterator[Problem]:
-        """Yield a refusal for each change with an effect above `allow`. The paths in `own` come from the own file."""
+        """Yield a refusal for each change with an effect above `allow`. No layer declares the paths in `own`."""
         for change in changes:
             effect, reason = self.of(change)
             if effect == FORBIDDEN:
@@ -61,8 +61,7 @@ class Costs:
         A gate that fields need costs what the strongest of these fields costs.
         """
         gate = gates.lookup(name)
-        state = gate.at(self._minor) if gate else None
-        if gate is None or state is None:
+        if gate is None or gate.at(self._minor) is None:
             return None
         if gate.enabled(self._minor, self._before) == gate.enabled(self._minor, self._desired):
             return SAFE, f"the gate stays {'on' if gate.enabled(self._minor, self._desired) else 'off'}"

@@ -9,7 +9,6 @@ else stays the node's own: a value that is no longer declared reverts by itself.
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..fields import compare, merged_dropins, overlay
@@ -28,8 +27,10 @@ class Source(NamedTuple):
     """The complete configuration that the kubelet runs then, as far as it is known."""
     changes: list[compare.Change]
     """From the live configuration to the expected one, sorted by path."""
-    replaced: list[compare.Change]
-    """The changes to record. Of a drop-in, every declared value, also one that equals the live one."""
+    replaced: Mapping[str, Any]
+    """The value that each path to record had before, None if absent. Of a drop-in, every declared path."""
+    absent: Sequence[str]
+    """The paths that it leaves to the kubelet, whose default is not known."""
     record: Record
     """The node's own values so far; of a drop-in, those of the fields that are still declared."""
 
@@ -53,15 +54,11 @@ def lay(
     unknown = [compare.Change(path, values.get(path), None, False) for path in no_longer.unknown if path in values]
     found = {change.path: change for change in [*compare.changes(live, expected, minor, True), *unknown]}
     names = {paths.show(path) for path, _value in overlay.written(declared, True)}
-    after = compare.normalise(expected, minor, True, True)
-    replaced = [
-        found.get(path) or compare.Change(path, values.get(path), after.get(path), True)
-        for path in sorted({*names, *(path for path in {*values, *after} if overlay.is_set(path, names))})
-    ]
+    replaced = {path: values.get(path) for path in {*names, *values} if overlay.is_set(path, names)}
+    changes = [found[path] for path in sorted(found)]
+    absent = [path for path in former.absent_after(changes) if path in replaced]
     kept = {path: held for path, held in record["own"].items() if overlay.is_set(path, names)}
-    return Source(
-        config, expected, [found[path] for path in sorted(found)], replaced, {**copy.deepcopy(record), "own": kept}
-    )
+    return Source(config, expected, changes, replaced, absent, {**record, "own": kept})
 
 
 def is_empty(config: Mapping[str, Any]) -> bool:
@@ -71,7 +68,7 @@ def is_empty(config: Mapping[str, Any]) -> bool:
 
 def is_whole(row: Mapping[str, Any]) -> bool:
     """Return whether the variant of a plan's row is the whole configuration that the node then runs."""
-    return bool(row.get("whole", True))
+    return bool(row["whole"])
 
 
 def outcome(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple
 
 from ..fields import compare, fields, overlay
@@ -30,15 +29,11 @@ def undeclared(
 
     With ``by_key``, a layer sets of every map only the keys that it names, as in a drop-in.
     """
-    if not record["own"]:
-        return Undeclared({}, [])
-    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer, by_key)}
     values = compare.normalise(live, minor, runs=by_key)
     known: dict[str, Any] = {}
     unknown = []
-    for path, held in sorted(record["own"].items()):
-        if overlay.is_set(path, names) or any(overlay.is_set(name, {path}) for name in names):
-            continue
+    for path in left(record, layers, by_key):
+        held = record["own"][path]
         if not held or not _fits(live, paths.parse(path)):
             unknown.append(path)
         elif not compare.same(held[0], values.get(path)):
@@ -46,24 +41,34 @@ def undeclared(
     return Undeclared(known, unknown)
 
 
+def left(record: Record, layers: Iterable[Mapping[str, Any]], by_key: bool) -> list[str]:
+    """Return the paths that a record has and no layer sets. ``by_key`` as in undeclared()."""
+    names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer, by_key)}
+    return sorted(
+        path
+        for path in record["own"]
+        if not overlay.is_set(path, names) and not any(overlay.is_set(name, {path}) for name in names)
+    )
+
+
 def revert(config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with a node's own values; neither argument is modified or shared."""
-    result = copy.deepcopy(dict(config)) if known else dict(config)
+    """Return a configuration with a node's own values; the arguments are not modified, but what is equal is shared."""
+    result = dict(config)
     for path, value in known.items():
         *parents, name = paths.parse(path)
         inside: Any = result
         for parent in parents:
-            if not isinstance(inside.get(parent), dict):
-                if value is None and inside.get(parent) is not None:
-                    # Nothing is below a value that is no mapping.
-                    break
-                inside[parent] = {}
+            below = inside.get(parent)
+            if value is None and below is not None and not isinstance(below, dict):
+                # Nothing is below a value that is no mapping.
+                break
+            inside[parent] = dict(below) if isinstance(below, dict) else {}
             inside = inside[parent]
         else:
             if value is None:
                 inside.pop(name, None)
             else:
-                inside[name] = copy.deepcopy(value)
+                inside[name] = value
     return result
 
 
@@ -79,20 +84,18 @@ def warnings(unknown: Iterable[str]) -> Iterator[Problem]:
         )
 
 
-def record_after(before: Record, source: str, changes: Iterable[compare.Change]) -> Record:
-    """Return the record of a node to which ``source`` is assigned, with all its changes to the live configuration."""
-    own: dict[str, list[Any]] = {}
-    absent = []
-    for change in changes:
-        own[change.path] = [change.before] if before["complete"] and not _is_secret(change.path) else []
-        if left_to_kubelet(change):
-            absent.append(change.path)
-    return {"complete": before["complete"], "source": source, "absent": absent, "own": {**own, **before["own"]}}
+def record_after(before: Record, source: str, replaced: Mapping[str, Any], absent: Iterable[str]) -> Record:
+    """Return the record of a node to which ``source`` is assigned.
+
+    ``replaced`` has the value that each path had before, ``absent`` the paths that the source leaves to the kubelet.
+    """
+    own = {path: [value] if before["complete"] and not _is_secret(path) else [] for path, value in replaced.items()}
+    return {"complete": before["complete"], "source": source, "absent": [*absent], "own": {**own, **before["own"]}}
 
 
-def left_to_kubelet(change: compare.Change) -> bool:
-    """Return whether a change removes a value and the kubelet replaces it with a default that is not known."""
-    return change.after is None and not change.known
+def absent_after(changes: Iterable[compare.Change]) -> list[str]:
+    """Return the paths whose value is removed and replaced by the kubelet with a default that is not known."""
+    return [change.path for change in changes if change.after is None and not change.known]
 
 
 def _is_secret(path: str) -> bool:

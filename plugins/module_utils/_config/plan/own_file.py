@@ -10,15 +10,16 @@ rollout.
 from __future__ import annotations
 
 import functools
-from typing import Any, Mapping, NamedTuple, Sequence
+import posixpath
+from typing import Any, Collection, Container, Mapping, NamedTuple, Sequence
 
-from ..delivery.choice import AUTO, LINK, NONE, ON_NODE, OWN_FILE_MINOR, chosen
+from ..delivery.choice import LINK, ON_NODE, OWN_FILE_MINOR
 from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..values import paths
 from ..values.document import API_VERSION, KIND
-from ..values.own_values import NO_RECORD
+from ..values.own_values import NO_RECORD, Record
 from ..values.version import minor_of
-from . import former, host_facts
+from . import former, host_facts, node_delivery
 from .dropin_plan import Source
 
 _SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)
@@ -34,8 +35,8 @@ class Files(NamedTuple):
     later: Sequence[Mapping[str, Any]] = ()
     outdated: bool = False
     """Files that the kubelet reads were changed after its process started."""
-    flags: Mapping[str, str] = {}
-    """The flags of its next start that override fields, by path."""
+    overridden: Sequence[str] = ()
+    """The paths that flags of its next start override."""
 
 
 class OwnFileError(ValueError):
@@ -46,12 +47,9 @@ def needed(current: Mapping[str, Any], deliveries: Mapping[str, str]) -> list[st
     """Return the nodes of a dump whose plan needs their own config file, by their requested deliveries."""
     found = []
     for name, row in current.get("nodes", {}).items():
-        minor = minor_of(row.get("kubelet_version")) or 0
-        delivery = chosen(
-            deliveries.get(name) or AUTO, row.get("delivery") or NONE, minor, row.get("source") is not None
-        )
-        if delivery in ON_NODE and minor >= OWN_FILE_MINOR:
-            found.append(name)
+        minor = minor_of(row.get("kubelet_version"))
+        if minor is not None and minor >= OWN_FILE_MINOR:
+            found += [name] if node_delivery.chosen(deliveries.get(name), row, minor) in ON_NODE else []
     return found
 
 
@@ -77,13 +75,15 @@ def of_facts(facts: Any, live: Mapping[str, Any]) -> Files:
         if disk.get("content") is None:
             raise OwnFileError(f"{disk.get('path')}, which the kubelet reads, cannot be read")
         read = disk["content"]
-    others = [row for row in facts["own"] if row["path"] != path]
-    if any(row["content"] is None for row in others):
+    others = [row["path"] for row in facts["own"] if row["path"] != path]
+    if any(contents[other] is None for other in others):
         raise OwnFileError("one of its drop-ins cannot be read")
-    before = [row["content"] for row in others if row["path"].rpartition("/")[2] < LINK]
-    after = [row["content"] for row in others if row["path"].rpartition("/")[2] >= LINK]
-    flags = {path: str(use["flag"]) for path, use in ((facts.get("kubelet") or {}).get("shadowed") or {}).items()}
-    return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), flags)
+    ours = posixpath.normpath((facts.get("dropin") or {}).get("link") or LINK)
+    ordered = merged_dropins.in_order([*others, ours])
+    at = ordered.index(ours)
+    before, after = ([contents[other] for other in side] for side in (ordered[:at], ordered[at + 1 :]))
+    overridden = [*((facts.get("kubelet") or {}).get("shadowed") or {})]
+    return Files(_revealed(own, live), _revealed(read, live), before, after, is_outdated(facts), overridden)
 
 
 def is_outdated(facts: Mapping[str, Any]) -> bool:
@@ -104,13 +104,12 @@ def source(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, 
     moved = {change.path: change.after for change in compare.changes(files.read, config, minor)}
     expected = functools.reduce(overlay.merge, layers, former.revert(live, moved))
     changes = compare.changes(live, expected, minor)
-    values, after = compare.normalise(files.own, minor, True), compare.normalise(config, minor, True)
-    replaced = [
-        compare.Change(path, values.get(path), after.get(path), True)
-        for path in sorted({*values, *after})
-        if overlay.is_set(path, names) and not compare.same(values.get(path), after.get(path))
-    ]
-    return Source(config, expected, changes, replaced, NO_RECORD)
+    replaced = {
+        change.path: change.before
+        for change in compare.changes(files.own, config, minor)
+        if overlay.is_set(change.path, names)
+    }
+    return _made(config, expected, changes, moved, names, replaced)
 
 
 def to_dropin(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> Source:
@@ -123,17 +122,13 @@ def to_dropin(live: Mapping[str, Any], files: Files, layers: Sequence[Mapping[st
     others = [*files.earlier, *files.later]
     now = merged_dropins.effective(files.read, others or None, minor)
     then = merged_dropins.effective(files.own, [*files.earlier, declared, *files.later], minor)
-    without = compare.normalise(merged_dropins.effective(files.own, others, minor), minor, True, True)
+    without = compare.normalise(merged_dropins.effective(files.own, others, minor), minor, runs=True)
     moved = {change.path: change.after for change in compare.changes(now, then, minor, True)}
     expected = merged_dropins.merge(former.revert(live, moved), [declared])
     names = {paths.show(path) for path, _value in overlay.written(declared, True)}
-    after = compare.normalise(expected, minor, True, True)
-    replaced = [
-        compare.Change(path, without.get(path), after.get(path), True)
-        for path in sorted({*names, *(path for path in {*without, *after} if overlay.is_set(path, names))})
-    ]
+    replaced = {path: without.get(path) for path in {*names, *without} if overlay.is_set(path, names)}
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
-    return Source(config, expected, compare.changes(live, expected, minor, True), replaced, NO_RECORD)
+    return _made(config, expected, compare.changes(live, expected, minor, True), moved, names, replaced)
 
 
 def later(files: Files, layers: Sequence[Mapping[str, Any]], minor: int) -> list[compare.Change]:
@@ -159,15 +154,21 @@ def pending(
         return []
     expected = merged_dropins.effective(files.own, [*files.earlier, ours, *files.later], minor)
     names = {paths.show(path) for layer in (ours, *layers) for path, _value in overlay.written(layer, True)}
-    return [
-        change
-        for change in compare.changes(live, expected, minor, True)
-        if change.known
-        and not overlay.is_set(change.path, names)
-        and shadow.shadow_of(change.path, files.flags) is None
-        and not shadow.computed(change.path, live, minor)
-        and not (change.after is None and _is_machines(change.path))
-    ]
+    found = compare.changes(live, expected, minor, True)
+    return [change for change in _certain(found, files, live, minor) if not overlay.is_set(change.path, names)]
+
+
+def own_now(record: Record, files: Files, live: Mapping[str, Any], minor: int) -> Record:
+    """Return the record of a node with a drop-in, with the own values that its files have by now.
+
+    They may have changed while the drop-in replaced them. What the files alone do not decide stays as it is.
+    """
+    without = merged_dropins.effective(files.own, [*files.earlier, *files.later], minor)
+    found = compare.changes(live, without, minor, True)
+    uncertain = {change.path for change in found} - {change.path for change in _certain(found, files, live, minor)}
+    now = compare.normalise(without, minor, runs=True)
+    own = {path: [now.get(path)] if held and path not in uncertain else held for path, held in record["own"].items()}
+    return {**record, "own": own}
 
 
 def taken_up(made: Source, found: Sequence[compare.Change], live: Mapping[str, Any], minor: int) -> Source:
@@ -184,6 +185,40 @@ def undeclared(changes: Sequence[compare.Change], layers: Sequence[Mapping[str, 
     """Return the paths of the changes that no layer declares: they come from the own file."""
     names = {paths.show(path) for layer in layers for path, _value in overlay.written(layer)}
     return [change.path for change in changes if not overlay.is_set(change.path, names)]
+
+
+def _certain(
+    changes: Sequence[compare.Change], files: Files, live: Mapping[str, Any], minor: int
+) -> list[compare.Change]:
+    """Return those changes of the files that a kubelet certainly takes up at its next start."""
+    return [
+        change
+        for change in changes
+        if change.known
+        and not overlay.is_set(change.path, files.overridden)
+        and not shadow.computed(change.path, live, minor)
+        and not (change.after is None and _is_machines(change.path))
+    ]
+
+
+def _made(
+    config: dict[str, Any],
+    expected: dict[str, Any],
+    found: Sequence[compare.Change],
+    moved: Container[str],
+    names: Collection[str],
+    replaced: Mapping[str, Any],
+) -> Source:
+    """Return a source of a node without a record, from all changes of its live configuration.
+
+    ``moved``: the paths that differ between the file that the kubelet reads and the new one. What that file leaves to
+    the kubelet already, the kubelet need not lose again.
+    """
+    absent = former.absent_after(found)
+    changes = [change for change in found if change.path in moved or change.path not in absent]
+    return Source(
+        config, expected, changes, replaced, [path for path in absent if overlay.is_set(path, names)], NO_RECORD
+    )
 
 
 def _revealed(config: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,9 @@ of 1,000 equal nodes takes well under a second, 1,000 different nodes take some 
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
-from ..delivery import choice as deliveries_of
-from ..delivery.choice import AUTO, CHECKPOINT, DROPIN, NATIVE, NONE
+from ..delivery.choice import CHECKPOINT, DROPIN, NATIVE, OWN_FILE_MINOR
 from ..fields.field_row import EFFECTS, FORBIDDEN
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import annotation, annotation_reader, own_values
@@ -20,7 +19,7 @@ from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.identity import configmap_name as name_of
 from ..values.reference import same_place
 from ..values.version import minor_of
-from . import dropin_plan, own_file, plan_node, plan_text
+from . import dropin_plan, node_delivery, own_file, plan_node, plan_text
 from .layers import Layers
 
 STAY, EQUAL, CHANGED = "stay", "equal", "changed"
@@ -98,13 +97,15 @@ def make_plan(
         if minor is None or live not in current["variants"]:
             nodes[name] = _unusable(row, _no_version(row) if minor is None else _no_config(name))
             continue
-        delivery = chosen((deliveries or {}).get(name) or AUTO, row, minor)
+        delivery = node_delivery.chosen((deliveries or {}).get(name), row, minor)
         moves = migrate != STAY and delivery == DROPIN and row.get("delivery") == CHECKPOINT and bool(row.get("source"))
-        based = delivery == CHECKPOINT and reverts and minor >= deliveries_of.OWN_FILE_MINOR
+        based = delivery == CHECKPOINT and reverts and minor >= OWN_FILE_MINOR
         laid = delivery == DROPIN and lays and name in looked_at
         files, unread = _files(looked_at.get(name), current["variants"][live]) if moves or based or laid else (None, "")
         if moves and unread:
-            nodes[name] = _unusable(row, _no_own_file(unread, delivery, REFUSAL))
+            nodes[name] = _unusable(
+                row, _no_own_file(unread, REFUSAL, "the plan cannot show what the migration changes")
+            )
             continue
         for_this = for_all + for_node.get(name, ())
         record = own_values.of_node(row)
@@ -113,13 +114,16 @@ def make_plan(
             variants[desired.variant] = desired.config
             names[desired.variant] = name_of(configmap_name, desired.text, key)
         reference = {"namespace": namespace, "name": names[desired.variant], "kubeletConfigKey": key}
-        nodes[name] = _planned(
-            row, desired, reference, name in known_flags, delivery, minor, lays and (moves or migrate == STAY), moves
-        )
+        nodes[name] = _planned(row, desired, reference, delivery, minor, lays and (moves or migrate == STAY), moves)
         if moves:
             _migrates(nodes[name], migrate)
         if unread and (nodes[name]["action"] == "assign" or row.get("source") is not None):
-            nodes[name]["problems"] = [*nodes[name]["problems"], _no_own_file(unread, delivery).row()]
+            then = (
+                "the plan cannot show what its restart takes up from it"
+                if delivery == DROPIN
+                else "its source holds its live configuration"
+            )
+            nodes[name]["problems"] = [*nodes[name]["problems"], _no_own_file(unread, WARNING, then).row()]
     nodes.update({name: _unusable({}, _unknown_node(name)) for name in sorted(set(for_node) - set(nodes))})
     plan = {"variants": variants, "nodes": nodes, "refused": any(_refused(row) for row in nodes.values())}
     plan["summary"] = plan_text.summary(plan)
@@ -159,7 +163,6 @@ def _planned(
     row: Mapping[str, Any],
     desired: plan_node.NodePlan,
     reference: Mapping[str, str],
-    flags_known: bool,
     delivery: str,
     minor: int,
     lays: bool,
@@ -171,12 +174,14 @@ def _planned(
     """
     if delivery == DROPIN:
         # Also a value that equals the live one must be declared: it holds when the node's own file changes.
-        changed = not dropin_plan.is_empty(desired.config) if row.get("source") is None else True
+        changed = row.get("source") is not None or not dropin_plan.is_empty(desired.config)
         action = _action(row, reference, changed) if lays else "none"
     else:
         action = _action(row, reference, bool(desired.changes))
     changes, problems = desired.rows(action == "assign"), desired.problem_rows(action == "assign")
-    unfit = [problem.row() for problem in _unfit(row, delivery, minor, moves)] if action == "assign" else []
+    unfit = (
+        [problem.row() for problem in node_delivery.unfit(row, delivery, minor, moves)] if action == "assign" else []
+    )
     return {
         "variant": desired.variant,
         "live_variant": row.get("variant"),
@@ -190,47 +195,9 @@ def _planned(
         "changes": changes,
         # Rows of equal nodes share their list, unless a node is unfit.
         "problems": [*unfit, *problems] if unfit else problems,
-        "flags_known": flags_known,
         "own": desired.record_on(reference["name"]) if action == "assign" else None,
         **({"node_uid": row["uid"]} if row.get("uid") else {}),
     }
-
-
-def chosen(requested: str, row: Mapping[str, Any], minor: int) -> str:
-    """Return the delivery of a node, from its row in a dump; rows of older dumps do not have one."""
-    return deliveries_of.chosen(requested, row.get("delivery") or NONE, minor, row.get("source") is not None)
-
-
-def _unfit(row: Mapping[str, Any], delivery: str, minor: int, moves: bool) -> Iterator[Problem]:
-    """Yield why a node cannot get a drop-in or a checkpoint."""
-    if deliveries_of.reads_no_file(delivery, minor):
-        yield Problem(
-            REFUSAL,
-            "",
-            f"kubelet {row.get('kubelet_version')} reads no config file, which the delivery {CHECKPOINT} needs: "
-            f"kubelets from 1.{deliveries_of.CONFIG_FILE_MINOR} on do",
-            "Set kubelet_config_delivery to auto or native for the node.",
-            "delivery",
-        )
-    elif deliveries_of.too_old(delivery, minor):
-        yield Problem(
-            REFUSAL,
-            "",
-            f"kubelet {row.get('kubelet_version')} does not read drop-ins, which the delivery {DROPIN} needs: kubelets "
-            f"from 1.{deliveries_of.DROPIN_MINOR} on do",
-            "Set kubelet_config_delivery to auto or checkpoint for the node.",
-            "delivery",
-        )
-    elif (
-        delivery == DROPIN and not moves and row.get("source") is not None and row.get("delivery") not in (DROPIN, None)
-    ):
-        yield Problem(
-            REFUSAL,
-            "",
-            f"the node has a source by the delivery {row['delivery']}, which would override the drop-in",
-            "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
-            "delivery",
-        )
 
 
 def _action(row: Mapping[str, Any], reference: Mapping[str, str], changed: bool) -> str:
@@ -268,7 +235,6 @@ def _unusable(row: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
         "effect": None,
         "changes": [],
         "problems": [problem.row()],
-        "flags_known": False,
         "own": None,
     }
 
@@ -301,15 +267,11 @@ def _files(facts: Any, live: Mapping[str, Any]) -> tuple[own_file.Files | None, 
         return None, str(error)
 
 
-def _no_own_file(cause: str, delivery: str, severity: str = WARNING) -> Problem:
-    then = "its source holds its live configuration"
-    if delivery == DROPIN:
-        then = "the plan cannot show what its restart takes up from it"
-    then = f", so {then}" if severity == WARNING else ""
+def _no_own_file(cause: str, severity: str, then: str) -> Problem:
     return Problem(
         severity,
         "",
-        f"the node's own config file is not known ({cause}){then}",
+        f"the node's own config file is not known ({cause}), so {then}",
         "Plan again when the host answers and root may read the file.",
         plan_text.NO_OWN_FILE,
     )

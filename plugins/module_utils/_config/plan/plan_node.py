@@ -9,15 +9,15 @@ import json
 from typing import Any, Container, Iterator, Mapping, Sequence, Tuple
 
 from ..delivery import dropin_rules
-from ..delivery.choice import CHECKPOINT, DROPIN
+from ..delivery.choice import DROPIN
 from ..fields import compare, difftext, fields, overlay, shadow
 from ..fields.field_row import EFFECTS
 from ..rules import checks, host_values, types
 from ..rules.problem import REFUSAL, WARNING, Problem
-from ..values import annotation, paths
+from ..values import paths
 from ..values.document import DocumentError, check_size, render
 from ..values.identity import variant
-from ..values.own_values import NO_RECORD, Record
+from ..values.own_values import Record
 from . import dropin_plan, former, own_file
 from . import target as targets
 from .costs import Costs
@@ -30,32 +30,20 @@ class NodePlan:
 
     def __init__(
         self,
-        config: dict[str, Any],
-        changes: list[compare.Change],
-        costs: Costs,
-        flags: Mapping[str, str],
+        source: dropin_plan.Source,
+        change_rows: list[dict[str, Any]],
         problems: list[Problem],
         on_assign: list[Problem],
-        no_longer: Container[str] = (),
-        replaced: Sequence[compare.Change] = (),
-        record: Record | None = None,
-        expected: Mapping[str, Any] | None = None,
-        from_file: Container[str] = (),
-        restart: Container[str] = (),
+        restart: Container[str],
     ) -> None:
-        self.config = config
-        self.expected = config if expected is None else expected
-        self.text = render(config)
-        self.variant = variant(config)
-        self.changes = changes
-        self._replaced, self._record = replaced, NO_RECORD if record is None else record
+        self.config, self.expected, self.changes = source.config, source.expected, source.changes
+        self.text = render(source.config)
+        self.variant = variant(source.config)
+        self._source = source
         self._records: dict[str, Record] = {}
-        self.change_rows = [
-            _change_row(change, costs.of(change), flags, change.path in no_longer, change.path in from_file)
-            for change in changes
-        ]
+        self._rows = change_rows
         self._applied_rows = [
-            row for row in self.change_rows if (row["known"] or row["after"] is not None) and row["path"] not in restart
+            row for row in change_rows if (row["known"] or row["after"] is not None) and row["path"] not in restart
         ]
         always = [problem.row() for problem in _sorted(problems)]
         self._problem_rows = {False: always, True: [problem.row() for problem in _sorted([*problems, *on_assign])]}
@@ -66,12 +54,14 @@ class NodePlan:
         Such a node runs the configuration, and the live value is the default that its kubelet filled in. Its kubelet is
         not restarted either, so it takes nothing up.
         """
-        return self.change_rows if assign else self._applied_rows
+        return self._rows if assign else self._applied_rows
 
     def record_on(self, source: str) -> Record:
         """Return the record of the node's own values once ``source`` is assigned; equal nodes share it."""
         if source not in self._records:
-            self._records[source] = former.record_after(self._record, source, self._replaced)
+            self._records[source] = former.record_after(
+                self._source.record, source, self._source.replaced, self._source.absent
+            )
         return self._records[source]
 
     def problem_rows(self, assign: bool) -> list[dict[str, str]]:
@@ -87,13 +77,14 @@ class Planner:
         variants: Mapping[str, Mapping[str, Any]],
         allow_effect: str,
         shared: Layers,
-        allow_invalid: bool = False,
-        target: Mapping[str, Any] | None = None,
-        reverts: bool = True,
+        allow_invalid: bool,
+        target: Mapping[str, Any] | None,
+        reverts: bool,
     ) -> None:
         self._reverts = reverts
         self._variants = variants
         self._target = target
+        self._declared = () if target is None else (targets.declared(target),)
         self._allow = allow_effect
         self._allow_invalid = allow_invalid
         self._shared = shared
@@ -107,10 +98,10 @@ class Planner:
         minor: int,
         layers: Layers,
         argv: Sequence[str] | None,
-        record: Record | None = None,
-        delivery: str = CHECKPOINT,
-        files: own_file.Files | None = None,
-        moves: bool = False,
+        record: Record,
+        delivery: str,
+        files: own_file.Files | None,
+        moves: bool,
     ) -> NodePlan:
         """Return the plan of a node that runs variant ``live``; equal layers must be the same objects.
 
@@ -120,17 +111,19 @@ class Planner:
         ``moves``, in place of a checkpoint.
         """
         flags = shadow.shadows(argv or (), minor)
-        record = NO_RECORD if record is None else record
-        own = "" if record is NO_RECORD else annotation.text(record)
         dropin = delivery == DROPIN
-        if dropin and files and not (moves or files.outdated):
-            files = None
-        read = json.dumps([files, moves], sort_keys=True) if files else ""
-        known = (live, minor, tuple(id(layer) for layer in layers), tuple(sorted(flags.items())), own, dropin, read)
+        reverts = self._reverts or (dropin and self._target is not None)
+        if dropin:
+            layers = (*self._declared, *layers)
+        # A drop-in does not depend on the files, unless a restart takes up what is in them.
+        taken = moves or not dropin or (files and files.outdated) or (reverts and former.left(record, layers, True))
+        read = files if taken else None
+        key = json.dumps([flags, record, dropin, read, moves], sort_keys=True)
+        known = (live, minor, tuple(id(layer) for layer in layers), key)
         if known not in self._plans:
             # Keep a reference, so that no later layer gets the id of a deleted one.
             self._held.append(layers)
-            self._plans[known] = self._make(live, minor, layers, flags, record, dropin, files, moves)
+            self._plans[known] = self._make(live, minor, layers, flags, record, reverts, dropin, read, moves)
         return self._plans[known]
 
     def _make(
@@ -140,67 +133,59 @@ class Planner:
         layers: Layers,
         flags: Mapping[str, str],
         record: Record,
+        reverts: bool,
         dropin: bool,
         files: own_file.Files | None,
         moves: bool,
     ) -> NodePlan:
         before = self._variants[live]
-        if dropin and self._target is not None:
-            layers = (targets.declared(self._target), *layers)
-        reverts = self._reverts or (dropin and self._target is not None)
-        laid_over = files if dropin and not moves else None
-        files = None if laid_over else files
+        based, laid_over = (None, files) if dropin and not moves else (files, None)
+        if laid_over:
+            record = own_file.own_now(record, laid_over, before, minor)
         no_longer = (
             former.undeclared(record, layers, before, minor, dropin)
-            if reverts and not files
+            if reverts and not based
             else former.Undeclared({}, [])
         )
         try:
             desired = (
-                own_file.to_dropin(before, files, layers, minor)
-                if dropin and files
+                own_file.to_dropin(before, based, layers, minor)
+                if dropin and based
                 else dropin_plan.lay(before, layers, no_longer, record, minor)
                 if dropin
-                else own_file.source(before, files, layers, minor)
-                if files
+                else own_file.source(before, based, layers, minor)
+                if based
                 else self._whole(before, layers, no_longer, record, minor)
             )
             check_size(render(desired.config), "the desired configuration")
             pending = own_file.pending(laid_over, desired.config, layers, before, minor) if laid_over else []
         except (overlay.OverlayError, DocumentError) as error:
-            cause, _dot, remedy = str(error).partition(". ")
-            return NodePlan(
-                dict(before),
-                [],
-                Costs(before, before, minor),
-                flags,
-                [Problem(REFUSAL, "", cause, remedy, "layers")],
-                [],
-            )
-        always = desired.expected
+            cause, _dot, remedy = str(error).rpartition(". ")
+            unchanged = dict(before)
+            nothing = dropin_plan.Source(unchanged, unchanged, [], {}, [], record)
+            return NodePlan(nothing, [], [Problem(REFUSAL, "", cause, remedy, "layers")], [], ())
+        found = self._problems(desired.expected, live, minor, flags)
         desired = own_file.taken_up(desired, pending, before, minor)
         # What the running source leaves to the kubelet already, it need not lose again.
-        changes = [
-            change
-            for change in desired.changes
-            if not (change.path in record["absent"] and former.left_to_kubelet(change))
-        ]
-        costs = Costs(before, desired.expected, minor)
-        harmless = self._known_harmless(live, minor)
-        found = self._weigh(set(checks.problems(always, minor)) - harmless, harmless, flags)
+        absent = {*record["absent"]}.intersection(former.absent_after(desired.changes))
+        changes = [change for change in desired.changes if change.path not in absent]
         if dropin:
             found += {*dropin_rules.check(desired.config, minor), *types.check(desired.config, minor)} - {*found}
         restart = {change.path for change in pending}
-        from_file = own_file.undeclared(changes, layers) if files else [*restart]
+        from_file = {*own_file.undeclared(changes, layers)} if based else restart
+        undeclared = {*no_longer.known, *no_longer.unknown, *(path for path in from_file if path in record["own"])}
+        costs = Costs(before, desired.expected, minor)
         for_all = [layer for layer in layers if any(layer is shared for shared in self._shared)]
         own = [layer for layer in layers if not any(layer is shared for shared in self._shared)]
-        from_own = (
-            self._weigh(set(checks.problems(desired.expected, minor)) - harmless, harmless, flags) if pending else []
-        )
+        from_own = self._problems(desired.expected, live, minor, flags) if pending else []
         on_assign = [
             *(problem for problem in from_own if problem not in found),
-            *costs.refusals(changes, self._allow, {*from_file}),
-            *(dropin_rules.forgotten(before, desired.config, minor) if dropin else _dropped(before, desired.config)),
+            *costs.refusals(changes, self._allow, {*from_file, *undeclared}),
+            *(
+                dropin_rules.forgotten(before, desired.config, minor)
+                if dropin
+                else _dropped(before, desired.config, minor)
+            ),
             *host_values.warnings(changes),
             *host_values.checkpoint_paths(compare.normalise(desired.config, minor).items()),
             *_not_for_all(changes, for_all, own),
@@ -208,22 +193,11 @@ class Planner:
         ]
         unknown = () if dropin else former.warnings(no_longer.unknown)
         problems = [*found, *_shadowed([change for change in changes if change.path not in restart], flags), *unknown]
-        undeclared = {*no_longer.known, *no_longer.unknown}
-        undeclared |= {path for path in from_file if path in record["own"]}
-        return NodePlan(
-            desired.config,
-            changes,
-            costs,
-            flags,
-            problems,
-            on_assign,
-            undeclared,
-            desired.replaced,
-            desired.record,
-            desired.expected,
-            from_file,
-            restart,
-        )
+        rows = [
+            _change_row(change, costs.of(change), flags, change.path in undeclared, change.path in from_file)
+            for change in changes
+        ]
+        return NodePlan(desired._replace(changes=changes), rows, problems, on_assign, restart)
 
     def _whole(
         self, before: Mapping[str, Any], layers: Layers, no_longer: former.Undeclared, record: Record, minor: int
@@ -237,19 +211,21 @@ class Planner:
         for layer in layers:
             config = overlay.merge(config, layer)
         changes = compare.changes(before, config, minor)
-        return dropin_plan.Source(config, config, changes, changes, record)
+        replaced = {change.path: change.before for change in changes}
+        return dropin_plan.Source(config, config, changes, replaced, former.absent_after(changes), record)
 
-    def _weigh(self, found: set[Problem], harmless: set[Problem], flags: Mapping[str, str]) -> list[Problem]:
-        """Return the problems, each refusal that is allowed or not certain as a warning.
+    def _problems(self, config: Mapping[str, Any], live: str, minor: int, flags: Mapping[str, str]) -> list[Problem]:
+        """Return the problems of a configuration, each refusal that is allowed or not certain as a warning.
 
         A kubelet that runs with a value that breaks a rule does not check this rule. A flag overrides the value.
         """
+        harmless = self._known_harmless(live, minor)
         unchecked = {(problem.rule, problem.path) for problem in harmless}
         return [
             checks.softened(problem)
             if self._allow_invalid or (problem.rule, problem.path) in unchecked or shadow.shadow_of(problem.path, flags)
             else problem
-            for problem in found
+            for problem in set(checks.problems(config, minor)) - harmless
         ]
 
     def _known_harmless(self, live: str, minor: int) -> set[Problem]:
@@ -296,19 +272,13 @@ def _shadowed(changes: list[compare.Change], flags: Mapping[str, str]) -> Iterat
             )
 
 
-def _dropped(before: Mapping[str, Any], desired: Mapping[str, Any]) -> Iterator[Problem]:
+def _dropped(before: Mapping[str, Any], desired: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+    merged = compare.with_thresholds(desired, minor)
     for field in fields.ALL.values():
         old, new = before.get(field.path), desired.get(field.path)
-        # With mergeDefaultEvictionSettings (1.33) the kubelet adds the missing keys.
-        if (
-            not field.whole
-            or not isinstance(old, Mapping)
-            or not isinstance(new, Mapping)
-            or not new
-            or desired.get("mergeDefaultEvictionSettings") is True
-        ):
+        if not field.whole or not isinstance(old, Mapping) or not isinstance(new, Mapping) or not new:
             continue
-        gone = sorted(set(old) - set(new))
+        gone = sorted(set(old) - set(merged[field.path]))
         if gone:
             keys = ", ".join(f"{key} ({old[key]})" for key in gone)
             yield Problem(

@@ -64,8 +64,8 @@ def differences(variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any
     """
     if len(variants) < 2:
         return []
-    # Only the written values are compared.
-    values = {name: compare.normalise(config, fields.NEWEST_MINOR, False) for name, config in variants.items()}
+    # Only the written values are compared: sources of this minor need not be complete.
+    values = {name: compare.normalise(config, fields.NEWEST_MINOR) for name, config in variants.items()}
     found = []
     for path in sorted({path for config in values.values() for path in config}):
         given = {name: config.get(path) for name, config in values.items()}
@@ -97,29 +97,23 @@ def lines(plan: Mapping[str, Any]) -> list[str]:
 def refusals(plan: Mapping[str, Any]) -> str:
     """Return why a plan is refused: each reason once, with all its nodes."""
     reasons: dict[str, list[str]] = {}
-    invalid = False
-    for name, row in plan["nodes"].items():
-        for problem in row["problems"]:
-            if problem["severity"] == REFUSAL:
-                reasons.setdefault(_problem_text(problem), []).append(name)
-                invalid = invalid or "value" in problem
-    return "\n".join(
-        [
-            "the plan is refused. Nothing was written.",
-            *(f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items()),
-            *[_ALLOW_INVALID] * invalid,
-        ]
-    )
+    found = [(name, row) for name, node in plan["nodes"].items() for row in node["problems"]]
+    refused = [(name, problem) for name, problem in found if problem["severity"] == REFUSAL]
+    for name, problem in refused:
+        reasons.setdefault(_problem_text(problem), []).append(name)
+    shown = [f"{shown_nodes(names)}: {reason}" for reason, names in reasons.items()]
+    hint = [_ALLOW_INVALID] if any("value" in problem for _name, problem in refused) else []
+    return "\n".join(["the plan is refused. Nothing was written.", *shown, *hint])
 
 
 def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return Ansible's ``diff`` of a plan: an entry for each pair of live and desired configuration, secrets masked."""
-    pairs: dict[tuple[str, str, int], list[str]] = {}
+    pairs: dict[tuple[Any, ...], list[str]] = {}
     for name, row in plan["nodes"].items():
         if row["action"] != "none":
             # Nodes whose variant is not the whole configuration may change in different ways.
-            changes = 0 if dropin_plan.is_whole(row) else id(row["changes"])
-            pairs.setdefault((row["live_variant"], row["variant"], changes), []).append(name)
+            ways = () if dropin_plan.is_whole(row) else (id(row["changes"]),)
+            pairs.setdefault((row["live_variant"], row["variant"], *ways), []).append(name)
     return [
         difftext.diff(
             current["variants"][live],
@@ -127,13 +121,13 @@ def diffs(current: Mapping[str, Any], plan: Mapping[str, Any]) -> list[dict[str,
             f"live on {shown_nodes(names)}",
             f"desired on {shown_nodes(names)}",
         )
-        for (live, _desired, _changes), names in pairs.items()
+        for (live, *_desired), names in pairs.items()
     ]
 
 
 def _block(rows: Mapping[str, Any], names: list[str]) -> Iterator[str]:
     row = rows[names[0]]
-    configmaps = sorted({rows[name]["configmap"] or "" for name in names})
+    configmaps = sorted({rows[name]["configmap"] for name in names})
     target = configmaps[0] if len(configmaps) == 1 else f"{len(configmaps)} variants"
     yield f"{shown_nodes(names)}: " + (
         "no action" if row["action"] == "none" else f"assign {target}, effect {row['effect']}"
@@ -198,10 +192,11 @@ def _why(found: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _newer(rows: Mapping[str, Any]) -> Iterator[str]:
-    names = [name for name, row in rows.items() if (minor_of(row.get("kubelet_version")) or 0) > fields.NEWEST_MINOR]
+    newest = fields.NEWEST_MINOR
+    names = [name for name, row in rows.items() if (minor_of(row.get("kubelet_version")) or newest) > newest]
     if names:
         yield (
-            f"{shown_nodes(names)}: the kubelet is newer than 1.{fields.NEWEST_MINOR}, the last version whose fields, "
+            f"{shown_nodes(names)}: the kubelet is newer than 1.{newest}, the last version whose fields, "
             "defaults, flags and feature gates are known here. Its own binary decides about them before the switch"
         )
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Iterator, Mapping
 
 from ..fields import compare, fields
@@ -17,11 +16,11 @@ _MACHINE = sorted(field.path for field in fields.ALL.values() if field.machine)
 def for_machine(target: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``target`` with the fields of ``live`` that belong to one machine, and with no other such fields.
 
-    The arguments are neither modified nor shared.
+    The arguments are not modified, but their values are shared.
     """
     result = {name: value for name, value in target.items() if name not in _MACHINE}
     result.update({name: live[name] for name in _MACHINE if name in live})
-    return copy.deepcopy(result)
+    return result
 
 
 def declared(target: Mapping[str, Any]) -> dict[str, Any]:

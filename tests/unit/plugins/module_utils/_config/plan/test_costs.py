@@ -50,6 +50,12 @@ def test_what_is_above_the_allowed_effect_is_refused() -> None:
     assert set(found) == {"seccompDefault", "podCIDR"}
     assert "the effect of the change is drain, above the allowed disrupt" in found["seccompDefault"].message
     assert "must not be changed on a live node" in found["podCIDR"].message
+    accept = ", or accept it with allow_effect=drain (in roles: kubelet_config_allow_effect)."
+    assert found["seccompDefault"].remedy == f"Omit the field{accept}"
+    assert found["podCIDR"].remedy == "Omit it from the configuration."
+    keep = "Declare the live value, which keeps it in place of the node's own"
+    reverts = Costs({}, {}, 33).refusals(changes, "disrupt", {"seccompDefault", "podCIDR"})
+    assert [problem.remedy for problem in reverts] == [f"{keep}{accept}", f"{keep}."]
     assert [problem.path for problem in Costs({}, {}, 33).refusals(changes, "reboot")] == ["podCIDR"]
 
 
@@ -73,6 +79,9 @@ def test_what_is_above_the_allowed_effect_is_refused() -> None:
         (33, {}, {"NoSuchGate": True}, "reboot", "depends on the gate"),
         (33, {}, {"AllAlpha": True}, "reboot", "depends on the gate"),
         (20, {}, {"DynamicKubeletConfig": False}, "reboot", "crash-loops"),
+        # A gate of later minors.
+        (20, {}, {"KubeletTracing": True}, "reboot", "depends on the gate"),
+        (30, {}, {"GracefulNodeShutdown": False}, "safe", "as shutdownGracePeriod"),
     ],
 )
 def test_the_effect_of_a_feature_gate(
@@ -82,3 +91,9 @@ def test_the_effect_of_a_feature_gate(
     made = Costs({"featureGates": before}, {"featureGates": after}, minor)
     found, reason = made.of(_change(f"featureGates.{name}", before.get(name), after.get(name)))
     assert (found, words in reason) == (effect, True), reason
+
+
+def test_a_value_that_is_no_map_of_gates_sets_none() -> None:
+    made = Costs({"featureGates": "NodeSwap=true"}, {"featureGates": {"NodeSwap": True}}, 28)
+    assert made.of(_change("featureGates.NodeSwap", None, True))[0] == "drain"
+    assert made.of(_change("featureGates", "NodeSwap=true", None))[0] == "reboot"

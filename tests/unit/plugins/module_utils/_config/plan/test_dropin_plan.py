@@ -123,6 +123,21 @@ def test_default_thresholds_are_merged_into_the_own_file_only(
     assert compare.changes(_live(declared, own), expected, 36, runs=True) == []
 
 
+def test_the_record_of_a_node_has_what_each_declared_path_had() -> None:
+    """A threshold that an earlier drop-in removed is absent. A value that is not shown has its default."""
+    live = _live({"evictionHard": {"nodefs.available": None}}, {"mergeDefaultEvictionSettings": True})
+    live = {name: value for name, value in live.items() if name != "eventBurst"}
+    made = _plan(
+        _table({**live, "resolvConf": ""}),
+        {"eventBurst": 7, "resolvConf": "/etc/resolv.conf", "evictionHard": {"nodefs.available": "9%"}},
+    )
+    assert made["nodes"]["n1"]["own"]["own"] == {
+        "eventBurst": [100],
+        "resolvConf": [""],
+        'evictionHard["nodefs.available"]': [None],
+    }
+
+
 def test_nodes_that_differ_in_what_is_their_own_share_a_variant() -> None:
     one, other = _live(), _live(own={"maxPods": 50, "providerID": "aws://n2"})
     table = {
@@ -148,6 +163,12 @@ def test_group_and_host_layers_are_one_drop_in() -> None:
         "maxPods": 70,
         "evictionHard": {"memory.available": "1Gi", "pid.available": "5%"},
     }
+
+
+def test_layers_that_no_drop_in_can_unite_are_refused() -> None:
+    made = _plan(_table(_live()), {"evictionHard": None}, {"evictionHard": {"memory.available": "1Gi"}})
+    assert _rules(made) == [("refusal", "layers", "")]
+    assert made["nodes"]["n1"]["problems"][0]["remedy"] == "Set each key to remove to null, in one layer."
 
 
 @pytest.mark.parametrize(
@@ -206,10 +227,19 @@ def test_what_is_no_longer_declared_goes_back_to_the_nodes_own_value() -> None:
 
 def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
     made = _plan(_table(_live()), {"maxPods": 70})
-    table = _applied(made)
+    table = _applied(made, {"cgroupDriver": "systemd"})
     table["nodes"]["n1"]["own"]["own"]["maxPods"] = []
     after = _plan(table)
-    assert _changes(after) == {"maxPods": (70, None)}
+    assert (_changes(after), _rules(after)) == ({"maxPods": (70, None)}, [])
+    assert after["nodes"]["n1"]["changes"][0]["known"] is False
+    # It is left to the node's own file, not to the kubelet as this removal is.
+    other = _plan(table, {"cgroupDriver": None})
+    assert other["nodes"]["n1"]["own"] == {
+        "complete": True,
+        "source": other["nodes"]["n1"]["configmap"],
+        "absent": ["cgroupDriver"],
+        "own": {"cgroupDriver": ["systemd"]},
+    }
     assert any("~ maxPods: 70, reverts to the node's own value" in line for line in after["text"])
 
 

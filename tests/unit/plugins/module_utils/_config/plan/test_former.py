@@ -43,6 +43,7 @@ MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.avail
         ({"featureGates": [{}]}, [{"featureGates": {"B": True}}], {}, []),
         # The type of a parent has changed since.
         ({"maxPods.a": [1]}, [], {}, ["maxPods.a"]),
+        ({"maxPods.a.b": [1]}, [], {}, ["maxPods.a.b"]),
     ],
 )
 def test_undeclared(own: dict[str, Any], layers: list[Any], known: dict[str, Any], unknown: list[str]) -> None:
@@ -65,34 +66,38 @@ def test_revert_where_a_value_has_another_type(
     assert former.revert(config, known) == after
 
 
-def test_revert_neither_modifies_nor_shares() -> None:
+def test_a_drop_in_may_have_removed_a_threshold_that_the_own_file_merges() -> None:
+    live = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
+    found = former.undeclared({**NO_RECORD, "own": {NODEFS: ["10%"]}}, [], live, 36, True)
+    assert found.known == {NODEFS: "10%"}
+
+
+def test_revert_modifies_nothing() -> None:
     before = {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
-    listed = ["10.0.0.1"]
-    known = {"maxPods": 110, MEMORY: None, NODEFS: "10%", "kubeReserved.cpu": "1", "clusterDNS": listed, "gone": None}
+    known = {"maxPods": 110, MEMORY: None, NODEFS: "10%", "kubeReserved.cpu": "1", "clusterDNS": ["a"], "gone": None}
     after = former.revert(before, known)
     assert after == {
         "maxPods": 110,
         "evictionHard": {"nodefs.available": "10%"},
         "kubeReserved": {"cpu": "1"},
-        "clusterDNS": ["10.0.0.1"],
+        "clusterDNS": ["a"],
     }
     assert before == {"maxPods": 50, "evictionHard": {"memory.available": "1Gi"}}
-    assert after["clusterDNS"] is not listed
 
 
-CHANGES = [
-    Change("maxPods", 110, 50, True),
-    Change("clusterDNS", None, ["10.0.0.1"], True),
-    Change("cgroupDriver", "systemd", None, False),
-    Change('staticPodURLHeader["Authorization"]', ["secret"], ["other"], True),
-    Change("ofTheFuture", 1, 2, True),
-]
+REPLACED = {
+    "maxPods": 110,
+    "clusterDNS": None,
+    "cgroupDriver": "systemd",
+    'staticPodURLHeader["Authorization"]': ["secret"],
+    "ofTheFuture": 1,
+}
 
 
 def test_the_record_after_an_assignment() -> None:
     """A secret is not written to a Node, nor the value of a field that may be one."""
     before = {**NO_RECORD, "own": {"maxPods": [200], "eventBurst": [5]}}
-    made = former.record_after(before, "config-a", CHANGES)
+    made = former.record_after(before, "config-a", REPLACED, ["cgroupDriver"])
     assert made == {
         "complete": True,
         "source": "config-a",
@@ -109,10 +114,16 @@ def test_the_record_after_an_assignment() -> None:
 
 
 def test_a_value_found_after_sources_without_a_record_may_be_theirs() -> None:
-    made = former.record_after({**NO_RECORD, "complete": False, "own": {"eventBurst": [5]}}, "config-a", CHANGES)
+    before = {**NO_RECORD, "complete": False, "own": {"eventBurst": [5]}}
+    made = former.record_after(before, "config-a", REPLACED, [])
     assert made["complete"] is False
     assert {path: held for path, held in made["own"].items() if held} == {"eventBurst": [5]}
-    assert set(made["own"]) == {"eventBurst", *(change.path for change in CHANGES)}
+    assert set(made["own"]) == {"eventBurst", *REPLACED}
+
+
+def test_only_a_removal_with_an_unknown_default_is_left_to_the_kubelet() -> None:
+    changes = [Change("a", 1, 2, True), Change("b", 1, None, True), Change("c", 1, None, False)]
+    assert former.absent_after([*changes, Change("d", None, 2, False)]) == ["c"]
 
 
 def test_the_warning_names_what_to_do() -> None:

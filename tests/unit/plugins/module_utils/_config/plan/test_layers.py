@@ -30,6 +30,7 @@ def test_equal_layers_are_one_object_that_is_not_shared() -> None:
     layers, given = Layers(), {"a": {"b": 1}}
     (first,) = layers.read(given, "one")
     assert layers.read([{"a": {"b": 1}}], "two")[0] is first
+    assert layers.read({"a": 1, "b": 2}, "three")[0] is layers.read({"b": 2, "a": 1}, "four")[0]
     assert first is not given and first["a"] is not given["a"]
 
 

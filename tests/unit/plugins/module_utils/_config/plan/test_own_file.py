@@ -7,35 +7,16 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, merged_dropins
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, identity
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 
-HEADER = {"kind": document.KIND, "apiVersion": document.API_VERSION}
-PATH = "/var/lib/kubelet/config.yaml"
-OWN: dict[str, Any] = {
-    **HEADER,
-    "clusterDNS": ["10.96.0.10"],
-    "maxPods": 100,
-    "staticPodPath": "/etc/kubernetes/manifests",
-}
-SOURCE = {"namespace": "kube-system", "name": "c", "kubeletConfigKey": "kubelet"}
+from . import own_files
+from .own_files import HEADER, OWN, PATH, SOURCE
 
 
 def _live(config: dict[str, Any], **flags: Any) -> dict[str, Any]:
     return {**compare.with_defaults(config, 28), **flags}
-
-
-def _facts(own: Any, read: dict[str, Any] | None = None) -> dict[str, Any]:
-    return {
-        "kubelet": {"local_config": PATH},
-        "own": [{"path": PATH, "content": own}, {"path": "/d/10-x.conf", "content": {"maxPods": 5}}],
-        "disk": {
-            "path": "/x",
-            "content": read or own,
-            "checkpoint": {"uid": "u", "resourceVersion": "7"} if read else None,
-        },
-    }
 
 
 def _plan(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **row: Any) -> dict[str, Any]:
@@ -53,25 +34,21 @@ def _plan(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **row: Any)
     )
 
 
-def _assigned(record: dict[str, Any]) -> dict[str, Any]:
-    reference = {"configMap": {**SOURCE, "uid": "u", "resourceVersion": "1"}}
-    status = {"assigned": reference, "active": reference, "lastKnownGood": reference}
-    return {"delivery": "checkpoint", "source": SOURCE, "status": status, "own": record}
-
-
-def _changes(made: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    return {change["path"]: (change["before"], change["after"]) for change in made["nodes"]["n1"]["changes"]}
-
-
 def test_the_source_is_the_own_file_and_what_is_declared() -> None:
     """No defaults, and nothing that a flag or a drop-in sets."""
     live = _live(OWN, maxPods=61, kubeAPIBurst=7)
-    made = _plan(live, _facts(OWN), {"kubeAPIQPS": 9})
+    made = _plan(live, own_files.facts(OWN), {"kubeAPIQPS": 9})
     row = made["nodes"]["n1"]
     assert made["variants"][row["variant"]] == {**OWN, "kubeAPIQPS": 9}
-    assert _changes(made) == {"kubeAPIQPS": (50, 9)}
+    assert own_files.changes(made) == {"kubeAPIQPS": (50, 9)}
     assert row["own"] == {"complete": True, "source": row["configmap"], "absent": [], "own": {"kubeAPIQPS": [50]}}
     assert not row["whole"]
+
+
+def test_the_first_minor_whose_source_is_the_own_file() -> None:
+    for version, expected in (("v1.24.0", {**OWN, "kubeAPIQPS": 9}), ("v1.23.9", {**_live(OWN), "kubeAPIQPS": 9})):
+        made = _plan(_live(OWN), own_files.facts(OWN), {"kubeAPIQPS": 9}, kubelet_version=version)
+        assert list(made["variants"].values()) == [expected]
 
 
 def test_a_later_change_of_the_own_file_is_taken_up() -> None:
@@ -79,11 +56,11 @@ def test_a_later_change_of_the_own_file_is_taken_up() -> None:
     own = {**OWN, "clusterDNS": ["10.0.0.1"], "containerLogMaxFiles": 7}
     made = _plan(
         _live(read),
-        _facts(own, read),
+        own_files.facts(own, read),
         {"kubeAPIQPS": 9},
-        **_assigned({"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}),
+        **own_files.assigned({"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}),
     )
-    assert _changes(made) == {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"]), "containerLogMaxFiles": (5, 7)}
+    assert own_files.changes(made) == {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"]), "containerLogMaxFiles": (5, 7)}
     assert all(change["own_file_changed"] for change in made["nodes"]["n1"]["changes"])
     assert any("(the node's own file changed)" in line for line in made["text"])
     assert made["nodes"]["n1"]["action"] == "assign"
@@ -92,8 +69,8 @@ def test_a_later_change_of_the_own_file_is_taken_up() -> None:
 def test_what_is_no_longer_declared_reverts_to_the_own_file() -> None:
     read = {**OWN, "maxPods": 70, "kubeAPIQPS": 9}
     record = {"complete": True, "source": "c", "absent": [], "own": {"maxPods": [100], "kubeAPIQPS": [50]}}
-    made = _plan(_live(read), _facts(OWN, read), {"kubeAPIQPS": 9}, **_assigned(record))
-    assert _changes(made) == {"maxPods": (70, 100)}
+    made = _plan(_live(read), own_files.facts(OWN, read), {"kubeAPIQPS": 9}, **own_files.assigned(record))
+    assert own_files.changes(made) == {"maxPods": (70, 100)}
     (change,) = made["nodes"]["n1"]["changes"]
     assert change["no_longer_declared"] and "own_file_changed" not in change
     assert made["nodes"]["n1"]["own"]["own"] == {"kubeAPIQPS": [50]}
@@ -103,8 +80,8 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
     """It holds all defaults, and the next change replaces it."""
     snapshot = _live({**OWN, "kubeAPIQPS": 9})
     record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
-    made = _plan(snapshot, _facts(OWN, snapshot), {"kubeAPIQPS": 9}, **_assigned(record))
-    assert (made["nodes"]["n1"]["action"], _changes(made)) == ("none", {})
+    made = _plan(snapshot, own_files.facts(OWN, snapshot), {"kubeAPIQPS": 9}, **own_files.assigned(record))
+    assert (made["nodes"]["n1"]["action"], own_files.changes(made)) == ("none", {})
 
 
 @pytest.mark.parametrize(
@@ -115,10 +92,19 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
             "(Connection refused), so its source holds its live configuration",
         ),
         (None, "kubelet_preflight_info has not read it"),
-        (_facts(None), f"{PATH} cannot be read"),
+        ({"msg": "no route to host X."}, "(no route to host X), so"),
+        (own_files.facts(None), f"({PATH} cannot be read)"),
+        (own_files.facts_36(OWN, OWN, unreadable=None), "(one of its drop-ins cannot be read)"),
+        (
+            {
+                **own_files.facts(OWN),
+                "disk": {"path": "/x", "content": None, "checkpoint": {"uid": "u", "resourceVersion": "7"}},
+            },
+            "(/x, which the kubelet reads, cannot be read)",
+        ),
         ({"own": [5]}, "what its host returned is malformed at own"),
-        ({**_facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),
-        (_facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
+        ({**own_files.facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),
+        (own_files.facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
     ],
 )
 def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
@@ -129,11 +115,35 @@ def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
     assert made["nodes"]["n1"]["whole"]
 
 
+def test_the_own_file_of_a_node_that_keeps_its_local_config_does_not_matter() -> None:
+    """A source that stays is built on the live configuration as long as the file cannot be read."""
+    assert _plan(_live(OWN), None)["nodes"]["n1"]["problems"] == []
+    made = _plan(_live(OWN), None, **own_files.assigned({"complete": True, "source": "c", "absent": [], "own": {}}))
+    assert made["nodes"]["n1"]["action"] == "none"
+    assert [problem["rule"] for problem in made["nodes"]["n1"]["problems"]] == ["no-own-file"]
+
+
+def test_a_removal_that_the_checkpoint_made_asks_for_no_permission_again() -> None:
+    """From 1.35 on, the default of this field is not known: the kubelet runs what it found itself."""
+    layer = {"cgroupDriver": None, "maxPods": 60}
+    own, live = {**OWN, "cgroupDriver": "systemd"}, {**_live(OWN), "cgroupDriver": "systemd"}
+    first = _plan(live, own_files.facts(own), layer, kubelet_version="v1.36.2", delivery="checkpoint", source=SOURCE)
+    assert [problem["path"] for problem in first["nodes"]["n1"]["problems"]] == ["cgroupDriver"]
+    record = first["nodes"]["n1"]["own"]
+    assert (record["own"]["cgroupDriver"], record["absent"]) == (["systemd"], ["cgroupDriver"])
+    read = {**OWN, "maxPods": 60}
+    again = {**own_files.assigned(record), "kubelet_version": "v1.36.2"}
+    for facts in (own_files.facts(own, read), own_files.facts(OWN, read)):
+        made = _plan({**live, "maxPods": 60}, facts, {**layer, "maxPods": 70}, **again)
+        assert (made["refused"], own_files.changes(made)) == (False, {"maxPods": (60, 70)})
+
+
 def test_a_secret_is_that_which_the_kubelet_runs() -> None:
     hidden = {**OWN, "staticPodURLHeader": {"a": ["********"]}}
-    made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), _facts(hidden), {"kubeAPIQPS": 9})
+    made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), own_files.facts(hidden), {"kubeAPIQPS": 9})
     assert made["variants"][made["nodes"]["n1"]["variant"]]["staticPodURLHeader"] == {"a": ["x"]}
-    assert _changes(made) == {"kubeAPIQPS": (50, 9)}
+    assert made["nodes"]["n1"]["problems"] == []
+    assert own_files.changes(made) == {"kubeAPIQPS": (50, 9)}
 
 
 def test_a_node_without_a_config_file() -> None:
@@ -153,13 +163,19 @@ def test_a_node_without_a_config_file() -> None:
         ("v1.36.2", "checkpoint", "auto", True),
         ("v1.36.2", "none", "auto", True),
         ("v1.36.2", "native", "auto", False),
+        ("v1.36.2", "native", "dropin", True),
+        ("v1.36.2", "none", "native", False),
         (None, "none", "auto", False),
     ],
 )
 def test_which_nodes_are_read(version: str | None, delivery: str, requested: str, needed: bool) -> None:
     source = SOURCE if delivery == "checkpoint" else None
-    current = {"nodes": {"n1": {"kubelet_version": version, "delivery": delivery, "source": source}}}
-    assert own_file.needed(current, {"n1": requested}) == (["n1"] if needed else [])
+    current = {
+        "nodes": {"n0": {"kubelet_version": "v1.36.2"}, "n1": {"kubelet_version": version, "delivery": delivery}}
+    }
+    current["nodes"]["n1"]["source"] = source
+    assert own_file.needed(current, {"n1": requested}) == ["n0", *(["n1"] if needed else [])]
+    assert own_file.needed({}, {"n1": requested}) == []
 
 
 @pytest.mark.parametrize(
@@ -176,184 +192,3 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
 def test_what_the_own_file_has_got_since(own: Any, layers: list[Any], found: list[Any]) -> None:
     changes = own_file.later(own_file.Files(own, {**OWN, "kubeAPIQPS": 9}), layers, 28)
     assert [(change.path, change.before, change.after) for change in changes] == found
-
-
-def _migrated(live: dict[str, Any], facts: Any, *layers: dict[str, Any], **options: Any) -> dict[str, Any]:
-    record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
-    variant = identity.variant(live)
-    row = {"variant": variant, "kubelet_version": "v1.36.2", **_assigned(record), **options.pop("row", {})}
-    table = {"variants": {variant: live}, "nodes": {"n1": row}}
-    return plan.make_plan(
-        table, None, {"n1": list(layers)}, deliveries={"n1": "dropin"}, own={"n1": facts}, migrate="equal", **options
-    )
-
-
-def _of_36(config: dict[str, Any], *dropins: dict[str, Any]) -> dict[str, Any]:
-    return {**merged_dropins.effective(config, dropins or None, 36), **HEADER}
-
-
-def _facts_36(own: Any, read: dict[str, Any], **dropins: dict[str, Any]) -> dict[str, Any]:
-    rows = [{"path": f"/d/{name}.conf", "content": content} for name, content in dropins.items()]
-    return {**_facts(own, read), "own": [{"path": PATH, "content": own}, *rows]}
-
-
-def test_a_checkpoint_becomes_a_drop_in_if_nothing_changes() -> None:
-    read = {**OWN, "kubeAPIQPS": 9}
-    made = _migrated(_of_36(read), _facts_36(OWN, read), {"kubeAPIQPS": 9})
-    row = made["nodes"]["n1"]
-    assert not made["refused"]
-    assert (row["action"], row["delivery"], row["migrates"], row["changes"]) == ("assign", "dropin", True, [])
-    assert made["variants"][row["variant"]] == {**HEADER, "kubeAPIQPS": 9}
-    assert row["own"]["own"] == {"kubeAPIQPS": [50]}
-
-
-@pytest.mark.parametrize(
-    ("own", "dropins", "layer", "path", "words"),
-    [
-        # Not declared any more, changed in the own file, and a default that the checkpoint froze.
-        (OWN, {}, {}, "kubeAPIQPS", "has 9, and without it the kubelet would run 50"),
-        ({**OWN, "maxPods": 90}, {}, {"kubeAPIQPS": 9}, "maxPods", "has 100, and without it the kubelet would run 90"),
-        (OWN, {}, {"kubeAPIQPS": 10}, "kubeAPIQPS", "has 9, and without it the kubelet would run 10"),
-    ],
-)
-def test_what_a_migration_would_change_is_named_and_asked_for(
-    own: dict[str, Any], dropins: dict[str, Any], layer: dict[str, Any], path: str, words: str
-) -> None:
-    read = {**OWN, "kubeAPIQPS": 9}
-    made = _migrated(_of_36(read), _facts_36(own, read, **dropins), layer)
-    assert [(row["path"], row["rule"]) for row in made["nodes"]["n1"]["problems"]] == [(path, "migration")]
-    assert made["refused"] and words in made["nodes"]["n1"]["problems"][0]["message"]
-    variant = identity.variant(_of_36(read))
-    asked = plan.make_plan(
-        {
-            "variants": {variant: _of_36(read)},
-            "nodes": {
-                "n1": {
-                    "variant": variant,
-                    "kubelet_version": "v1.36.2",
-                    **_assigned({"complete": True, "source": "c", "absent": [], "own": {}}),
-                }
-            },
-        },
-        None,
-        {"n1": [layer]},
-        deliveries={"n1": "dropin"},
-        own={"n1": _facts_36(own, read, **dropins)},
-        migrate="changed",
-    )
-    assert not asked["refused"] and asked["nodes"]["n1"]["action"] == "assign"
-
-
-def test_other_drop_ins_stay_where_they_are() -> None:
-    read = {**OWN, "kubeAPIQPS": 9}
-    dropins = {"10-a": {"maxPods": 40}, "95-b": {"kubeAPIBurst": 11}}
-    live = _of_36(read, *dropins.values())
-    made = _migrated(live, _facts_36(OWN, read, **dropins), {"kubeAPIQPS": 9})
-    assert (made["refused"], made["nodes"]["n1"]["changes"]) == (False, [])
-
-
-@pytest.mark.parametrize(
-    "row", [{"delivery": "dropin"}, {"delivery": "none", "source": None, "status": None}], ids=["dropin", "none"]
-)
-def test_a_migration_changes_no_other_node(row: dict[str, Any]) -> None:
-    made = _migrated(_of_36(OWN), _facts_36(OWN, OWN), {"kubeAPIQPS": 9}, row=row)
-    assert made["nodes"]["n1"]["action"] == "none"
-    assert "migrates" not in made["nodes"]["n1"]
-
-
-def test_a_node_whose_own_file_is_not_known_is_not_migrated() -> None:
-    made = _migrated(_of_36(OWN), {"unreachable": True, "msg": "Refused."}, {})
-    assert made["refused"] and made["nodes"]["n1"]["problems"][0]["rule"] == "no-own-file"
-
-
-def _dropin(own: dict[str, Any], *layers: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """Plan a node that runs OWN with the drop-in of a former source, and whose own file changed since its start."""
-    live = options.pop("live", _of_36(OWN, {"kubeAPIQPS": 9}))
-    facts = options.pop("facts", None) or _facts_36(own, own)
-    facts["disk"].update(checkpoint=None, started=5.0, changed=options.pop("changed", 6.0))
-    record = {"complete": True, "source": "c", "absent": [], "own": {"kubeAPIQPS": [50]}}
-    row = {**_assigned(record), "delivery": "dropin"}
-    if "source" in options:
-        row["source"] = {**SOURCE, "name": options.pop("source")}
-    variant = identity.variant(live)
-    table = {"variants": {variant: live}, "nodes": {"n1": {"variant": variant, "kubelet_version": "v1.36.2", **row}}}
-    return plan.make_plan(table, None, {"n1": list(layers)}, own={"n1": facts}, **options)
-
-
-CHANGED = {**OWN, "maxPods": 90, "registryPullQPS": 7}
-
-
-def test_a_drop_in_shows_what_its_restart_takes_up_from_the_own_file() -> None:
-    made = _dropin(CHANGED, {"kubeAPIQPS": 10})
-    row = made["nodes"]["n1"]
-    assert _changes(made) == {"kubeAPIQPS": (9, 10), "maxPods": (100, 90), "registryPullQPS": (5, 7)}
-    assert {change["path"] for change in row["changes"] if change.get("own_file_changed")} == {
-        "maxPods",
-        "registryPullQPS",
-    }
-    assert made["variants"][row["variant"]] == {**HEADER, "kubeAPIQPS": 10}
-    assert row["own"]["own"] == {"kubeAPIQPS": [50]}
-    assert [line for line in made["text"] if line.endswith("(the node's own file changed)")]
-
-
-@pytest.mark.parametrize(
-    ("options", "layers", "changes"),
-    [
-        # The own file is as old as the kubelet's process.
-        ({"changed": 4.0}, [{"kubeAPIQPS": 10}], {"kubeAPIQPS": (9, 10)}),
-        # Declared, or no longer declared: not from the own file.
-        ({}, [{"kubeAPIQPS": 9, "maxPods": 80, "registryPullQPS": 5}], {"maxPods": (100, 80)}),
-        ({}, [{"registryPullQPS": 5}], {"kubeAPIQPS": (9, 50), "maxPods": (100, 90)}),
-        # A flag, a later drop-in.
-        (
-            {
-                "facts": {
-                    **_facts_36(CHANGED, CHANGED, **{"95-b": {"registryPullQPS": 5}}),
-                    "kubelet": {"local_config": PATH, "shadowed": {"maxPods": {"flag": "--max-pods"}}},
-                }
-            },
-            [{"kubeAPIQPS": 10}],
-            {"kubeAPIQPS": (9, 10)},
-        ),
-    ],
-    ids=["older", "declared", "no longer declared", "overridden"],
-)
-def test_what_a_restart_does_not_take_up(options: Any, layers: list[Any], changes: Any) -> None:
-    made = _dropin(CHANGED, *layers, **options)
-    assert _changes(made) == changes
-
-
-def test_nothing_is_taken_up_without_a_restart() -> None:
-    name = _dropin(OWN, {"kubeAPIQPS": 9})["nodes"]["n1"]["configmap"]
-    reference = {**SOURCE, "name": name, "uid": "u", "resourceVersion": "1"}
-    live = _of_36(OWN, {"kubeAPIQPS": 9})
-    facts = _facts_36({**CHANGED, "maxPods": -3}, OWN)
-    facts["disk"].update(checkpoint=None, started=5.0, changed=6.0)
-    status = {part: {"configMap": reference} for part in ("assigned", "active", "lastKnownGood")}
-    record = {"complete": True, "source": name, "absent": [], "own": {"kubeAPIQPS": [50]}}
-    row = {"variant": identity.variant(live), "kubelet_version": "v1.36.2", "delivery": "dropin", "own": record}
-    row.update(source={**SOURCE, "name": name}, status=status)
-    table = {"variants": {identity.variant(live): live}, "nodes": {"n1": row}}
-    made = plan.make_plan(table, None, {"n1": [{"kubeAPIQPS": 9}]}, own={"n1": facts})
-    planned = made["nodes"]["n1"]
-    assert (planned["action"], planned["changes"], planned["problems"]) == ("none", [], [])
-    # With another source, the kubelet would end of what it then reads.
-    made = plan.make_plan(table, None, {"n1": [{"kubeAPIQPS": 10}]}, own={"n1": facts})
-    assert made["refused"] and [problem["path"] for problem in made["nodes"]["n1"]["problems"]] == ["maxPods"]
-
-
-def test_an_effect_that_the_own_file_brings_is_asked_for() -> None:
-    own = {**OWN, "enableControllerAttachDetach": False}
-    made = _dropin(own, {"kubeAPIQPS": 10})
-    assert made["refused"] and made["nodes"]["n1"]["effect"] == "drain"
-    [problem] = made["nodes"]["n1"]["problems"]
-    assert problem["remedy"].startswith("Declare the live value")
-    assert not _dropin(own, {"kubeAPIQPS": 10}, allow_effect="drain")["refused"]
-
-
-def test_a_drop_in_on_a_node_whose_own_file_is_not_known() -> None:
-    made = _dropin(OWN, {"kubeAPIQPS": 10}, facts={"unreachable": True, "msg": "Refused.", "disk": {}})
-    [problem] = made["nodes"]["n1"]["problems"]
-    assert (problem["rule"], problem["severity"]) == ("no-own-file", "warning")
-    assert "what its restart takes up from it" in problem["message"]
-    assert made["summary"]["from_live"] == 0

@@ -3,34 +3,66 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_node
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.own_values import NO_RECORD
 
 from .. import kubelet_model as model
 
 LIVE = complete_config.restore(model.configz({}))
 
 
+def _planner(variants: dict[str, Any], shared: Any = (), allow_invalid: bool = False) -> plan_node.Planner:
+    return plan_node.Planner(variants, "disrupt", shared, allow_invalid, None, True)
+
+
+def _planned(planner: plan_node.Planner, live: str, minor: int, *layers: Any, **other: Any) -> plan_node.NodePlan:
+    given = {"argv": None, "record": NO_RECORD, "delivery": "checkpoint", "files": None, "moves": False, **other}
+    return planner.plan(live, minor, layers, **given)
+
+
 def test_nodes_that_are_alike_share_one_computation_and_others_do_not() -> None:
     layer, other = {"maxPods": 50}, {"maxPods": 60}
-    planner = plan_node.Planner({"a": LIVE, "b": {**LIVE, "maxPods": 9}}, "disrupt", (layer,))
-    one = planner.plan("a", 20, (layer,), ["kubelet", "--hostname-override=n1"])
-    assert planner.plan("a", 20, (layer,), ["kubelet", "--hostname-override=n2"]) is one
-    assert planner.plan("a", 20, (layer,), ["kubelet", "--max-pods=7"]) is not one
-    assert planner.plan("b", 20, (layer,), None) is not one
-    assert planner.plan("a", 21, (layer,), None) is not one
-    assert planner.plan("a", 20, (other,), None).config["maxPods"] == 60
+    planner = _planner({"a": LIVE, "b": {**LIVE, "maxPods": 9}}, (layer,))
+    one = _planned(planner, "a", 20, layer, argv=["kubelet", "--hostname-override=n1"])
+    assert _planned(planner, "a", 20, layer, argv=["kubelet", "--hostname-override=n2"]) is one
+    assert _planned(planner, "a", 20, layer, argv=["kubelet", "--max-pods=7"]) is not one
+    assert _planned(planner, "b", 20, layer) is not one
+    assert _planned(planner, "a", 21, layer) is not one
+    assert _planned(planner, "a", 20, other).config["maxPods"] == 60
+
+
+def test_nodes_share_a_computation_if_their_own_files_say_the_same() -> None:
+    layer, planner = {"maxPods": 50}, _planner({"a": LIVE})
+
+    def planned(delivery: str, own: dict[str, Any], **facts: Any) -> plan_node.NodePlan:
+        return _planned(planner, "a", 33, layer, delivery=delivery, files=own_file.Files(own, {**LIVE}, **facts))
+
+    one, turned = {"eventBurst": 7, "kubeAPIQPS": 9}, {"kubeAPIQPS": 9, "eventBurst": 7}
+    assert planned("checkpoint", one) is planned("checkpoint", turned)
+    assert planned("checkpoint", one).config["eventBurst"] == 7
+    assert planned("checkpoint", {"eventBurst": 8}).config["eventBurst"] == 8
+    # A drop-in does not depend on a file that its kubelet runs already.
+    assert planned("dropin", one) is planned("dropin", {"eventBurst": 8})
+    assert planned("dropin", one, outdated=True) is not planned("dropin", {"eventBurst": 8}, outdated=True)
+
+
+def test_a_layer_that_is_gone_does_not_lend_its_plan_to_the_next() -> None:
+    planner = _planner({"a": LIVE})
+    assert [_planned(planner, "a", 20, {"maxPods": number}).config["maxPods"] for number in range(9)] == [*range(9)]
 
 
 def test_what_the_running_kubelet_lives_with_is_no_problem() -> None:
     live = {**LIVE, "clusterDNS": ["no address"]}
     assert checks.problems(live, 20)
-    planner = plan_node.Planner({"a": live}, "disrupt", ())
-    assert planner.plan("a", 20, ({"maxPods": 50},), None).problem_rows(True) == []
-    assert [row["path"] for row in planner.plan("a", 20, ({"clusterDNS": ["worse"]},), None).problem_rows(False)] == [
+    planner = _planner({"a": live})
+    assert _planned(planner, "a", 20, {"maxPods": 50}).problem_rows(True) == []
+    assert [row["path"] for row in _planned(planner, "a", 20, {"clusterDNS": ["worse"]}).problem_rows(False)] == [
         "clusterDNS[0]"
     ]
 
@@ -54,11 +86,22 @@ def test_what_the_running_kubelet_lives_with_is_no_problem() -> None:
 def test_when_the_kubelet_certainly_refuses_a_value(
     live: dict[str, object], layer: dict[str, object], argv: list[str] | None, allow_invalid: bool, severity: str
 ) -> None:
-    planner = plan_node.Planner({"a": {**LIVE, **live}}, "disrupt", (), allow_invalid)
-    rows = planner.plan("a", 20, (layer,), argv).problem_rows(False)
+    planner = _planner({"a": {**LIVE, **live}}, (), allow_invalid)
+    rows = _planned(planner, "a", 20, layer, argv=argv).problem_rows(False)
     assert [(row["severity"], row["path"]) for row in rows if row["rule"] not in ("shadowed", "whole-map")] == [
         (severity, next(iter(layer)) if "evictionHard" not in layer else 'evictionHard["memory.available"]')
     ]
+
+
+@pytest.mark.parametrize(
+    ("minor", "rules"), [(26, ["field-too-new"]), (27, ["shadowed"])], ids=["a flag of its own", "sets the field"]
+)
+def test_a_flag_overrides_a_field_only_from_the_minor_on_that_has_both(minor: int, rules: list[str]) -> None:
+    """Before, the kubelet needs the flag, and no remedy may remove it."""
+    flags = ["kubelet", "--container-runtime-endpoint=unix:///run/a.sock"]
+    layer = {"containerRuntimeEndpoint": "unix:///run/b.sock"}
+    made = _planned(_planner({"a": LIVE}), "a", minor, layer, argv=flags)
+    assert [row["rule"] for row in made.problem_rows(False)] == rules
 
 
 @pytest.mark.parametrize("minor", range(20, 37))
@@ -66,9 +109,9 @@ def test_when_the_kubelet_certainly_refuses_a_value(
 @pytest.mark.fault(case=66)
 def test_a_removed_value_has_the_effect_of_its_field_at_every_version(removed: str | None, minor: int) -> None:
     """With the default, as far as it is known; the other changes of the plan do not hide it."""
-    planner = plan_node.Planner({"a": {**LIVE, "cgroupDriver": "systemd"}}, "disrupt", ())
-    made = planner.plan("a", minor, ({"cgroupDriver": removed, "containerLogMaxFiles": 6},), None)
-    assert [(row["path"], row["before"], row["after"], row["effect"], row["known"]) for row in made.change_rows] == [
+    planner = _planner({"a": {**LIVE, "cgroupDriver": "systemd"}})
+    made = _planned(planner, "a", minor, {"cgroupDriver": removed, "containerLogMaxFiles": 6})
+    assert [(row["path"], row["before"], row["after"], row["effect"], row["known"]) for row in made.rows(True)] == [
         ("cgroupDriver", "systemd", "cgroupfs" if minor < 35 else None, "reboot", minor < 35),
         ("containerLogMaxFiles", 5, 6, "disrupt", True),
     ]

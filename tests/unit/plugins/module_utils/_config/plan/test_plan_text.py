@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan, plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import identity
 
 from .. import kubelet_model as model
+from . import tables
+from .tables import LIVE
 
 
 def _plan(configs: list[dict[str, Any]], *args: Any, version: str = "v1.20.2", **options: Any) -> dict[str, Any]:
@@ -28,17 +32,142 @@ def _plan(configs: list[dict[str, Any]], *args: Any, version: str = "v1.20.2", *
     )
 
 
-def test_people_read_one_block_for_nodes_with_the_same_to_do_and_why_variants_differ() -> None:
-    made = _plan([{"resolvConf": f"/r{position}"} for position in range(7)], {"maxPods": 50})
-    assert made["text"][:2] == [
-        "7 nodes (n0, n1, n2, n3, n4 and 2 more): assign 7 variants, effect disrupt",
-        "  ~ maxPods: 110 -> 50   [disrupt] lowering can fail admission of running pods at restart; changes "
-        "reported capacity and scheduling",
+MAX_PODS = (
+    "  ~ maxPods: 110 -> 50   [disrupt] lowering can fail admission of running pods at restart; changes reported "
+    "capacity and scheduling"
+)
+
+
+@pytest.mark.parametrize(("number", "more"), [(5, ""), (7, " and 2 more")])
+def test_people_read_one_block_for_nodes_with_the_same_to_do_and_why_variants_differ(number: int, more: str) -> None:
+    made = _plan([{"resolvConf": f"/r{position}"} for position in range(number)], {"maxPods": 50})
+    values = [f"/r{position} ({made['nodes'][f'n{position}']['variant']})" for position in range(5)]
+    assert made["text"] == [
+        f"{number} nodes (n0, n1, n2, n3, n4{more}): assign {number} variants, effect disrupt",
+        MAX_PODS,
+        "variants differ in:",
+        f"  resolvConf (belongs to one machine): {', '.join(values)}{more}",
+        f"plan: {number} nodes, {number} to change, 0 unchanged, {number} variants, 0 refusals, 0 warnings",
     ]
-    assert made["text"][2] == "variants differ in:"
-    assert made["text"][3].startswith("  resolvConf (belongs to one machine): /r0 (")
-    assert made["text"][3].endswith(" and 2 more")
-    assert made["text"][-1] == "plan: 7 nodes, 7 to change, 0 unchanged, 7 variants, 0 refusals, 0 warnings"
+
+
+REFUSED = (
+    "kubeAPIQPS is -1, which the kubelet refuses (rule not-negative): invalid configuration: kubeAPIQPS "
+    "(--kube-api-qps) -1 must not be a negative number. Give 0 or more."
+)
+FORBIDDEN = (
+    "podCIDR: this field must not be changed on a live node: must stay empty; only for standalone kubelets, which "
+    "cannot use dynamic config. Omit it from the configuration."
+)
+POD_CIDR = FORBIDDEN.partition("node: ")[2].partition(". ")[0]
+
+
+def test_a_plan_for_nodes_of_all_kinds() -> None:
+    made = _plan(
+        [{}, {"maxPods": 50}, {"maxPods": 50}, {}],
+        {"maxPods": 50},
+        {"n2": {"kubeAPIQPS": -1, "podCIDR": "é\n"}, "n3": {"kubeAPIQPS": -1}},
+    )
+    shared, both, one = dict.fromkeys(row["variant"] for row in made["nodes"].values())
+    names = [row["configmap"] for row in made["nodes"].values()]
+    assert made["text"] == [
+        f"1 node (n0): assign {names[0]}, effect disrupt",
+        MAX_PODS,
+        "1 node (n1): no action",
+        f"1 node (n2): assign {names[2]}, effect forbidden",
+        "  ~ kubeAPIQPS: 5 -> -1   [safe] changes API traffic volume",
+        f'  + podCIDR: "é\\n"   [forbidden] {POD_CIDR}',
+        f"  REFUSED: {REFUSED}",
+        f"  REFUSED: {FORBIDDEN}",
+        f"1 node (n3): assign {names[3]}, effect disrupt",
+        "  ~ kubeAPIQPS: 5 -> -1   [safe] changes API traffic volume",
+        MAX_PODS,
+        f"  REFUSED: {REFUSED}",
+        "variants differ in:",
+        f"  kubeAPIQPS: 5 ({shared}), -1 ({both}), -1 ({one})",
+        f'  podCIDR (belongs to one machine): absent ({shared}), "é\\n" ({both}), absent ({one})',
+        "plan: 4 nodes, 3 to change, 1 unchanged, 3 variants, 3 refusals, 0 warnings; REFUSED, nothing may be written",
+    ]
+    assert made["summary"]["by_effect"] == {"disrupt": 2, "forbidden": 1}
+    assert made["summary"]["nodes_by_variant"] == {shared: ["n0", "n1"], both: ["n2"], one: ["n3"]}
+    hint = "To see a kubelet refuse such a value, set allow_invalid (in roles: kubelet_config_allow_invalid) to true."
+    assert plan_text.refusals(made).split("\n") == [
+        "the plan is refused. Nothing was written.",
+        f"2 nodes (n2, n3): {REFUSED}",
+        f"1 node (n2): {FORBIDDEN}",
+        hint,
+    ]
+    assert hint not in plan_text.refusals(_plan([{}], {"podCIDR": "10.0.0.0/24"}))
+
+
+@pytest.mark.parametrize(
+    ("number", "total"),
+    [
+        (1, "plan: 1 node, 1 to change, 0 unchanged, 1 variant, 0 refusals, 1 warning; 1 planned from its live"),
+        (2, "plan: 2 nodes, 2 to change, 0 unchanged, 1 variant, 0 refusals, 2 warnings; 2 planned from their live"),
+    ],
+)
+def test_nodes_whose_own_file_is_missing_are_counted(number: int, total: str) -> None:
+    made = _plan([{}] * number, {"maxPods": 50}, version="v1.28.3")
+    assert made["text"][-2:] == [
+        "  warning: the node's own config file is not known (kubelet_preflight_info has not read it), so its source "
+        "holds its live configuration. Plan again when the host answers and root may read the file.",
+        f"{total} configuration",
+    ]
+    lost = _plan([{}], {"evictionHard": {"memory.available": "1Gi"}})
+    assert (lost["summary"]["warnings"], lost["summary"]["from_live"]) == (1, 0)
+
+
+def test_a_removal_whose_default_is_not_known() -> None:
+    """From 1.35 on, that of this field is not known."""
+    made = _plan([{"cgroupDriver": "systemd"}], {"cgroupDriver": None}, version="v1.36.2", allow_effect="reboot")
+    assert made["text"][1].startswith("  - cgroupDriver: systemd   [reboot] ")
+
+
+def test_nodes_are_in_one_block_only_if_their_changes_and_their_problems_are_the_same() -> None:
+    """A list of one machine may have its keys in another order."""
+    taints = [[{"key": "a", "effect": "NoSchedule"}], [{"effect": "NoSchedule", "key": "a"}], []]
+    lives = [{**LIVE, "registerWithTaints": given, "maxPods": number} for number, given in enumerate(taints)]
+    made = plan.make_plan(tables.table(*lives, kubelet_version="v1.23.1"), {"registerWithTaints": None})
+    assert [line for line in made["text"] if line[0] != " "][:2] == [
+        "2 nodes (n0, n1): assign 2 variants, effect safe",
+        "1 node (n2): no action",
+    ]
+    two = _plan([{"kubeAPIQPS": 7}] * 2, {"maxPods": 50}, flags={"n1": ["--max-pods=50"]})
+    assert len([line for line in two["text"] if "effect disrupt" in line]) == 2
+    # Rows may share one list and differ in the other.
+    alike = _plan([{}, {"maxPods": 60}], {"maxPods": 50})
+    for part, plans in (("problems", alike), ("changes", two)):
+        rows = plans["nodes"].values()
+        shared = next(iter(rows))[part]
+        blocks = plan_text.lines(
+            {**plans, "nodes": {name: {**row, part: shared} for name, row in plans["nodes"].items()}}
+        )
+        assert len([line for line in blocks if line[0] != " "]) == len(
+            [line for line in plans["text"] if line[0] != " "]
+        )
+
+
+def test_the_diff_has_one_entry_for_nodes_that_change_alike() -> None:
+    table = tables.table(LIVE, LIVE, {**LIVE, "maxPods": 50}, {**LIVE, "eventBurst": 7})
+    made = plan.make_plan(table, {"maxPods": 50}, flags={"n1": ["--event-burst=9"]})
+    first, other = plan_text.diffs(table, made)
+    assert (first["before_header"], first["after_header"]) == (
+        "live on 2 nodes (n0, n1)",
+        "desired on 2 nodes (n0, n1)",
+    )
+    assert '"maxPods": 110' in first["before"] and '"maxPods": 50' in first["after"]
+    assert other["after_header"] == "desired on 1 node (n3)"
+
+
+def test_the_diff_of_nodes_with_one_drop_in_shows_each_own_value_that_comes_back() -> None:
+    record = {"complete": True, "source": "other", "absent": []}
+    row = {"source": tables.reference(), "status": tables.status("other"), "delivery": "dropin"}
+    table = tables.table(*[{**LIVE, "maxPods": 50}] * 2, kubelet_version="v1.36.2", **row)
+    for name, own in (("n0", 110), ("n1", 200)):
+        table["nodes"][name]["own"] = {**record, "own": {"maxPods": [own]}}
+    found = plan_text.diffs(table, plan.make_plan(table, [{}]))
+    assert [f'"maxPods": {own}' in entry["after"] for own, entry in zip((110, 200), found, strict=True)] == [True, True]
 
 
 def test_nodes_newer_than_the_tables_are_named_once() -> None:

@@ -188,3 +188,7 @@ def test_keys_of_a_map_are_shared_one_by_one() -> None:
     own = [[{"kubeReserved": {"cpu": "2", "memory": "1Gi"}}]]
     found = shared_overrides.not_shared(BASE, own, {"a": [{"kubeReserved": {"cpu": "2"}}]}, 20)
     assert found == {"kubeReserved.memory": ["a"]}
+
+
+def test_a_value_that_equals_the_default_of_the_minor_is_shared_by_all() -> None:
+    assert shared_overrides.not_shared(BASE, [[{"eventBurst": 10}]], {"a": []}, 20) == {}
