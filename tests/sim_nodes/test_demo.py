@@ -102,7 +102,7 @@ class Copy:
 @pytest.fixture
 def copy() -> t.Iterator[Copy]:
     """Yield a copy. Skip where an ordinary user cannot run this Python: pytest's own folders are root's alone."""
-    with tempfile.TemporaryDirectory(prefix="livenodes-demo-test-") as home:
+    with tempfile.TemporaryDirectory(prefix="livenodes-demo-test-h") as home:
         Path(home).chmod(0o755)
         made = Copy(Path(home))
         with made.start(sys.executable, "-c", "import ansible") as process:

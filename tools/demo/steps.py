@@ -13,6 +13,10 @@ from pathlib import Path
 
 from tools.demo.console import COMMAND, HEADLINE, DemoError, show
 
+# How the name of the folder begins. After a hyphen the rest could be a number and a keyword, such as 1if: Ansible
+# evaluates paths of its settings like values of Python, which then warns 60 times.
+FOLDER = "livenodes-demo-h"
+
 
 class Steps:
     """A folder with the inventory that the demo edits, and the settings of Ansible (`config`) for its playbooks."""

@@ -28,6 +28,12 @@ class Answering:
     def request(self, *_words: t.Any, **_options: t.Any) -> t.Any:
         return self.value
 
+    def server_time(self) -> float:
+        return 1_767_225_600.0
+
+    def dry_runs(self) -> bool:
+        return True
+
     def text(self, *_words: t.Any, **_options: t.Any) -> t.Any:
         return self.value
 

@@ -23,6 +23,7 @@ from tests.lab.lab import Lab
 from tools.demo.console import FAILURE, HEADLINE, SUCCESS, DemoError, end, show
 from tools.demo.real import checkpoint, native
 from tools.demo.real.steps import GROUP, Demo
+from tools.demo.steps import FOLDER
 
 
 def farewell(own: bool, lab: Lab) -> None:
@@ -73,7 +74,7 @@ def main() -> int:
             else "A lab is running already; the demo uses it."
         )
         lab = Lab.up(nodes=3)
-        with tempfile.TemporaryDirectory(prefix="livenodes-demo-") as home:
+        with tempfile.TemporaryDirectory(prefix=FOLDER) as home:
             demo = Demo(lab, Path(home))
             if not own:
                 show("Its nodes may have been changed, so the demo resets them first.")

@@ -18,6 +18,7 @@ from pathlib import Path
 from tools.demo.console import FAILURE, HEADLINE, SUCCESS, DemoError, end, show
 from tools.demo.simulated import deadly
 from tools.demo.simulated.fleet import GROUP, OWN_FILE, Fleet
+from tools.demo.steps import FOLDER
 
 ROOT = Path(__file__).resolve().parents[3]
 WANTED = """kubelet_config:
@@ -74,7 +75,7 @@ def main() -> int:
     show("The collection is not, on the nodes either. `make demo LAB=real` shows real kubelets (Debian, root).")
     try:
         with (
-            tempfile.TemporaryDirectory(prefix="livenodes-demo-", ignore_cleanup_errors=True) as home,
+            tempfile.TemporaryDirectory(prefix=FOLDER, ignore_cleanup_errors=True) as home,
             contextlib.ExitStack() as stack,
         ):
             fleet = Fleet(Path(home), report, stack)

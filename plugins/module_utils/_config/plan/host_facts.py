@@ -117,11 +117,12 @@ _DISK = {
 }
 _FILE = {"path!": _is_text, "content!": _is_config}
 _ANSWER = {
-    "verdict!": _is_text,
+    "binary!": _is_text,
     "version": _is_text,
+    "verdict!": _is_text,
     "messages!": [_is_text],
-    "refused_flags": [_is_text],
-    "unknown_fields": [_is_text],
+    "refused_flags!": [_is_text],
+    "unknown_fields!": [_is_text],
 }
 _PREFLIGHT = {"kubelet": _KUBELET, "disk": _DISK, "own": [_FILE]}
 _UPGRADE = {

@@ -31,7 +31,7 @@ def weighed(facts: Facts, target: int, found: Sequence[Finding]) -> list[Finding
 
 
 def _said(facts: Facts, check: Mapping[str, Any], target: int, found: Sequence[Finding]) -> Iterator[Finding]:
-    path, version = check["binary"], check["version"]
+    path, version = check["binary"], check.get("version")
     if version and minor_of(version) != target:
         yield Finding(
             UNKNOWN,
@@ -43,7 +43,7 @@ def _said(facts: Facts, check: Mapping[str, Any], target: int, found: Sequence[F
         return
     known = {one.name for one in found if one.kind == FLAG}
     # The binary names a flag as it was given.
-    for flag in (name.replace("_", "-") for name in check.get("refused_flags") or ()):
+    for flag in (name.replace("_", "-") for name in check["refused_flags"]):
         if f"--{flag}" not in known:
             where = next((one.where for one in facts.flags if one.name == flag), "")
             message = f"{version} does not know this flag and would not start"
@@ -61,7 +61,7 @@ def _said(facts: Facts, check: Mapping[str, Any], target: int, found: Sequence[F
             "Correct the cause and run again, or leave kubelet_config_target_binary out.",
         )
     gone = {one.name for one in found if one.kind == FIELD}
-    for field in check.get("unknown_fields") or ():
+    for field in check["unknown_fields"]:
         if field not in gone and not any(one.startswith(f"{field}.") for one in gone):
             yield Finding(CHANGES, FIELD, field, f"{version} does not know this field and ignores it", "Remove it.")
 

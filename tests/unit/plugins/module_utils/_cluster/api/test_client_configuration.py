@@ -236,6 +236,8 @@ def test_a_proxy_that_is_no_url_is_not_quoted(address: str, given: str, monkeypa
         config["clusters"][0]["cluster"]["proxy-url"] = address
     else:
         monkeypatch.setenv(given, address)
+    if client_configuration.of(options).proxy is None:
+        pytest.skip("this release of the package kubernetes does not read it")
     with pytest.raises(ClusterError, match=r"the proxy .* is no URL .*%XX") as raised:
         session.Session(options)
     assert "secret" not in text_of(raised.value)

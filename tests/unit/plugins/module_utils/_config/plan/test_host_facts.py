@@ -15,7 +15,14 @@ from tests.support.upgrading import result
 
 FILE = "/var/lib/kubelet/config.yaml"
 UPGRADE = result("v1.28.7", "--max-pods=61", config={"maxPods": 3}, own={"maxPods": 4}, dropins={"/d/1.conf": {}})
-UPGRADE["target"] = {"verdict": "invalid", "version": "v1.36.2", "messages": ["m"], "refused_flags": ["a"]}
+UPGRADE["target"] = {
+    "binary": "/k",
+    "version": "v1.36.2",
+    "verdict": "invalid",
+    "messages": ["m"],
+    "refused_flags": ["a"],
+    "unknown_fields": [],
+}
 FACTS = {
     "kubelet": {
         "version": None,
@@ -86,9 +93,12 @@ def test_other_facts(path: str, value: Any, at: str) -> None:
         ("words", [{"file": None}], "words"),
         ("words", [{"text": "--a", "file": "/f"}], "words"),
         ("own", [], "own"),
+        ("target.binary", ..., "target.binary"),
+        ("target.version", 5, "target.version"),
         ("target.verdict", ..., "target.verdict"),
         ("target.messages", [[]], "target.messages"),
         ("target.refused_flags", 5, "target.refused_flags"),
+        ("target.unknown_fields", ..., "target.unknown_fields"),
     ],
 )
 def test_other_facts_before_an_upgrade(path: str, value: Any, at: str) -> None:

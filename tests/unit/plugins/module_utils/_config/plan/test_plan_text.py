@@ -68,7 +68,7 @@ def test_a_plan_for_nodes_of_all_kinds() -> None:
         {"maxPods": 50},
         {"n2": {"kubeAPIQPS": -1, "podCIDR": "é\n"}, "n3": {"kubeAPIQPS": -1}},
     )
-    shared, both, one = dict.fromkeys(row["variant"] for row in made["nodes"].values())
+    shared, both, one = [*dict.fromkeys(row["variant"] for row in made["nodes"].values())]
     names = [row["configmap"] for row in made["nodes"].values()]
     assert made["text"] == [
         f"1 node (n0): assign {names[0]}, effect disrupt",

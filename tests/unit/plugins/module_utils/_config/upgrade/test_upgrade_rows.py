@@ -182,7 +182,7 @@ def test_a_checkpoint_hides_the_socket_that_kubeadm_writes() -> None:
         (None, "there is no result"),
         (result("v1.36.1", words=5), "what it returned is malformed at words"),
         ({"kubelet": []}, "what it returned is malformed at kubelet"),
-        (result("v1.36.1", target={"verdict": "invalid"}), "what it returned is malformed at target.messages"),
+        (result("v1.36.1", target={"verdict": "invalid"}), "what it returned is malformed at target.binary"),
     ],
 )
 def test_a_node_that_was_not_examined_is_unknown(given: dict[str, t.Any] | None, why: str) -> None:
