@@ -68,7 +68,7 @@ def differing(
     `read` holds the configuration of each stage in the form of compare.normalise. Of the stage `declared` only the
     paths `declared` and those below them count.
     """
-    tops = {stage: {path.split(".")[0].split("[")[0] for path in values} for stage, values in read.items()}
+    tops = {stage: {paths.top(path) for path in values} for stage, values in read.items()}
     for path in sorted(set().union(*read.values())):
         if _alike(values.get(path) for values in read.values()):
             continue

@@ -51,7 +51,7 @@ class Node:
         return (
             shadow.shadow_of(path, self._flags) is not None
             or any(content is None or _sets(content, path) for _file, content in [*self._earlier, *self._later])
-            or (bool(self._earlier or self._later) and _top(path) in merged_dropins.forgotten(source, minor))
+            or (bool(self._earlier or self._later) and paths.top(path) in merged_dropins.forgotten(source, minor))
             or shadow.computed(path, source, minor)
         )
 
@@ -70,7 +70,7 @@ class Node:
         ]
         config = merged_dropins.effective(own, layers, minor)
         values = compare.normalise(config, minor, True, True)
-        given = {_top(path) for path in values}
+        given = {paths.top(path) for path in values}
         return {path: self._cause(path, value, values, given, config, minor) for path, value in sorted(changed.items())}
 
     def _cause(
@@ -100,10 +100,6 @@ class Node:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _top(path: str) -> str:
-    return str(paths.parse(path)[0])
 
 
 def _sets(config: Config, path: str) -> bool:

@@ -65,7 +65,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int, run
     all the same: it may be any other value. ``runs`` as in normalise(), for both.
     """
     old, new = normalise(before, minor, True, runs), normalise(after, minor, True, runs)
-    present = {str(paths.parse(path)[0]) for path in new}
+    present = {paths.top(path) for path in new}
     found = []
     for path in sorted(set(old) | set(new)):
         if _is_empty_beside_keys(path, old, new) or _is_empty_beside_keys(path, new, old):

@@ -115,10 +115,13 @@ def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:
 
 
 def _clash(path: paths.Path, old: Any, new: Any) -> str:
-    def kind(value: Any) -> str:
-        return "a mapping" if isinstance(value, Mapping) else f"a {type(value).__name__}"
-
     return (
-        f"{paths.show(path)} is {kind(new)} in the new layer and {kind(old)} below it. "
-        f"Give {kind(old)}, or set it to null in this layer to remove it."
+        f"{paths.show(path)} is {_kind(new)} in the new layer and {_kind(old)} below it. "
+        f"Give {_kind(old)}, or set it to null in this layer to remove it."
     )
+
+
+def _kind(value: Any) -> str:
+    # A boolean is an integer of Python, too.
+    kinds = ((Mapping, "a mapping"), (list, "a list"), (str, "a text"), (bool, "a boolean"))
+    return next((words for kind, words in kinds if isinstance(value, kind)), "a number")

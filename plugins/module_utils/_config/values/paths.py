@@ -58,6 +58,14 @@ def parse(text: str) -> Path:
     return tuple(keys)
 
 
+def top(text: str) -> str:
+    """Return the first key of a text form: the top-level field that has the value. Raises ValueError if it is none."""
+    step = _STEP.match(text)
+    if step is None or step.group("dot") or step.group("index"):
+        raise ValueError(f"{text!r} is not a path: it does not begin with a field")
+    return step.group("plain") or str(json.loads(step.group("quoted")))
+
+
 def field_path(path: Path) -> str:
     """Return the dotted name of a path in the field table: list positions become ``[]``."""
     text = ""

@@ -264,7 +264,7 @@ def test_the_version_of_the_cluster_names_the_configmap(version: str, there: lis
         ),
         (
             (cluster(), get(TEXT + "eventBurst: {}\n")),
-            (f"ConfigMap kube-system/{NAME}: eventBurst is a int in the new layer and a mapping below it",),
+            (f"ConfigMap kube-system/{NAME}: eventBurst is a number in the new layer and a mapping below it",),
         ),
     ],
 )

@@ -71,8 +71,17 @@ def test_eviction_maps_are_replaced_as_a_whole(field: str) -> None:
         (
             {"maxPods": 5},
             {"maxPods": {"a": 1}},
-            "maxPods is a mapping in the new layer and a int below it. "
-            "Give a int, or set it to null in this layer to remove it.",
+            "maxPods is a mapping in the new layer and a number below it. "
+            "Give a number, or set it to null in this layer to remove it.",
+        ),
+        *(
+            (
+                {"x": value},
+                {"x": {}},
+                f"x is a mapping in the new layer and {words} below it. "
+                f"Give {words}, or set it to null in this layer to remove it.",
+            )
+            for value, words in ((True, "a boolean"), ("a", "a text"), (1.5, "a number"))
         ),
         (
             {"authentication": {"webhook": {"enabled": True}}},

@@ -22,15 +22,24 @@ def test_shown_paths_are_parsed_without_loss(keys: list[str | int]) -> None:
         (("authentication", "webhook", "enabled"), "authentication.webhook.enabled", "authentication.webhook.enabled"),
         (("evictionHard", "memory.available"), 'evictionHard["memory.available"]', "evictionHard.memory.available"),
         (("reservedMemory", 0, "limits"), "reservedMemory[0].limits", "reservedMemory[].limits"),
+        (("a.b", "c"), '["a.b"].c', "a.b.c"),
         ((), "(top level)", ""),
     ],
 )
 def test_notation(path: paths.Path, text: str, field: str) -> None:
     assert paths.show(path) == text
     assert paths.field_path(path) == field
+    if path:
+        assert paths.top(text) == path[0]
 
 
 @pytest.mark.parametrize("text", ["a..b", ".a", "a[b]", 'a"b"', "a[0]b", "a b", "a."])
 def test_what_is_no_path(text: str) -> None:
     with pytest.raises(ValueError, match="is not a path"):
         paths.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", ".a", "[0].a", "(top level)"])
+def test_what_begins_with_no_field(text: str) -> None:
+    with pytest.raises(ValueError, match="does not begin with a field"):
+        paths.top(text)
