@@ -92,9 +92,12 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
             )
             for period in ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods")
         ),
-        (
-            {"shutdownGracePeriod": "1ns", "featureGates": {"GracefulNodeShutdown": True}},
-            f"{IC}ShutdownGracePeriod {{1ns}} must be either zero or otherwise >= 1 sec",
+        *(
+            (
+                {"shutdownGracePeriod": period, "featureGates": {"GracefulNodeShutdown": True}},
+                f"{IC}ShutdownGracePeriod {{{period}}} must be either zero or otherwise >= 1 sec",
+            )
+            for period in ("1ns", "999.999999ms")
         ),
         (
             {
