@@ -29,9 +29,7 @@ Rows = dict[str, Row]
 Labels = t.Mapping[str, str]
 
 
-def snapshot(
-    session: Session, names: t.Sequence[str], labels: t.Mapping[str, Labels] | None = None
-) -> dict[str, Rows]:
+def snapshot(session: Session, names: t.Sequence[str], labels: t.Mapping[str, Labels] | None = None) -> dict[str, Rows]:
     """Return the pods of each node as rows, by node and then by uid (one LIST for each node, in parallel).
 
     With the `labels` of each Node, the rows tell which pods are misplaced. Raises NodesFailed, which names every node
@@ -91,9 +89,7 @@ def deleted_since(session: Session, name: str, revision: str) -> Rows:
     return found
 
 
-def row(
-    pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: Labels | None = None
-) -> dict[str, t.Any]:
+def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: Labels | None = None) -> dict[str, t.Any]:
     """Return the row of a Pod object of the API.
 
     `revision` is the resourceVersion of the LIST, and `at` its time in seconds since 1970 by the API server's clock.

@@ -44,11 +44,11 @@ def unmet(spec: Any, labels: Labels) -> str:
     if not isinstance(terms, list) or not terms:
         return ""
     # One term has to match. A term without requirements matches no node.
-    name = {"metadata.name": pod.get("nodeName")}
+    name = {"metadata.name": str(pod.get("nodeName", ""))}
     missed = [next(_unmet_of_term(_mapping(term), labels, name), "") for term in terms]
     if "" in missed:
         return ""
-    others = f" (and no other of its {len(missed)} terms matches)" if len(missed) > 1 else ""
+    others = f" (none of its {len(missed)} terms matches)" if len(missed) > 1 else ""
     return f"{missed[0]}{others}"
 
 
@@ -82,7 +82,8 @@ def _matches_field(requirement: Json, fields: Labels) -> bool:
     values, operator = _values(requirement), requirement.get("operator")
     if len(values) != 1 or operator not in ("In", "NotIn"):
         return False
-    return (fields.get(str(requirement.get("key")), "") == values[0]) == (operator == "In")
+    same = fields.get(str(requirement.get("key")), "") == values[0]
+    return same if operator == "In" else not same
 
 
 def _compared(has: str | None, values: list[str]) -> int:

@@ -113,7 +113,7 @@ def test_expressions_of_a_term_are_all_required_and_one_term_suffices() -> None:
     assert unmet(affinity(term(wrong), term(right)), LABELS) == ""
     assert unmet(affinity(term(right), term(wrong)), LABELS) == ""
     assert unmet(affinity(term(wrong), term("rack Exists")), LABELS) == (
-        f"{ZONE} In [a], the node has b (and no other of its 2 terms matches)"
+        f"{ZONE} In [a], the node has b (none of its 2 terms matches)"
     )
 
 
@@ -189,9 +189,7 @@ KEYS = st.sampled_from(["k", "l", "m"])
 @given(st.dictionaries(KEYS, WORDS), KEYS, st.lists(WORDS, min_size=1, max_size=3))
 def test_operators_and_their_opposites(labels: dict[str, str], key: str, values: list[str]) -> None:
     def met(operator: str, those: list[str]) -> bool:
-        return not unmet(
-            affinity({"matchExpressions": [{"key": key, "operator": operator, "values": those}]}), labels
-        )
+        return not unmet(affinity({"matchExpressions": [{"key": key, "operator": operator, "values": those}]}), labels)
 
     assert met("In", values) != met("NotIn", values)
     assert met("Exists", []) != met("DoesNotExist", [])
