@@ -7,8 +7,8 @@ A kubelet that starts admits its pods again, also those that run, by the labels 
 whose node selector or required node affinity does not match (pkg/kubelet/lifecycle/predicate.go, generalFilter). The
 rule is the same in 1.28 and 1.36; the latter reads its Node once more before it rejects a pod.
 
-All labels count alike. The kubelet itself restores a few when it registers, such as kubernetes.io/hostname; it may
-admit its pods before that.
+All labels count alike. The kubelet itself restores a few when it registers, such as kubernetes.io/hostname. Whether it
+admits its pods before or after that differs from start to start: 1.20.2 rejected them in one of three.
 """
 
 from __future__ import annotations
