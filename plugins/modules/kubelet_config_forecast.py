@@ -13,9 +13,12 @@ description:
   - A kubelet that restarts with a new configuration evicts pods when new thresholds are exceeded. It also admits its
     pods again, and rejects a pod for which resources are no longer sufficient. This module forecasts these pods from
     the requests and the usage of the pods and from the statistics of each node.
-  - Only effects of the change are reported, not pods that the running configuration would also evict or reject.
+  - Only effects of the change are reported, not pods that the running configuration would also evict or reject. Pods
+    whose node selector or required node affinity no longer matches the labels of the Node are reported too, since the
+    restart costs them. Static pods are not.
   - Sends requests only when a change affects which pods run, such as C(maxPods), C(evictionHard) or C(kubeReserved).
-    Then it reads these nodes, and for each affected node one LIST of pods and one read of C(/stats/summary).
+    Then it reads these nodes, and for each affected node one LIST of pods and one read of C(/stats/summary). For other
+    changes, M(livenodes.kubelet.kubelet_rollout_gate) compares the labels before each batch.
   - The forecast is an estimate, because usage changes from minute to minute. At the first restart, the Node object
     often still shows the old allocatable resources. The kubelet admits pods by these, so it may reject pods only at a
     later restart.

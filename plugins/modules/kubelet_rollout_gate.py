@@ -21,6 +21,9 @@ description:
     C(kube-system), the gate does not wait for them.
   - Pause. A key C(paused) with a true value in a ConfigMap stops every rollout before its next batch.
   - Window. A batch that would end after the window of its rollout does not begin, see O(window).
+  - Pods. A restarted kubelet admits its pods again, and rejects those whose node selector or required node affinity no
+    longer matches the labels of the Node. With O(pods), a batch that would cost a node more such pods than
+    O(allow_pod_loss) does not begin. Static pods are not counted.
   - Waits for budget and control plane for at most O(timeout) seconds.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
@@ -88,6 +91,19 @@ options:
       - Whether to return the pods of the batch for a later comparison. Needs one request for each node.
     type: bool
     default: false
+  allow_pod_loss:
+    description:
+      - Number of pods that a node may lose, of those that require labels which the Node no longer has. V(true) allows
+        any number. Only with O(pods).
+    type: str
+    default: "0"
+  drained:
+    description:
+      - Nodes of the batch that are drained before they change, so that their pods move. The module returns their pods,
+        and does not count them for O(allow_pod_loss).
+    type: list
+    elements: str
+    default: []
   window:
     description:
       - The window of the rollout, as the role P(livenodes.kubelet.rollout#role) determines it. Without this option, the
@@ -187,7 +203,9 @@ window:
   type: dict
   sample: {began: [1763900000.0, 1763900065.5]}
 pods:
-  description: With O(pods), the pods of each node of the batch, by node and by uid.
+  description: >-
+    With O(pods), the pods of each node of the batch, by node and by uid. C(misplaced) is the requirement for which a
+    restarted kubelet would reject the pod, empty if there is none.
   returned: on success, and when the batch must not begin
   type: dict
   sample:
@@ -202,6 +220,7 @@ pods:
         owner: ReplicaSet/cart-7d9c6f3e7f
         phase: Running
         reason: ""
+        misplaced: ""
 """
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import controller_module
@@ -220,6 +239,8 @@ MODULE = controller_module.define(
         "timeout": {"type": "int", "default": 300},
         "lease": {"type": "dict"},
         "pods": {"type": "bool", "default": False},
+        "allow_pod_loss": {"type": "str", "default": "0"},
+        "drained": {"type": "list", "elements": "str", "default": []},
         "window": {
             "type": "dict",
             "options": {

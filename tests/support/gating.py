@@ -19,6 +19,8 @@ OPTIONS: dict[str, t.Any] = {
     "timeout": 0,
     "lease": None,
     "pods": False,
+    "allow_pod_loss": "0",
+    "drained": [],
     "window": None,
 }
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 from fractions import Fraction
 
@@ -15,12 +16,12 @@ from ..api import kubelet_endpoint
 from ..api.errors import ApiError
 from ..api.parallel import HOPELESS
 from ..api.session import Session
+from . import pods
 from .configz import PATIENCE
 from .nodes import Node
 
 Json = t.Mapping[str, t.Any]
 MALFORMED = "its /stats/summary is malformed; is this a kubelet?"
-_MIRROR = "kubernetes.io/config.mirror"
 
 
 def read(session: Session, node: Node) -> NodeUsage:
@@ -30,7 +31,7 @@ def read(session: Session, node: Node) -> NodeUsage:
     """
     query = [("fieldSelector", f"spec.nodeName={node.name},status.phase!=Succeeded,status.phase!=Failed")]
     try:
-        pods = session.request("GET", "/api/v1/pods", query).get("items") or []
+        found = session.request("GET", pods.PODS, query).get("items") or []
     except ApiError as error:
         raise ApiError(
             error.status,
@@ -40,38 +41,39 @@ def read(session: Session, node: Node) -> NodeUsage:
         ) from error
     capacity = {name: quantity.parse(str(amount)) for name, amount in node.capacity.items()}
     try:
-        summary = kubelet_endpoint.read(session, node.name, "stats/summary", PATIENCE)
+        usage = parse(capacity, found, kubelet_endpoint.read(session, node.name, "stats/summary", PATIENCE))
     except ApiError as error:
         if error.status in HOPELESS:
             raise
-        return NodeUsage(capacity, tuple(pod(item, {}) for item in pods), unread=error.message)
-    return parse(capacity, pods, summary)
+        usage = NodeUsage(capacity, tuple(pod(item, {}) for item in found), unread=error.message)
+    misplaced = {one.key: pods.misplaced(item, node.labels) for one, item in zip(usage.pods, found)}
+    return dataclasses.replace(usage, misplaced={key: text for key, text in misplaced.items() if text})
 
 
-def parse(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: Json) -> NodeUsage:
+def parse(capacity: t.Mapping[str, Fraction], items: t.Sequence[Json], summary: Json) -> NodeUsage:
     """Return the usage for a capacity, Pod objects and an answer of /stats/summary. If that is malformed, the result
     states it: what one kubelet answers must not end the forecast for the others.
 
     Source: staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1 of Kubernetes.
     """
     try:
-        return _parsed(capacity, pods, summary)
+        return _parsed(capacity, items, summary)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        return NodeUsage(capacity, tuple(pod(item, {}) for item in pods), unread=MALFORMED)
+        return NodeUsage(capacity, tuple(pod(item, {}) for item in items), unread=MALFORMED)
 
 
-def _parsed(capacity: t.Mapping[str, Fraction], pods: t.Sequence[Json], summary: Json) -> NodeUsage:
+def _parsed(capacity: t.Mapping[str, Fraction], items: t.Sequence[Json], summary: Json) -> NodeUsage:
     about = summary.get("node") or {}
     root, images = about.get("fs") or {}, (about.get("runtime") or {}).get("imageFs") or {}
     usage = {
         (item["podRef"]["namespace"], item["podRef"]["name"]): _usage(item, _one_disk(root, images))
         for item in summary.get("pods") or []
     }
-    places = ((item["metadata"]["namespace"], item["metadata"]["name"]) for item in pods)
+    places = ((item["metadata"]["namespace"], item["metadata"]["name"]) for item in items)
     group: Json = next((item for item in about.get("systemContainers") or [] if item.get("name") == "pods"), {})
     return NodeUsage(
         capacity,
-        tuple(pod(item, usage.get(place, {})) for item, place in zip(pods, places)),
+        tuple(pod(item, usage.get(place, {})) for item, place in zip(items, places)),
         _signals(about, root, images),
         _number((group.get("memory") or {}).get("workingSetBytes")),
     )
@@ -88,7 +90,7 @@ def pod(item: Json, usage: t.Mapping[str, Fraction]) -> Pod:
         about.get("creationTimestamp") or "",
         spec.get("priority") or 0,
         # The API shows a static pod as a mirror pod.
-        _MIRROR in (about.get("annotations") or {}),
+        pods.MIRROR in (about.get("annotations") or {}),
         (item.get("status") or {}).get("qosClass") or "BestEffort",
         _total(spec, asked),
         any(one.get("cpu") and one["cpu"].denominator == 1 for one in asked),

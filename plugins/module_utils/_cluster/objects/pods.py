@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ..._config.forecast import node_affinity
+from ..._config.forecast.pod_loss import FINISHED
 from ..api import parallel
 from ..api.errors import ApiError, NodesFailed
 from ..api.session import Session
@@ -24,16 +26,22 @@ WATCH = 1
 
 Row = dict[str, t.Any]
 Rows = dict[str, Row]
+Labels = t.Mapping[str, str]
 
 
-def snapshot(session: Session, names: t.Sequence[str]) -> dict[str, Rows]:
+def snapshot(session: Session, names: t.Sequence[str], labels: t.Mapping[str, Labels] | None = None) -> dict[str, Rows]:
     """Return the pods of each node as rows, by node and then by uid (one LIST for each node, in parallel).
 
-    Raises NodesFailed, which names every node whose pods could not be listed.
+    With the `labels` of each Node, the rows tell which pods are misplaced. Raises NodesFailed, which names every node
+    whose pods could not be listed.
     """
     found: dict[str, Rows] = {}
     failures: dict[str, str] = {}
-    for outcome in parallel.each(names, lambda name: of_node(session, name), session.concurrency, parallel.SHORT):
+
+    def look(name: str) -> Rows:
+        return of_node(session, name, (labels or {}).get(name))
+
+    for outcome in parallel.each(names, look, session.concurrency, parallel.SHORT):
         if outcome.value is None:
             failures[outcome.item] = outcome.error.message if outcome.error else "no answer"
         else:
@@ -43,12 +51,12 @@ def snapshot(session: Session, names: t.Sequence[str]) -> dict[str, Rows]:
     return found
 
 
-def of_node(session: Session, name: str) -> Rows:
+def of_node(session: Session, name: str, labels: Labels | None = None) -> Rows:
     """Return the pods of one node by uid (one LIST). Raises ApiError."""
     # Never from the API server's cache (resourceVersion=0), which may still show a deleted pod.
     answer = session.request("GET", PODS, [("fieldSelector", f"spec.nodeName={name}")])
     revision, now = (answer.get("metadata") or {}).get("resourceVersion") or "", session.server_time()
-    return {item["metadata"]["uid"]: row(item, revision, now) for item in answer.get("items") or []}
+    return {item["metadata"]["uid"]: row(item, revision, now, labels) for item in answer.get("items") or []}
 
 
 def deleted_since(session: Session, name: str, revision: str) -> Rows:
@@ -81,10 +89,11 @@ def deleted_since(session: Session, name: str, revision: str) -> Rows:
     return found
 
 
-def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0) -> dict[str, t.Any]:
+def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: Labels | None = None) -> dict[str, t.Any]:
     """Return the row of a Pod object of the API.
 
     `revision` is the resourceVersion of the LIST, and `at` its time in seconds since 1970 by the API server's clock.
+    `labels` are those of its Node, None if `misplaced` does not matter.
 
     Init containers count among the containers, names are unique in both: init containers run again in a new sandbox,
     and from 1.28 on some keep running.
@@ -117,9 +126,22 @@ def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0) -> dict[str,
             "",
         ),
         "tolerates": _tolerates((pod.get("spec") or {}).get("tolerations") or []),
+        "misplaced": "" if labels is None else misplaced(pod, labels),
         "revision": revision,
         "at": at,
     }
+
+
+def misplaced(pod: t.Mapping[str, t.Any], labels: Labels) -> str:
+    """Return the requirement for which a restarted kubelet would reject a Pod object, empty if there is none.
+
+    Not of pods that end anyway. Nor of static pods: a kubelet reads their manifests without waiting for its Node, and
+    until it has read that, its own flags decide instead (kubelet_getters.go getNodeAnyWay).
+    """
+    meta, status = pod["metadata"], pod.get("status") or {}
+    ends = meta.get("deletionTimestamp") or status.get("phase") in FINISHED
+    static = MIRROR in (meta.get("annotations") or {})
+    return "" if ends or static else node_affinity.unmet(pod.get("spec"), labels)
 
 
 def _is_ready(status: dict[str, t.Any]) -> bool:

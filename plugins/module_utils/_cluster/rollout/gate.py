@@ -13,19 +13,22 @@ import re
 import time
 import typing as t
 
+from ..._config.forecast import node_affinity
 from ..._config.rollout import window as windows
 from ..._config.values import node_row
 from ..api import timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import configmaps, lease, nodes, pods
-from ..stages import diagnose
+from ..stages import diagnose, soak
 
 # Seconds between two checks.
 POLL = 2.0
 # Seconds without a heartbeat after which a kubelet counts as dead. A kubelet renews its Lease every 10 s and writes its
 # Node at least every 5 minutes. The Node of a dead kubelet stays Ready until the node controller reacts after 40 s.
 SILENT = 60.0
+# How many of the pods that a node would lose the message names.
+SHOWN = 5
 # The keys of a ConfigMap with which operators can pause rollouts by kubectl.
 PAUSED, REASON = "paused", "reason"
 # Any other value is a pause: an operator wrote it to stop rollouts.
@@ -36,11 +39,12 @@ _NUMBER = re.compile(r"([0-9]+) ?(%?)", re.ASCII)
 def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Wait until the batch may begin, at most `timeout` seconds; check mode does not wait.
 
-    Raises ClusterError with the obstacles if the batch may not begin.
+    Raises ClusterError with the obstacles if the batch may not begin, and if it would cost pods.
     """
     batch = list(dict.fromkeys(options["nodes"]))
     group = list(dict.fromkeys(batch if options["group_nodes"] is None else options["group_nodes"]))
     allowed = _limit(options["max_unavailable"], batch, group)
+    loss = soak.allowed(options["allow_pod_loss"])
     started = time.monotonic()
     end = started + (0 if check_mode else options["timeout"])
     while True:
@@ -50,11 +54,15 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
         _check_pause(session, options, result)
         if not check_mode:
             lease.renew(session, options["lease"])
-        obstacles = _obstacles(session, options, batch, group, allowed, result)
+        found = nodes.find(session, group)
+        obstacles = _obstacles(session, options, batch, group, allowed, found, result)
         now = time.monotonic()
         if not obstacles:
             present = [name for name in batch if result["nodes"][name]["ok"]]
-            result["pods"] = pods.snapshot(session, present) if options["pods"] else {}
+            if options["pods"]:
+                labels = {name: found[name].labels for name in present}
+                result["pods"] = pods.snapshot(session, present, labels)
+                _check_labels([name for name in present if name not in options["drained"]], loss, result)
             result["window"] = {"began": [*(options["window"] or {}).get("began", ()), time.time()]}
             return result
         if now >= end:
@@ -144,13 +152,13 @@ def _obstacles(
     batch: list[str],
     group: list[str],
     allowed: int,
+    found: t.Mapping[str, nodes.Node],
     result: dict[str, t.Any],
 ) -> list[str]:
     """Return the messages of all obstacles that may pass, and add rows and budget to the result.
 
     Raises ClusterError for an obstacle that cannot pass.
     """
-    found = nodes.find(session, group)
     # A deleted node takes nothing from the budget, and the others of its batch need not wait for it.
     gone = nodes.lost(session, dict.fromkeys(batch, ""), found)
     begins = node_row.Row(True, "begins", "may begin")
@@ -178,6 +186,33 @@ def _obstacles(
     if not options["allow_unready"]:
         obstacles += _unready(batch, down)
     return obstacles or (_control_plane(session, masters) if masters else [])
+
+
+def _check_labels(batch: list[str], allowed: int | None, result: dict[str, t.Any]) -> None:
+    """Raise ClusterError if the restart of a kubelet would cost its node more pods than allowed, because they require
+    labels that the Node no longer has.
+    """
+    lost = {name: [row for row in result["pods"][name].values() if row["misplaced"]] for name in batch}
+    lines = [_misplaced(name, rows) for name, rows in lost.items() if allowed is not None and len(rows) > allowed]
+    if lines:
+        raise ClusterError(
+            "\n".join(
+                [
+                    "the batch may not begin, and nothing was changed on its nodes. Their restarted kubelets would "
+                    f"reject pods. {node_affinity.REASON}:",
+                    *lines,
+                    "Correct the labels, move these pods to other nodes first, or accept their loss: "
+                    f"{soak.LIMIT} on each node (in roles: kubelet_config_allow_pod_loss).",
+                ]
+            ),
+            result,
+        )
+
+
+def _misplaced(node: str, rows: list[pods.Row]) -> str:
+    shown = [f"{row['namespace']}/{row['name']} needs {row['misplaced']}" for row in rows[:SHOWN]]
+    more = [f"and {len(rows) - SHOWN} more"] if len(rows) > SHOWN else []
+    return f"{node}: {'; '.join([*shown, *more])}"
 
 
 def _over_budget(counted: str, left: int, batch: list[str], shown: dict[str, str]) -> list[str]:

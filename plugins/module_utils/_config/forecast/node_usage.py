@@ -70,6 +70,8 @@ class NodeUsage:
     """The working set of all pods together; None if the kubelet has no cgroup for them."""
     unread: str = ""
     """Why signals and usage are not known; empty when they are."""
+    misplaced: Mapping[Key, str] = field(default_factory=dict)
+    """The pods that any restart costs because of the labels of the node, with the requirement that it does not meet."""
 
 
 @dataclass(frozen=True)

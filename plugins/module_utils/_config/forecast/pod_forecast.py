@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The effect of a configuration change on the pods of a node, forecast before anything is written.
 
-Only the effects of the change count: a pod that the running configuration would evict or refuse as well is omitted.
+Only the effects of the change and of its restart count: a pod that the running configuration would evict or refuse as
+well is omitted, unless it runs only until its kubelet starts again (node_affinity.py).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..fields.effective_config import EffectiveConfig
 from ..fields.fields import NEWEST_MINOR, OLDEST_MINOR
 from ..rules import eviction
 from ..values.paths import parse
-from . import admission, allocatable, pressure
+from . import admission, allocatable, node_affinity, pressure
 from .node_usage import Cause, NodeUsage, Pod
 
 EVICTED, REFUSED, UNKNOWN = KINDS = ("evicted", "refused", "unknown")
@@ -74,9 +75,15 @@ def forecast(change: Change, usage: NodeUsage) -> dict[str, list[Any]]:
     """
     found: dict[str, list[Any]] = {kind: [] for kind in (*KINDS, "notes")}
     _evictions(change, usage, found)
-    before = admission.refused(usage.pods, allocatable.allocatable(change.old, usage.capacity))
-    after = admission.refused(usage.pods, allocatable.allocatable(change.new, usage.capacity))
-    for pod in usage.pods:
+    placed = [pod for pod in usage.pods if pod.key not in usage.misplaced]
+    before = admission.refused(placed, allocatable.allocatable(change.old, usage.capacity))
+    after = admission.refused(placed, allocatable.allocatable(change.new, usage.capacity))
+    found[REFUSED] = [
+        _row(pod, Cause(node_affinity.REASON, usage.misplaced[pod.key]))
+        for pod in usage.pods
+        if pod.key in usage.misplaced
+    ]
+    for pod in placed:
         if pod.key in after and pod.key not in before:
             found[REFUSED].append(_row(pod, after[pod.key]))
         causes = [Cause(reason) for reason in _doubts(change, pod)]

@@ -56,6 +56,15 @@ def _read(*calls: Call) -> NodeUsage:
         return pod_usage.read(session, nodes.trim(shown))
 
 
+@pytest.mark.parametrize("answer", [SUMMARY, {"node": 1}, ApiError(503, "away")])
+def test_pods_that_the_labels_of_the_node_cost(answer: t.Any) -> None:
+    """Also if the statistics cannot be read."""
+    listed = items(workload("a", nodeSelector={"zone": "a"}), workload("b", nodeSelector={}), workload("c"))
+    found = _read(Call("GET", "/api/v1/pods", listed, OF_N1), Call("GET", STATS, answer))
+    assert found.misplaced == {("default", "a"): "zone=a, the node does not have it"}
+    assert [one.name for one in found.pods] == ["a", "b", "c"]
+
+
 def _parse(stats: dict[str, t.Any]) -> NodeUsage:
     return pod_usage.parse({}, [workload("a")], {**SUMMARY, **stats})
 

@@ -45,6 +45,7 @@ def test_snapshot() -> None:
                 "fault": "",
                 "disruption": "",
                 "tolerates": 0,
+                "misplaced": "",
                 "revision": "",
                 "at": 1_800_000_000.0,
             },
@@ -52,6 +53,41 @@ def test_snapshot() -> None:
         },
         "n2": {},
     }
+
+
+def test_which_pods_are_misplaced() -> None:
+    """By the labels of their own node; without labels it is not known of any."""
+    placed = {name: {**pod(name), "spec": {"nodeSelector": {"zone": "a"}}} for name in "ab"}
+    calls = listed("n1", items(placed["a"])), listed("n2", items(placed["b"]))
+    with Calls(*calls) as session:
+        found = pods.snapshot(session, ["n1", "n2"], {"n1": {"zone": "b"}, "n2": {"zone": "a"}})
+    assert [row["misplaced"] for rows in found.values() for row in rows.values()] == ["zone=a, the node has b", ""]
+    assert (pods.row(placed["a"])["misplaced"], pods.row(placed["a"], labels={})["misplaced"]) == (
+        "",
+        "zone=a, the node does not have it",
+    )
+
+
+@pytest.mark.parametrize(
+    ("meta", "phase"),
+    [
+        ({}, "Failed"),
+        ({}, "Succeeded"),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, "Running"),
+        ({"annotations": {pods.MIRROR: "hash"}}, "Running"),
+    ],
+)
+def test_pods_that_labels_do_not_cost(meta: dict[str, t.Any], phase: str) -> None:
+    """Those that end anyway, and static pods."""
+    made = {**pod("a"), "spec": {"nodeSelector": {"zone": "a"}}}
+    assert pods.misplaced({**made, "status": {"phase": "Pending"}}, {})
+    made = {**made, "metadata": {**made["metadata"], **meta}, "status": {"phase": phase}}
+    assert pods.misplaced(made, {}) == ""
+
+
+@pytest.mark.parametrize("spec", [None, [], {"nodeSelector": "x"}, {"affinity": {"nodeAffinity": []}}])
+def test_a_malformed_spec_costs_no_pod(spec: t.Any) -> None:
+    assert pods.misplaced({"metadata": {"name": "a"}, "spec": spec}, {}) == ""
 
 
 def toleration(taint: str | None, seconds: int | None = None, **more: t.Any) -> dict[str, t.Any]:

@@ -114,6 +114,8 @@ def gated(api: t.Any) -> dict[str, t.Any]:
         "timeout": 10,
         "lease": None,
         "pods": True,
+        "allow_pod_loss": "0",
+        "drained": [],
         "window": None,
     }
     return gate.gate(api, options, False)

@@ -98,6 +98,17 @@ def test_a_refused_forecast_keeps_the_result_and_names_what_is_lost() -> None:
     )
 
 
+def test_pods_that_the_labels_of_their_node_cost() -> None:
+    """The same requests, the same refusal."""
+    calls = listed("n1"), pods("n1", workload("a", nodeSelector={"zone": "a"}), workload("b")), stats("n1")
+    with Calls(*calls) as session, pytest.raises(ClusterError) as caught:
+        forecast.forecast(session, options({"maxPods": 100}), False)
+    assert (
+        "1 pod (default/a) would be refused at this restart or the next on 1 node (n1): NodeAffinity: the node's "
+        "labels no longer match the pod's node selector or node affinity (n1: zone=a, the node does not have it)"
+    ) in caught.value.message
+
+
 @pytest.mark.parametrize("given", [{"refuse": False}, {"allow_pods": 1}])
 def test_what_may_be_lost_is_shown_only(given: dict[str, t.Any]) -> None:
     with Calls(listed("n1"), pods("n1", workload("a"), workload("b")), stats("n1")) as session:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -83,6 +84,18 @@ def test_a_row() -> None:
             "detail": "2 allocatable",
         }
     ]
+
+
+def test_a_pod_whose_node_has_other_labels_is_refused_at_any_restart() -> None:
+    """It gives its room to the others, and nothing else about it matters."""
+    whole = replace(LOAD.pods[0], qos="Guaranteed", whole_cpus=True)
+    load = replace(LOAD, pods=(whole, *LOAD.pods[1:]), misplaced={whole.key: "zone=a, the node has b"})
+    for new in ({"maxPods": 2}, {"syncFrequency": "90s"}, {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}}):
+        found = _forecast({}, new, load)
+        assert [(row["pod"], row["detail"]) for row in found["refused"]] == [("p1", "zone=a, the node has b")]
+        assert found["refused"][0]["reason"].startswith("NodeAffinity: the node's labels no longer match")
+        assert not found["unknown"]
+    assert [row["pod"] for row in _forecast({}, {"maxPods": 1}, load)["refused"]] == ["p1", "p3"]
 
 
 def test_a_pod_evicted_for_two_thresholds_has_one_row_with_both() -> None:
