@@ -24,15 +24,15 @@ class Each(NamedTuple):
 
 def of_preflight(facts: Any) -> str:
     """Return where the result of kubelet_preflight_info, or a part of it, is malformed; empty if it is not."""
-    return _wrong(facts, _PREFLIGHT, "")
+    return _wrong(facts, _PREFLIGHT)
 
 
 def of_upgrade(facts: Any) -> str:
     """Return where the result of kubelet_upgrade_info is malformed, empty if it is not."""
-    return _wrong(facts, _UPGRADE, "")
+    return _wrong(facts, _UPGRADE)
 
 
-def _wrong(value: Any, shape: Any, at: str) -> str:
+def _wrong(value: Any, shape: Any, at: str = "") -> str:
     """Return the path of the first part that has another shape, empty if none has.
 
     A shape is a check, a list with the shape of each item, Each, or a mapping with the shape of each key. A key that
@@ -48,7 +48,8 @@ def _wrong(value: Any, shape: Any, at: str) -> str:
     if not isinstance(value, Mapping):
         return at or "the top level"
     for key, inner in shape.items():
-        name, needed = key.rstrip("!"), key.endswith("!")
+        needed = key.endswith("!")
+        name = key[:-1] if needed else key
         place = f"{at}.{name}" if at else name
         if needed and name not in value:
             return place
@@ -59,7 +60,11 @@ def _wrong(value: Any, shape: Any, at: str) -> str:
 
 
 def _first(values: Any, shape: Any, at: str) -> str:
-    return next(filter(None, (_wrong(value, shape, at) for value in values)), "")
+    for value in values:
+        found = _wrong(value, shape, at)
+        if found:
+            return found
+    return ""
 
 
 def _is_text(value: Any) -> bool:
@@ -79,10 +84,13 @@ def _is_path(value: Any) -> bool:
 
 def _is_config(value: Any) -> bool:
     """Return whether a value can be a configuration, or is None for one that cannot be read."""
+    if value is None:
+        return True
     try:
-        return value is None or bool(document.accept(value, "")) or value == {}
+        document.accept(value, "")
     except document.DocumentError:
         return False
+    return True
 
 
 def _is_place(value: Any) -> bool:
