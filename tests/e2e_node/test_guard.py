@@ -128,7 +128,7 @@ def test_with_kubeadms_pause_between_restarts(bench: Bench) -> None:
     returned(bench, bench.assign(BAD), "refused the configuration", 30)
 
 
-@pytest.mark.parametrize("seconds", [1, 5, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seconds", [1, 5, *(pytest.param(each, marks=pytest.mark.long) for each in (60, 180))])
 @pytest.mark.fault(case=7)
 def test_a_kubelet_that_dies_later(bench: Bench, seconds: int) -> None:
     harm(bench, f"[ $age -ge {seconds} ] && kill -9 $pid")
