@@ -67,11 +67,15 @@ def test_kubeconfig(around: Contracted, ansible: Ansible, tmp_path: Path, state:
 
 @pytest.mark.fault(case=63)
 def test_an_expired_certificate(around: Contracted, ansible: Ansible, tmp_path: Path, state: None) -> None:
-    """The API server accepts the connection and refuses its user."""
+    """The API server accepts the connection and refuses its user. The same call with a valid one completes."""
     late = around.user(tmp_path, "late", "system:masters", expired=True)
-    expired = ansible.module("kubelet_configz_facts", {**READ, "kubeconfig": str(late)})
-    assert expired["failed"]
-    assert "does not accept these credentials (401" in expired["msg"] and "expired" in expired["msg"]
+    for module, options in {"kubelet_configz_facts": READ, "node_config_source": ASSIGN}.items():
+        expired = ansible.module(module, {**options, "kubeconfig": str(late)})
+        assert expired["failed"], expired
+        assert "does not accept these credentials (401" in expired["msg"] and "expired" in expired["msg"]
+    valid = around.user(tmp_path, "early", "system:masters")
+    again = ansible.module("kubelet_configz_facts", {**READ, "kubeconfig": str(valid)})
+    assert not again["failed"], again
 
 
 # test_permissions.py asks both API servers for each permission.

@@ -51,7 +51,11 @@ def test_a_change_of_policy_is_refused_unless_asked_for(role: Role) -> None:
     assert (
         run.code and f"Node n1: {STATE} is for the policy none" in run.output and "Nothing was changed" in run.output
     ), run.output
+    assert "kubelet_config_state_files" in run.output, run.output
     assert (role.layout(), role.node.invocation_id(), state(role)) == (layout, invocation, before)
+    switched(role)
+    gone = role.play(None, "", tasks_from="reset", kubelet_config_state_files="switch")
+    assert gone.code == 0 and policy(role) == ("none", "none"), gone.output
 
 
 @pytest.mark.fault(case=11)

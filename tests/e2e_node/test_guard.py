@@ -128,7 +128,7 @@ def test_with_kubeadms_pause_between_restarts(bench: Bench) -> None:
     returned(bench, bench.assign(BAD), "refused the configuration", 30)
 
 
-@pytest.mark.parametrize("seconds", [1, 5, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seconds", [1, 5, *(pytest.param(each, marks=pytest.mark.long) for each in (60, 180))])
 @pytest.mark.fault(case=7)
 def test_a_kubelet_that_dies_later(bench: Bench, seconds: int) -> None:
     harm(bench, f"[ $age -ge {seconds} ] && kill -9 $pid")
@@ -200,9 +200,13 @@ def report_time(bench: Bench) -> datetime.timedelta:
 
 @pytest.mark.fault(case=21)
 def test_a_clock_that_jumps_back_does_not_prevent_a_revert(bench: Bench, clock: t.Callable[[int], object]) -> None:
-    bench.assign(GOOD, deadline=15)
+    bench.assign(GOOD, deadline=25)
     bench.wait(lambda: bench.status().get("reason") == "on trial", 30, "annotation")
+    bench.wait(lambda: same_start(bench), 10, "start of the kubelet in the annotation")
+    before = bench.status()["started"]
     clock(-1)
+    bench.wait(lambda: bench.status()["started"] < before, 10, "start of the kubelet by the new clock")
+    assert bench.status()["reason"] == "on trial"
     took = bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "revert")
     print(f"\nrecovery: a clock that jumped: {took:.1f} s")
     bench.wait(lambda: "was not confirmed" in bench.status().get("error", ""), 30, "annotation")

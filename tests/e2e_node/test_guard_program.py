@@ -121,3 +121,9 @@ def test_another_process_on_the_port_of_healthz_is_not_the_kubelet(bench: Bench)
     bench.wait(lambda: bench.active() == LOCAL and bench.healthy(), 60, "revert")
     bench.wait(lambda: "healthz has failed" in bench.status().get("error", ""), 30, "annotation")
     bench.wait(lambda: bench.configz()["maxPods"] != 77, 20, "configz with the old value")
+    # An address that is free completes.
+    source = bench.assign({"maxPods": 78, "healthzPort": 10349}, deadline=3, confirm=60, unhealthy=8)
+    bench.wait(lambda: bench.healthy(10349), 30, "healthz on the free port")
+    bench.confirm()
+    bench.wait(lambda: source["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation")
+    assert bench.configz()["maxPods"] == 78

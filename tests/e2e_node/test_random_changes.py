@@ -18,6 +18,7 @@ import typing as t
 import pytest
 
 from tests.support import boundaries, settled
+from tests.support.ansible import Run
 from tests.support.node_bench import Bench
 from tests.support.role_bench import Role
 
@@ -28,11 +29,14 @@ MOST_STARTS = 6
 DEADLY = {"readOnlyPort": 22}
 GUARD = "systemctl kill -s KILL livenodes-kubelet-guard.service"
 KUBELET = "systemctl kill -s KILL kubelet"
+REBOOT = "node rebooted"
+OK, FAILED, UNREACHABLE, KILLED = "ok", "failed", "unreachable", "killed"
+"""What a run reports of a node; a controller that was killed reports nothing."""
 EVENTS: dict[str, t.Callable[[Bench], object]] = {
     "nothing": lambda _bench: None,
     "kubelet killed": lambda bench: bench.node.run(KUBELET, check=False),
     "guard killed": lambda bench: bench.node.run(GUARD, check=False),
-    "node rebooted": lambda bench: bench.node.reboot(),
+    REBOOT: lambda bench: bench.node.reboot(),
 }
 
 
@@ -53,6 +57,7 @@ class Change:
         }
         self.seconds = 0.0
         self.starts = 0
+        self.verdict = ""
 
     def __str__(self) -> str:
         kind = "deadly" if self.deadly else "good"
@@ -62,6 +67,19 @@ class Change:
         """Let the event happen, some seconds after the beginning."""
         time.sleep(self.delay)
         EVENTS[self.event](self.bench)
+
+    def reported(self, run: Run, now: int) -> None:
+        """Assert that the run reports of this node what it ended with: `now` is the value that it runs."""
+        name = self.bench.node.name
+        self.verdict = KILLED if run.code == -9 else verdict(run, name)
+        what = f"{self}, reported as {self.verdict}, runs {now}: {run.output}"
+        if self.verdict == OK:
+            assert now == self.value and not self.deadly, what
+        elif self.verdict != KILLED and self.event != REBOOT:
+            # Where the node is rebooted, the answer of a confirmation may be lost.
+            assert self.verdict == FAILED and now == self.before, what
+            assert f"Node {name} was reverted to its previous configuration: " in run.output, what
+        assert self.verdict in (OK, KILLED) or self.deadly or self.event != "nothing", what
 
     def settle(self, begun: float) -> int:
         """Wait until the node runs what it must run; return that value."""
@@ -102,13 +120,20 @@ def test_random_changes(both: Role, rounds: int, seed: int) -> None:
         for name, change in changes.items():
             values[name] = change.settle(begun)
             done.append(change)
+            change.reported(run, values[name])
             print(
-                f"\n{number:3} {change}, controller exit {run.code}: {settled.FIELD} {values[name]} "
-                f"in {change.seconds:.0f} s, {change.starts} starts"
+                f"\n{number:3} {change}, controller exit {run.code}, reported {change.verdict}: "
+                f"{settled.FIELD} {values[name]} in {change.seconds:.0f} s, {change.starts} starts"
             )
             assert change.starts <= MOST_STARTS, run.output
     print(json.dumps(figures(done, killed), indent=2))
     assert {change.deadly for change in done} == {True, False} or rounds < 10
+
+
+def verdict(run: Run, name: str) -> str:
+    """Return what the recap of a finished run says of a node."""
+    recap = run.recap(name)
+    return UNREACHABLE if recap.get("unreachable") else FAILED if recap["failed"] else OK
 
 
 def figures(done: t.Sequence[Change], killed: int) -> dict[str, t.Any]:
@@ -118,6 +143,7 @@ def figures(done: t.Sequence[Change], killed: int) -> dict[str, t.Any]:
         "changes": len(done),
         "deadly": sum(change.deadly for change in done),
         "controllers killed": killed,
+        **{f"reported {each}": sum(change.verdict == each for change in done) for each in (OK, FAILED, UNREACHABLE)},
         **{event: sum(change.event == event for change in done) for event in EVENTS},
         "seconds until settled": {"median": round(statistics.median(seconds)), "most": round(max(seconds))},
         "starts of a kubelet": {"all": sum(change.starts for change in done), "most": max(c.starts for c in done)},

@@ -26,14 +26,19 @@ def bench(bench: Bench) -> t.Iterator[Bench]:
         bench.node.run(f"systemctl stop kubelet; mv {STATE}.saved {STATE}; rm -f {ADDED}", check=False)
 
 
-@pytest.mark.fault(case=12)
-def test_a_reverted_kubelet_that_cannot_read_a_state_file_gets_the_former_one(bench: Bench) -> None:
-    before = bench.node.run(f"cat {STATE}")
-    assert json.loads(before)["policyName"] == "none"
+def keep(bench: Bench) -> None:
+    """Copy the state files before a switch, as the module does."""
     bench.python("""
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
 KeptFiles("/var/lib/kubelet-config").save(Moment.now().boot_id, False)
 """)
+
+
+@pytest.mark.fault(case=12)
+def test_a_reverted_kubelet_that_cannot_read_a_state_file_gets_the_former_one(bench: Bench) -> None:
+    before = bench.node.run(f"cat {STATE}")
+    assert json.loads(before)["policyName"] == "none"
+    keep(bench)
     bench.assign({"maxPods": 50}, deadline=600)
     bench.wait(bench.healthy, 30, "healthz")
     bench.node.run(f"systemctl kill -s KILL kubelet; echo torn > {STATE}; echo new > {ADDED}")
@@ -47,3 +52,15 @@ KeptFiles("/var/lib/kubelet-config").save(Moment.now().boot_id, False)
     assert json.loads(bench.node.run(f"cat {STATE}"))["policyName"] == "none"
     assert bench.node.run(f"ls {ADDED} {STORE}/store/kept-files 2>/dev/null || true") == ""
     bench.wait(lambda: bench.status().get("reason") in ("state files restored", "recovered"), 30, "annotation")
+
+    # Another change completes, and nothing is left of the restored files.
+    keep(bench)
+    source = bench.assign({"maxPods": 51}, deadline=3, confirm=60)
+    bench.wait(bench.healthy, 30, "healthz")
+    bench.confirm()
+    bench.wait(lambda: source["uid"] in bench.node.run(f"cat {STORE}/store/meta/last-known-good"), 60, "graduation")
+    bench.wait(lambda: bench.status().get("reason") == "passed its trial", 30, "annotation")
+    status = bench.status()
+    assert status["assigned"] == status["active"] == status["lastKnownGood"] and "error" not in status
+    assert bench.configz()["maxPods"] == 51
+    assert json.loads(bench.node.run(f"cat {STATE}"))["policyName"] == "none"

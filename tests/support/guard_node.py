@@ -71,7 +71,7 @@ class Node:
         self.store = Store(str(folder / "config"), fs)
         self.started = Started(str(folder / "run/started"))
         self.fs = fs
-        self.boot, self.seconds, self.wall = "b1", 100.0, 1e9
+        self.boot, self.seconds, self.epoch = "b1", 100.0, 1e9
         self.properties = {
             "ActiveState": "active",
             "SubState": "running",
@@ -95,6 +95,11 @@ class Node:
         self.own.write_text("kind: KubeletConfiguration\n")
         self.store.remember_local({str(self.own): take(str(self.own))}, str(self.own))
         self.store.settle()
+
+    @property
+    def wall(self) -> float:
+        """The wall clock; a test that sets it changes `epoch`."""
+        return self.epoch + self.seconds
 
     def guard(self) -> Guard:
         return Guard(

@@ -31,6 +31,8 @@ from tests.sim.nodes.kubelet_config import Ended
 
 HEARTBEAT_SECONDS = 5.0
 LIFE = "LIVENODES_SIM_LIFE"
+AHEAD = "/run/clock-ahead"
+"""As in shim.py, which runs without this package."""
 
 
 def log(level: str, place: str, text: str) -> None:
@@ -54,6 +56,7 @@ class Kubelet:
         self.known = json.loads((root / "usr/share/sim/kubelet.json").read_text(encoding="utf-8"))
         self.config: dict[str, t.Any] = {}
         self.began = time.time()
+        """By the clock of this machine."""
 
     def start(self) -> None:
         """Read the configuration and begin to serve. Raises Ended."""
@@ -93,6 +96,11 @@ class Kubelet:
 
     def _at(self, path: str) -> Path:
         return self.root / path.lstrip("/")
+
+    def _ahead(self) -> float:
+        """Return by how many seconds the clock of the node is ahead of this machine's (`SimNode.set_clock`)."""
+        place = self._at(AHEAD)
+        return float(place.read_text(encoding="ascii")) if place.exists() else 0.0
 
     def _serve(self) -> None:
         place = endpoint(self.config, self.words)
@@ -162,7 +170,7 @@ class Kubelet:
         if path == "/configz":
             return 200, json.dumps({"kubeletconfig": self._configz()})
         if path == "/metrics":
-            return 200, f"process_start_time_seconds {self.began:.6f}\n"
+            return 200, f"process_start_time_seconds {self.began + self._ahead():.6f}\n"
         if path == "/pods":
             return 200, json.dumps({"kind": "PodList", "apiVersion": "v1", "items": []})
         if path == "/stats/summary":
@@ -181,7 +189,8 @@ class Kubelet:
             time.sleep(HEARTBEAT_SECONDS)
 
     def _report_once(self) -> None:
-        name, now = self.known["name"], datetime.datetime.now(datetime.UTC)
+        ahead = datetime.timedelta(seconds=self._ahead())
+        name, now = self.known["name"], datetime.datetime.now(datetime.UTC) + ahead
         moment = now.strftime("%Y-%m-%dT%H:%M:%SZ")
         ready = {
             "type": "Ready",

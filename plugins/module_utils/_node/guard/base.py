@@ -21,6 +21,8 @@ from .guard_files import Records, Started
 
 LOCK_SECONDS = 5.0
 STARTED = "/run/livenodes-kubelet-guard/started"
+# A report has whole seconds, so a smaller step of the clock makes no heartbeat older than the start of its kubelet.
+STEP_SECONDS = 2.0
 
 
 class Settings(NamedTuple):
@@ -60,10 +62,21 @@ class Base:
         self.records = Records(store.config_dir, store.fs, spare, started.fs)
         # Why the metrics could not be written last: the same reason is reported once.
         self.unwritten = ""
+        # By how many seconds the wall clock was ahead of the time since the boot at the last look.
+        self._ahead: float | None = None
 
     def _when(self) -> tuple[str, float]:
         moment = self.now()
         return moment.boot_id, moment.monotonic
+
+    def _clock_was_set(self) -> bool:
+        """Whether the wall clock was set since this was last asked: a report from before has times by the former one.
+
+        Nothing but a report depends on it.
+        """
+        moment = self.now()
+        before, self._ahead = self._ahead, moment.wall - moment.monotonic
+        return before is not None and abs(self._ahead - before) >= STEP_SECONDS
 
     def _remember(self, progress: Progress) -> None:
         self._attempt(lambda: self.records.remember(progress))

@@ -97,9 +97,15 @@ class Judging(Base):
         return decide.REVERT if restart else decide.WAIT
 
     def _report_stage(self, terms: Terms, progress: Progress, facts: Facts, action: Action) -> Progress:
-        """Report each stage of a trial once: begun (with the Event of a kubelet's restart), confirmed, in trouble."""
+        """Report each stage of a trial once: begun (with the Event of a kubelet's restart), confirmed, in trouble.
+
+        Again if the clock was set: controllers compare the kubelet's start with later heartbeats of its Node.
+        """
+        was_set = self._clock_was_set()
         stage = action.reason or (annotation.CONFIRMED if terms.confirmed else annotation.ON_TRIAL)
-        if stage == progress.reported or (facts.unit.invocation == terms.invocation and facts.boot == terms.boot):
+        if facts.unit.invocation == terms.invocation and facts.boot == terms.boot:
+            return progress
+        if stage == progress.reported and not was_set:
             return progress
         self._report(stage, event="" if progress.reported else status_annotation.restarting(self._active()))
         return progress._replace(reported=stage)

@@ -117,6 +117,7 @@ def test_reassigned(source: Reference | None, expected: Reference | None, text: 
 
 
 @pytest.mark.parametrize("ready", ["False", "Unknown"])
+@pytest.mark.fault(case=9)
 def test_not_ready_may_pass(ready: str) -> None:
     found = judge(place(), status(A, A), A, ready=ready)
     assert (found.state, found.final, verdict.ok(found)) == ("not_ready", False, False)
