@@ -26,10 +26,10 @@ LINK = "90-livenodes-kubelet.conf"
 OVERRIDE = b'{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}\n'
 """What stands for the node's own configuration where a kubelet reads our file as a drop-in: nothing is overridden."""
 
-# These six are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go): in another folder they
-# would name other files.
+# These are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go), podLogsDir since 1.30: in
+# another folder they would name other files.
 _RELATIVE = re.compile(
-    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir)["']?"""
+    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir|podLogsDir)["']?"""
     rb"""[ \t]*:[ \t]*["']?([^/\s"'#{\[,}~][^\s"',}]*)"""
 )
 
