@@ -45,6 +45,8 @@ MODULES = (
     "_node.store",
     "_node.store.active_choice",
     "_node.store.checkpoints",
+    "_node.store.installed",
+    "_node.store.json_file",
     "_node.store.kept_files",
     "_node.store.links",
     "_node.store.local",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
     File,
     Store,
@@ -349,6 +350,17 @@ def test_a_damaged_copy_of_local_is_made_anew(store: Store) -> None:
         store.verify_local()
     store.reset()
     assert under(store, "active", "kubelet").read_bytes() == LOCAL
+
+
+def test_no_record_is_read_through_a_linked_folder(store: Store, tmp_path: Path) -> None:
+    """Somebody else could have written what is behind the link: nothing there is a trial or a progress."""
+    assign(store, B)
+    ProgressFile(store.config_dir).write(Progress(name="t", verdict="why"))
+    os.rename(store.folder, tmp_path / "elsewhere")
+    os.symlink(tmp_path / "elsewhere", store.folder)
+    with pytest.raises(StoreError, match=rf"^{store.folder}: is a symbolic link"):
+        store.trial()
+    assert ProgressFile(store.config_dir).read() == Progress() and store.graduated_with() == ""
 
 
 def test_removal(store: Store) -> None:
