@@ -11,7 +11,7 @@ import typing as t
 from ..system.files import OS, FileError
 from . import json_file
 
-_TEXTS = ("unit", "config", "key", "folder", "metrics")
+TEXTS = ("unit", "config", "key", "folder", "metrics")
 
 
 def settings(config_dir: str, fs: OS | None = None) -> dict[str, t.Any]:
@@ -26,7 +26,7 @@ def settings(config_dir: str, fs: OS | None = None) -> dict[str, t.Any]:
     if not isinstance(found, dict):
         return {}
     words = found.get("argv", [])
-    texts = [found.get(name, "") for name in _TEXTS] + (words if isinstance(words, list) else [words, None])
+    texts = [found.get(name, "") for name in TEXTS] + (words if isinstance(words, list) else [words, None])
     return found if all(isinstance(text, str) for text in texts) else {}
 
 

@@ -166,7 +166,7 @@ class Store(StoreReader):
 
         Raises StoreError.
         """
-        return self._settle(self.resolve())
+        return self._settle()
 
     def renew_local(self, config: str, key: str) -> Resolution:
         """Settle on the local config when nothing else is whole: the saved one, else the node's current config file
@@ -222,7 +222,7 @@ class Store(StoreReader):
                 self._order_restart(armed, reason, restart_due)
             self.record(failed)
         finally:
-            resolution = self._settle(resolve(self, failed))
+            resolution = self._settle(failed)
         return resolution
 
     def graduate(self, source: t.Mapping[str, str] | None, kubelet_version: str) -> None:
@@ -362,7 +362,11 @@ class Store(StoreReader):
         if files.read(self._meta(name), self.fs) != data:
             files.write(self._meta(name), data, fs=self.fs)
 
-    def _settle(self, resolution: Resolution) -> Resolution:
+    def _settle(self, failed: Trial | None = None) -> Resolution:
+        resolution = resolve(self, failed)
+        if resolution.target is None and quietly(self._local.offer) is not None:
+            # Only the copy that the kubelet reads was damaged, and is whole again.
+            resolution = resolve(self, failed)
         if resolution.target is not None:
             self.point(resolution.target)
         return resolution
