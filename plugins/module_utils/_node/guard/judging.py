@@ -21,7 +21,8 @@ from . import decide, evidence, observe
 from .base import Base, or_none
 from .decide import Action, Facts, Terms
 
-# Stage of a revert whose kubelet does not run.
+# Stages of a revert that was reported: its kubelet must be started, or does not run.
+REVERTED = "reverted"
 STOPPED = "stopped"
 
 
@@ -143,7 +144,7 @@ class Judging(Base):
         if trial and self._running() != self.store.target(trial.to) and self._reads_active(trial, facts):
             # The kubelet never stopped running the former configuration. Or it was restarted, and only the note of the
             # revert could not be removed, as on a read-only file system.
-            if progress.due:
+            if _unreported(trial, progress):
                 self._report_revert(progress.verdict)
             self._finish()
             return False
@@ -167,6 +168,13 @@ class Judging(Base):
             target = self.store.target(trial.revert_to if _never_stopped(trial, facts) else trial.to)
         return target == self._running()
 
+    def _report_again(self, trial: Trial) -> None:
+        """Report a revert that the store has recorded, unless that was done."""
+        progress = self.records.progress()
+        if _unreported(trial, progress):
+            self._remember(progress._replace(verdict=trial.failed))
+            self._report_revert(trial.failed)
+
     def _note_revert(self, reason: str) -> None:
         """Record a finished revert, then report it. Until the record can be written, each observation tries again."""
         self.store.revert(reason)
@@ -182,6 +190,9 @@ class Judging(Base):
             error=reason,
             event=f"{status_annotation.restarting(active)}: {reason}",
         )
+        progress = self.records.progress()
+        if progress.verdict:
+            self._remember(progress._replace(reported=REVERTED))
 
     def _restart(self) -> None:
         # A unit that hit its start limit refuses to start until this state is reset.
@@ -217,6 +228,16 @@ def _never_stopped(trial: Trial, facts: Facts) -> bool:
     """
     same = facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id
     return same and (trial.replaced is None or bool(trial.replaced.get("failed")))
+
+
+def _unreported(trial: Trial, progress: Progress) -> bool:
+    """Whether a revert that the store has recorded was not reported: the controller decided it, or the guard or the
+    node ended in between.
+    """
+    if progress.reported in (REVERTED, STOPPED):
+        return False
+    by_controller = progress.name == trial.name and bool(progress.due or not progress.verdict)
+    return by_controller or progress.verdict == trial.failed
 
 
 def terms_of(trial: Trial) -> Terms:
