@@ -68,6 +68,7 @@ MODULES = (
     "_node.system.kubeconfig",
     "_node.system.last_words",
     "_node.system.lock",
+    "_node.system.process",
     "_node.system.store_error",
     "_node.unit",
     "_node.unit.commandline",
