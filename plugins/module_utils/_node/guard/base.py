@@ -123,7 +123,9 @@ def status_of(store: Store, error: str, reason: str, wall: float) -> dict[str, A
 def error_of(store: Store) -> str:
     """Return why a kubelet does not run what is assigned, and what of the store is damaged. Empty if all is well."""
     reasons = list(dict.fromkeys(store.resolve().reasons))
-    for read in (store.assigned, store.active_source, store.last_known_good, store.trial, store.local):
+    # A store that was only staged has no local configuration yet.
+    saved = store.verify_local if or_none(store.local) else store.local
+    for read in (store.assigned, store.active_source, store.last_known_good, store.trial, saved):
         try:
             read()
         except StoreError as error:

@@ -44,6 +44,9 @@ class Judging(Base):
         if starting and trial.state_files and self._running() == self.store.target(trial.to):
             self._attempt(lambda: statefiles.clear(trial.state_files))
         action = decide.decide(terms, progress, facts)
+        damage = self._damage(trial) if starting and action.what != decide.REVERT else ""
+        if damage:
+            action = Action(decide.REVERT, damage)
         if action.what in (decide.ASK, decide.GRADUATE) and self._running() != self.store.target(trial.to):
             # A revert on a full disk could not be recorded: the kubelet runs with the former configuration.
             action = Action(decide.REVERT, "reverted on a full disk, the reason could not be recorded")
@@ -67,6 +70,19 @@ class Judging(Base):
         self._remember(progress)
         return decide.WAIT
 
+    def _damage(self, trial: Trial) -> str:
+        """Return what is wrong with the files of the configuration on trial; empty if nothing is or it is not active.
+
+        A kubelet that is started with it would end at once, at best.
+        """
+        if trial.to is None or not self._on_trial():
+            return ""
+        try:
+            self.store.verify(trial.to)
+        except StoreError as error:
+            return str(error)
+        return ""
+
     def _other_runtime(self, trial: Trial) -> bool:
         """Whether the configuration on trial names another container runtime than the one that a revert leads to."""
         sockets = []
@@ -80,7 +96,10 @@ class Judging(Base):
 
     def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
         """Act on a trial that failed; return what `_judge` returns."""
-        if not progress.verdict and or_none(self.store.assigned) != trial.to:
+        assigned = or_none(self.store.assigned)
+        # The switch writes what is assigned first. Where that is lost, what is active shows that it happened.
+        lost = assigned is None and self._on_trial()
+        if not progress.verdict and assigned != trial.to and not lost:
             # The module armed the trial and was stopped before the switch: there is nothing to revert.
             self.store.withdraw()
             self._remember(Progress())
