@@ -235,6 +235,7 @@ def field(
     # A flag of the only member of an object is a flag of the object, too.
     given = {name for name, flag in flags.items() if flag["field"] == path} | set((old or {}).get("flags", ()))
     row["flags"] = tuple(sorted(given))
+    row["path_ref"] = row.get("path_ref", path in ours["path_ref"])
     if new and row["unset"] != "nil" and new["pointer"]:
         row["nil_since"] = next(minor(step["from"]) for step in new["types"] if step["type"].startswith("*"))
     for key in ("whole", "machine", "secret", "open"):
@@ -276,7 +277,6 @@ def from_newer_table(kind: str, new: dict[str, Any]) -> dict[str, Any]:
     return {
         "unset": "nil" if new["pointer"] else "none",
         "zero_omitted": bool(new["omitempty"] and not new["pointer"] and kind not in ("duration", "object")),
-        "path_ref": False,
     }
 
 

@@ -430,7 +430,7 @@ def main() -> None:
         result = one_call.apply(options, module.check_mode)
     except StepError as error:
         module.fail_json(msg=str(error), step=error.step)
-    except StoreError as error:
+    except (StoreError, OSError) as error:
         module.fail_json(msg=str(error))
     for text in result.pop("warnings"):
         module.warn(text)

@@ -954,6 +954,7 @@ FIELDS: tuple[Field, ...] = (
         effect="drain",
         machine=True,
         fatal=True,
+        path_ref=True,
         reason="running containers keep logging to the old folder, which the kubelet no longer measures "
         "or cleans. A folder that the kubelet cannot create stops it",
     ),

@@ -110,7 +110,7 @@ class Base:
         folder = self.settings.metrics
         # A folder that does not exist was reported with the last change. A kubelet's start is no change.
         if folder and os.path.isdir(folder) and not textfile.exists(folder):
-            self._publish(status_of(self.store, self.store.error(), "", time.time()))
+            self._publish(status_of(self.store, error_of(self.store), "", time.time()))
 
     def _fields(self, target: str) -> Mapping[str, Any]:
         """Return the fields that the kubelet reads, or would read, while `active` leads to a target."""
@@ -131,6 +131,20 @@ def status_of(store: Store, error: str, reason: str, wall: float) -> dict[str, A
     return status_annotation.status(
         or_none(store.assigned), or_none(store.active_source), or_none(store.last_known_good), error, reason, wall
     )
+
+
+def error_of(store: Store) -> str:
+    """Return why a kubelet does not run what is assigned, and what of the store is damaged. Empty if all is well."""
+    reasons = list(dict.fromkeys(store.resolve().reasons))
+    # A store that was only staged has no local configuration yet.
+    saved = store.verify_local if or_none(store.local) else store.local
+    for read in (store.assigned, store.active_source, store.last_known_good, store.trial, saved):
+        try:
+            read()
+        except StoreError as error:
+            if not any(str(error) in reason for reason in reasons):
+                reasons.append(str(error))
+    return "; ".join(reasons)
 
 
 def or_none(read: Callable[[], Any]) -> Any:

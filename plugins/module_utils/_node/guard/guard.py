@@ -111,16 +111,16 @@ class Guard(NewBinary, WithoutTrial):
             self._publish_again()
             trial = self._trial()
             if trial is None or trial.failed:
-                active = self._running()
-                if trial and active == self.store.target(trial.to) != self.store.resolve().target:
+                active, wanted = self._running(), self.store.resolve().target
+                if trial and active == self.store.target(trial.to) != wanted:
                     # The guard or the node ended between the record of the revert and its rename.
                     self._revert(trial.failed, facts)
+                elif trial is None and self.records.progress().verdict and active != wanted:
+                    # The trial is unreadable.
+                    self._revert(self.records.progress().verdict, facts)
                 # A revert may have been decided without a start of the kubelet after it: this is that start.
-                progress = self.records.progress()
-                if trial and progress.name == trial.name and (progress.due or not progress.verdict):
-                    # The controller reverted the configuration, not the guard.
-                    self._remember(progress._replace(verdict=trial.failed))
-                    self._report_revert(trial.failed)
+                if trial:
+                    self._report_again(trial)
                 self._finish(trial)
                 self._attempt(self._ensure_configuration)
                 return self._crashing(facts) or self.records.report() is not None

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import os
+from typing import Any
 
 from ..report.outbox import Outbox
-from ..store import typed
+from ..store import json_file, typed
 from ..store.progress import Progress, ProgressFile
 from ..system import files
 
@@ -32,11 +32,11 @@ class Records(Outbox):
         """Return what is remembered, an empty Progress if nothing is."""
         known = self.progress_file.read()
         try:
-            value = json.loads(((self.spare and files.read(self.spare, self.memory)) or b"null").decode())
+            value: Any = json_file.load(self.spare, self.memory) if self.spare else None
             # Another process has written the file on the disk since: that is the newer one.
             newest = value and typed.fields(value["on_disk"], Progress()) == known
             return typed.fields(value["now"], Progress()) if newest else known
-        except (files.FileError, ValueError, TypeError, KeyError, RecursionError):
+        except (files.FileError, ValueError, TypeError, KeyError):
             return known
 
     def remember(self, progress: Progress) -> None:
@@ -50,7 +50,7 @@ class Records(Outbox):
             if self.spare:
                 files.make_folder(os.path.dirname(self.spare), self.memory)
                 value = {"on_disk": self.progress_file.read()._asdict(), "now": progress._asdict()}
-                files.write(self.spare, (json.dumps(value, sort_keys=True) + "\n").encode(), fs=self.memory)
+                json_file.save(self.spare, value, self.memory)
             raise
         if self.spare:
             files.remove(self.spare, self.memory)
@@ -73,13 +73,12 @@ class Started:
         It is unknown for a kubelet from before the guard, and where the prestart step was killed.
         """
         try:
-            value = json.loads((files.read(self.path, self.fs) or b"null").decode())
+            value = json_file.load(self.path, self.fs)
             return str(value["target"]) if value["invocation"] == invocation else ""
-        except (files.FileError, ValueError, TypeError, KeyError, RecursionError):
+        except (files.FileError, ValueError, TypeError, KeyError):
             return ""
 
     def note(self, invocation: str, target: str | None) -> None:
         """Note what a kubelet is started with. Raises files.FileError."""
         files.make_folder(os.path.dirname(self.path), self.fs)
-        value = {"invocation": invocation, "target": target}
-        files.write(self.path, (json.dumps(value, sort_keys=True) + "\n").encode(), fs=self.fs)
+        json_file.save(self.path, {"invocation": invocation, "target": target}, self.fs)

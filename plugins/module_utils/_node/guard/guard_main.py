@@ -11,13 +11,15 @@ import sys
 import time
 
 from ..report import status_annotation
+from ..store import installed
+from ..store.local import LINK
 from ..store.progress import Progress
-from ..store.store import DEFAULT_KEY, Store
+from ..store.store import Store
 from ..system import command, health
 from ..system.lock import LockError
 from ..system.store_error import StoreError
 from . import observe, pacing
-from .base import Settings
+from .base import Settings, error_of, or_none, status_of
 from .guard import FAST_SECONDS, Guard
 
 SERVICE = "livenodes-kubelet-guard.service"
@@ -30,33 +32,47 @@ def main(folder: str, words: list[str]) -> int:
 
     `folder` is the guard's own folder. It is in the config folder and holds `settings.json`.
     """
-    with open(os.path.join(folder, "settings.json"), encoding="utf-8") as stream:
-        known = json.load(stream)
-    settings = Settings(
-        known["unit"],
-        tuple(known["argv"]),
-        known.get("config", ""),
-        known.get("key", DEFAULT_KEY),
-        known.get("folder", ""),
-        metrics=known.get("metrics", ""),
-    )
-    guard = Guard(Store(os.path.dirname(folder)), settings)
+    store = Store(os.path.dirname(folder))
+    guard = Guard(store, settings_of(store))
     what = words[0] if words else ""
     if what == "prestart":
         return prestart(guard)
     if what == "watch":
         return watch(guard, folder)
-    if what == "tick":
-        sys.stdout.write(f"{guard.tick()}\n")
-        return 0
-    if what == "report":
-        return report(guard)
-    if what == "verify":
-        return verify(guard)
-    if what == "status":
-        return status(guard)
-    sys.stderr.write(f"usage: {folder} prestart | watch | tick | report | verify | status\n")
-    return 2
+    act = {"tick": tick, "report": report, "verify": verify, "status": status}.get(what)
+    if act is None:
+        sys.stderr.write(f"usage: {folder} prestart | watch | tick | report | verify | status\n")
+        return 2
+    try:
+        return act(guard)
+    except (StoreError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+def settings_of(store: Store) -> Settings:
+    """Return the settings of the guard beside a store. Without them, what the store holds must do: the guard may have
+    to revert a trial. The kubelet is then looked for under the usual name of its unit.
+    """
+    known = installed.settings(store.config_dir, store.fs)
+    if known:
+        texts = {name: known[name] for name in installed.TEXTS if name in known}
+        return Settings(argv=tuple(known.get("argv", ())), **texts)
+    sys.stderr.write(
+        f"{installed.path(store.config_dir)} is missing or damaged, so the guard works with what the store holds: "
+        "run the role checkpoint again\n"
+    )
+    local = or_none(store.local)
+    if local is None:
+        return Settings()
+    folder = os.path.dirname(local.config) if os.path.basename(local.config) == LINK else ""
+    return Settings(config=local.config, key=local.key, folder=folder)
+
+
+def tick(guard: Guard) -> int:
+    """Look once, and print the seconds until the next look."""
+    sys.stdout.write(f"{guard.tick()}\n")
+    return 0
 
 
 def prestart(guard: Guard) -> int:
@@ -137,14 +153,7 @@ def status(guard: Guard) -> int:
     """Print the node's config status as JSON, in the shape of the annotation, and the progress of a trial."""
     pending = guard.records.report()
     progress = guard.records.progress()
-    shown = status_annotation.status(
-        guard.store.assigned(),
-        guard.store.active_source(),
-        guard.store.last_known_good(),
-        guard.store.error(),
-        "",
-        time.time(),
-    )
+    shown = status_of(guard.store, error_of(guard.store), "", time.time())
     started = _kubelet(guard)[1]
     if started is not None:
         shown["started"] = status_annotation.stamp(started)

@@ -21,7 +21,8 @@ from . import decide, evidence, observe
 from .base import Base, or_none
 from .decide import Action, Facts, Terms
 
-# Stage of a revert whose kubelet does not run.
+# Stages of a revert that was reported: its kubelet must be started, or does not run.
+REVERTED = "reverted"
 STOPPED = "stopped"
 
 
@@ -43,6 +44,9 @@ class Judging(Base):
         if starting and trial.state_files and self._running() == self.store.target(trial.to):
             self._attempt(lambda: statefiles.clear(trial.state_files))
         action = decide.decide(terms, progress, facts)
+        damage = self._damage(trial) if starting and action.what != decide.REVERT else ""
+        if damage:
+            action = Action(decide.REVERT, damage)
         if action.what in (decide.ASK, decide.GRADUATE) and self._running() != self.store.target(trial.to):
             # A revert on a full disk could not be recorded: the kubelet runs with the former configuration.
             action = Action(decide.REVERT, "reverted on a full disk, the reason could not be recorded")
@@ -66,6 +70,19 @@ class Judging(Base):
         self._remember(progress)
         return decide.WAIT
 
+    def _damage(self, trial: Trial) -> str:
+        """Return what is wrong with the files of the configuration on trial; empty if nothing is or it is not active.
+
+        A kubelet that is started with it would end at once, at best.
+        """
+        if trial.to is None or not self._on_trial():
+            return ""
+        try:
+            self.store.verify(trial.to)
+        except StoreError as error:
+            return str(error)
+        return ""
+
     def _other_runtime(self, trial: Trial) -> bool:
         """Whether the configuration on trial names another container runtime than the one that a revert leads to."""
         sockets = []
@@ -79,7 +96,10 @@ class Judging(Base):
 
     def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
         """Act on a trial that failed; return what `_judge` returns."""
-        if not progress.verdict and or_none(self.store.assigned) != trial.to:
+        assigned = or_none(self.store.assigned)
+        # The switch writes what is assigned first. Where that is lost, what is active shows that it happened.
+        lost = assigned is None and self._on_trial()
+        if not progress.verdict and assigned != trial.to and not lost:
             # The module armed the trial and was stopped before the switch: there is nothing to revert.
             self.store.withdraw()
             self._remember(Progress())
@@ -149,7 +169,7 @@ class Judging(Base):
         if trial and self._running() != self.store.target(trial.to) and self._reads_active(trial, facts):
             # The kubelet never stopped running the former configuration. Or it was restarted, and only the note of the
             # revert could not be removed, as on a read-only file system.
-            if progress.due:
+            if _unreported(trial, progress):
                 self._report_revert(progress.verdict)
             self._finish()
             return False
@@ -173,6 +193,13 @@ class Judging(Base):
             target = self.store.target(trial.revert_to if _never_stopped(trial, facts) else trial.to)
         return target == self._running()
 
+    def _report_again(self, trial: Trial) -> None:
+        """Report a revert that the store has recorded, unless that was done."""
+        progress = self.records.progress()
+        if _unreported(trial, progress):
+            self._remember(progress._replace(verdict=trial.failed))
+            self._report_revert(trial.failed)
+
     def _note_revert(self, reason: str) -> None:
         """Record a finished revert, then report it. Until the record can be written, each observation tries again."""
         self.store.revert(reason)
@@ -188,6 +215,9 @@ class Judging(Base):
             error=reason,
             event=f"{status_annotation.restarting(active)}: {reason}",
         )
+        progress = self.records.progress()
+        if progress.verdict:
+            self._remember(progress._replace(reported=REVERTED))
 
     def _restart(self) -> None:
         # A unit that hit its start limit refuses to start until this state is reset.
@@ -223,6 +253,16 @@ def _never_stopped(trial: Trial, facts: Facts) -> bool:
     """
     same = facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id
     return same and (trial.replaced is None or bool(trial.replaced.get("failed")))
+
+
+def _unreported(trial: Trial, progress: Progress) -> bool:
+    """Whether a revert that the store has recorded was not reported: the controller decided it, or the guard or the
+    node ended in between.
+    """
+    if progress.reported in (REVERTED, STOPPED):
+        return False
+    by_controller = progress.name == trial.name and bool(progress.due or not progress.verdict)
+    return by_controller or progress.verdict == trial.failed
 
 
 def terms_of(trial: Trial) -> Terms:

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import NamedTuple
 
-from ..store import typed
+from ..store import json_file, typed
 from ..system import files
 
 
@@ -44,15 +43,14 @@ class BinaryFile:
     def read(self) -> Binary | None:
         """Return the recorded binary, None without a record."""
         try:
-            value = json.loads((files.read(self.path, self.fs) or b"null").decode())
-            return typed.fields(value, Binary("", 0, 0, 0))
-        except (files.FileError, ValueError, TypeError, RecursionError):
+            return typed.fields(json_file.load(self.path, self.fs), Binary("", 0, 0, 0))
+        except (files.FileError, ValueError, TypeError):
             return None
 
     def write(self, binary: Binary) -> None:
         """Record a binary unless the file holds it already. Raises files.FileError."""
         if binary != self.read():
-            files.write(self.path, (json.dumps(binary._asdict(), sort_keys=True) + "\n").encode(), fs=self.fs)
+            json_file.save(self.path, binary._asdict(), self.fs)
 
 
 def identity(path: str) -> Binary | None:

@@ -136,7 +136,9 @@ class NewBinary(Judging):
         accepted = tuple(source for source in sources if answers.of(self.store.target(source))[0] == "valid")
         if verdict != "invalid":
             return Choice(verdict, reason, refused, accepted, "")
-        others = [target for target in map(self.store.target, sources) if target != active]
+        # The local configuration gives way to a source only while it is on trial itself.
+        may_leave = active != LOCAL_TARGET or self.store.resetting()
+        others = [target for target in map(self.store.target, sources) if target != active and may_leave]
         target = next((target for target in others if not answers.refuses(target)), "")
         if target:
             last_resort = "" if answers.refuses(LOCAL_TARGET) else LOCAL_TARGET
@@ -216,10 +218,13 @@ class NewBinary(Judging):
 
     def _leave(self, active: str, choice: Choice, reason: str) -> None:
         """Make active what the binary accepts, and report why."""
+        own = active == choice.target == LOCAL_TARGET
+        if own:
+            # First: no trial records this change. Should the guard end after it, the next start has nothing to do.
+            self._report(f"reverted to {self._own_name()}", error=reason)
         if choice.renew:
             self._attempt(lambda: self.store.refresh_local(self._own()))
-        if active == LOCAL_TARGET:
-            self._report(f"reverted to {self._own_name()}", error=reason)
+        if own:
             return
         trial: Trial | None = or_none(self.store.trial)
         if trial is None or self.store.target(trial.to) != active:

@@ -9,13 +9,13 @@ The program consists of the modules in program_modules.py as they are here, so t
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from importlib import util
 from typing import Any, NamedTuple
 
 from ..guard import base, guard_main
+from ..store import installed, json_file
 from ..system import files, trust
 from ..unit.unit import Unit
 from . import programs
@@ -103,9 +103,8 @@ WantedBy=multi-user.target
 
 def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, int]]:
     """Return the files of the guard beside its program: path -> content and mode."""
-    text = json.dumps(settings, sort_keys=True, indent=2) + "\n"
     return {
-        os.path.join(config_dir, "guard", "settings.json"): (text.encode(), 0o600),
+        installed.path(config_dir): (json_file.encode(settings), 0o600),
         SERVICE_PATH: (service(config_dir).encode(), 0o644),
     }
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from typing import Any, Sequence
@@ -13,6 +12,7 @@ from typing import Any, Sequence
 from ..._config.values import annotation
 from ..guard import observe
 from ..report import status_annotation
+from ..store import installed
 from ..store.store import Store
 from ..system import files, health, trust
 from ..system.lock import locked
@@ -45,7 +45,7 @@ def present(
     shown = [diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
     if folder and not dropin_folder.leads(folder, active):
         shown.append(diff(folder.link, None, active))
-    former = metrics_file.folder_of(installed_settings(config_dir))
+    former = metrics_file.folder_of(installed.settings(config_dir))
     changes = _program(config_dir, unit, key, check, folder, metrics)
     seen = kubelet(unit)
     warnings: list[str] = []
@@ -73,7 +73,7 @@ def prepared(
     Drop-in and link, which make the kubelet read the store from its next start on, are left to `present`. The arguments
     are the same. Raises UnitError, StoreError.
     """
-    former = metrics_file.folder_of(installed_settings(config_dir))
+    former = metrics_file.folder_of(installed.settings(config_dir))
     changes = _program(config_dir, unit, key, check, folder or _kept(config_dir, unit), metrics)
     warnings: list[str] = []
     if not check:
@@ -93,7 +93,7 @@ def _program(
     if folder:
         settings["folder"] = folder.path
     # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
-    known = installed_settings(config_dir)
+    known = installed.settings(config_dir)
     if {**known, "argv": ()} == {**settings, "argv": ()} and _guard_flags(known.get("argv", [])) == _guard_flags(
         settings["argv"]
     ):
@@ -120,13 +120,13 @@ def _kept(config_dir: str, unit: Unit) -> Folder | None:
     if not link:
         return None
     words = [word.text for word in unit.command_line(ours=False).words()]
-    path = installed_settings(config_dir).get("folder") or os.path.dirname(link)
+    path = installed.settings(config_dir).get("folder") or os.path.dirname(link)
     return dropin_folder.find(words, "" if path == dropin_folder.ours(config_dir) else path, config_dir)
 
 
 def links(config_dir: str) -> list[str]:
     """Return our links in drop-in folders, which guard and store know; after an interrupted switch only one does."""
-    known = {str(installed_settings(config_dir).get("config")), dropin_folder.installed(config_dir)}
+    known = {str(installed.settings(config_dir).get("config")), dropin_folder.installed(config_dir)}
     return sorted(path for path in known if dropin_folder.is_link(path) and os.path.islink(path))
 
 
@@ -161,7 +161,7 @@ def absent(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
             dropin_folder.remove(link)
         if dropin is not None:
             unit.remove()
-    known = installed_settings(config_dir)
+    known = installed.settings(config_dir)
     # The settings name its folder, so it goes before them.
     warnings = [] if check else metrics_file.absent(unit, metrics_file.folder_of(known))
     gone = guard_install.absent(config_dir, unit, check)
@@ -239,15 +239,6 @@ def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict
                 f"kubelet becomes healthy. {unit.last_words(invocation)}"
             )
         time.sleep(PAUSE)
-
-
-def installed_settings(config_dir: str) -> dict[str, Any]:
-    """Return the settings of the installed guard, empty when there are none."""
-    try:
-        found = json.loads((files.read(os.path.join(config_dir, "guard", "settings.json")) or b"{}").decode())
-    except (ValueError, RecursionError, files.FileError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _guard_flags(argv: Sequence[str]) -> list[str | None]:

@@ -41,7 +41,7 @@ def present(config_dir: str, former: str, folder: str) -> list[str]:
         store = Store(config_dir)
         try:
             with locked(config_dir):
-                textfile.write(folder, metrics.text(base.status_of(store, store.error(), "", time.time())))
+                textfile.write(folder, metrics.text(base.status_of(store, base.error_of(store), "", time.time())))
         except StoreError as error:
             warnings.append(f"the guard cannot write its metrics, and works without them: {error}")
     return warnings

@@ -10,6 +10,7 @@ import os
 from typing import Any, Sequence
 
 from ..guard import observe
+from ..store import installed
 from ..system.store_error import StoreError
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Unit, UnitError
@@ -24,7 +25,7 @@ def updated(config_dir: str, unit: Unit, check: bool, metrics: str | None = None
     """
     changed = False
     warnings: list[str] = []
-    settings = guard_module.installed_settings(config_dir)
+    settings = installed.settings(config_dir)
     if settings and unit.installed() is not None:
         former = metrics_file.folder_of(settings)
         folder = former if metrics is None else metrics
@@ -52,7 +53,7 @@ def removed(
     shown = guard_module.removal_diff(unit, dropin, list(links))
     runs = unit_override.config_of(observe.argv(unit.pid()))
     # The guard goes last: while it knows the folder, the kubelet may not have been restarted without the link.
-    layered = bool(links) or bool(guard_module.installed_settings(config_dir).get("folder"))
+    layered = bool(links) or bool(installed.settings(config_dir).get("folder"))
     restart = dropin is not None or layered or runs.startswith(os.path.join(config_dir, ""))
     found: dict[str, Any] = {}
     if restart and not check:

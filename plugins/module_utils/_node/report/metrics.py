@@ -18,7 +18,7 @@ _PARTS = (
     ("active", "active", "What the kubelet runs, in the labels. Always 1."),
     ("lastKnownGood", "last_known_good", "What a revert of the kubelet leads to, in the labels. Always 1."),
 )
-_ERROR = "1 if the kubelet does not run what is assigned, or fails with it, else 0."
+_ERROR = "1 if the kubelet does not run what is assigned, or fails with it, or the store has damage, else 0."
 
 
 def text(status: Mapping[str, Any]) -> str:

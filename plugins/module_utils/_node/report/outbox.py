@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any, Mapping
 
-from ..store import typed
+from ..store import json_file, typed
 from ..system import files
 from ..system.lock import locked
 from .status_annotation import Report, suffix
@@ -26,13 +25,13 @@ class Outbox:
     def report(self) -> Report | None:
         """Return the pending report, None if everything was sent."""
         try:
-            return typed.fields(self._load(self.report_path), Report({}, "", False, 0.0, ""))
-        except TypeError:
+            return typed.fields(json_file.load(self.report_path, self.fs), Report({}, "", False, 0.0, ""))
+        except (files.FileError, ValueError, TypeError):
             return None
 
     def write_report(self, report: Report) -> None:
         """Replace the pending report: the cluster needs the current state only. Raises files.FileError."""
-        self._save(self.report_path, report._asdict())
+        json_file.save(self.report_path, report._asdict(), self.fs)
 
     def queue(self, status: Mapping[str, Any], event: str, warning: bool, seconds: float) -> None:
         """Make a status and an Event (empty: none) the pending report, as of `seconds` since the epoch.
@@ -59,13 +58,3 @@ class Outbox:
             elif now == before and after is not None:
                 self.write_report(after)
         return after or before
-
-    def _load(self, path: str) -> dict[str, Any]:
-        try:
-            value = json.loads((files.read(path, self.fs) or b"null").decode())
-        except (files.FileError, ValueError, RecursionError):
-            return {"unreadable": True}
-        return value if isinstance(value, dict) else {"absent": True}
-
-    def _save(self, path: str, value: Mapping[str, Any]) -> None:
-        files.write(path, (json.dumps(value, sort_keys=True) + "\n").encode(), fs=self.fs)

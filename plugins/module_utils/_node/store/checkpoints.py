@@ -88,7 +88,7 @@ class Checkpoints:
         """Return the names of the files in a checkpoint's folder that matches its digest. Raises StoreError."""
         if not self._exists(path):
             raise CheckpointError(f"{path} does not exist")
-        return [line.split("  ", 1)[1] for line in self._verified(path).decode().splitlines()]
+        return [os.fsdecode(line.partition(b"  ")[2]) for line in self._verified(path).splitlines()]
 
     def load(self, source: t.Mapping[str, str]) -> dict[str, bytes]:
         """Return a checkpoint's files without checking its digest: a kubelet writes none. Raises StoreError."""
@@ -196,4 +196,5 @@ def _checked(source: t.Mapping[str, str], data: t.Mapping[str, str]) -> dict[str
 
 
 def _sums(content: t.Mapping[str, bytes]) -> bytes:
-    return "".join(f"{files.sha256(content[name])}  {name}\n" for name in sorted(content)).encode()
+    # A damaged folder may have names that are not UTF-8.
+    return b"".join(f"{files.sha256(content[name])}  ".encode() + os.fsencode(name) + b"\n" for name in sorted(content))

@@ -21,14 +21,13 @@ On another boot all containers are new, so what differs from its copy is removed
 from __future__ import annotations
 
 import base64
-import json
 import os
 import stat
-from typing import Any, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 from ..system import files
 from ..system.health import flag
-from . import typed
+from . import installed, json_file, typed
 
 DEFAULT_ROOT = "/var/lib/kubelet"
 # A node with hundreds of pods has state files of some 100 KiB. A larger one is not copied, and never changed.
@@ -99,31 +98,27 @@ class KeptFiles:
     def read(self) -> Kept | None:
         """Return the copies, None without."""
         try:
-            value = json.loads((files.read(self.path, self.fs) or b"null").decode())
+            value = json_file.load(self.path, self.fs)
             kept = typed.fields({**value, "reverted": None}, Kept("", "", {}))
             if not all(_is_copy(name, text) for name, text in kept.data.items()):
                 return None
             reverted = value.get("reverted")
             found = Reverted(*reverted)._asdict() if reverted else None
             return kept._replace(reverted=typed.fields(found, Reverted("", 0.0, 0)) if found else None)
-        except (files.FileError, ValueError, TypeError, RecursionError):
+        except (files.FileError, ValueError, TypeError):
             return None
 
     def write(self, kept: Kept) -> None:
         """Replace the file. Raises files.FileError."""
-        files.write(self.path, (json.dumps(kept._asdict(), sort_keys=True) + "\n").encode(), fs=self.fs)
+        json_file.save(self.path, kept._asdict(), self.fs)
 
     def remove(self) -> None:
         """Remove the file. Raises files.FileError."""
         files.remove(self.path, self.fs)
 
     def _root(self) -> str | None:
-        try:
-            text = files.read(os.path.join(self.config_dir, "guard", "settings.json"), self.fs)
-            argv: Sequence[str] = json.loads((text or b"null").decode())["argv"]
-            return os.path.join("/", flag(argv, "root-dir") or DEFAULT_ROOT)
-        except (files.FileError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return None
+        known = installed.settings(self.config_dir, self.fs)
+        return os.path.join("/", flag(known["argv"], "root-dir") or DEFAULT_ROOT) if "argv" in known else None
 
 
 def _is_copy(name: str, text: Any) -> bool:

@@ -11,7 +11,6 @@ config file, and it overrides nothing; `config` is the path of our link in the d
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import typing as t
@@ -19,17 +18,17 @@ import typing as t
 from ..system import files
 from ..system.files import OS
 from ..system.store_error import StoreError
-from . import meta, typed
+from . import json_file, meta, typed
 
 DEFAULT_KEY = "kubelet"
 LINK = "90-livenodes-kubelet.conf"
 OVERRIDE = b'{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}\n'
 """What stands for the node's own configuration where a kubelet reads our file as a drop-in: nothing is overridden."""
 
-# These six are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go): in another folder they
-# would name other files.
+# These are resolved against the config file's folder (pkg/kubelet/apis/config/helpers.go), podLogsDir since 1.30: in
+# another folder they would name other files.
 _RELATIVE = re.compile(
-    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir)["']?"""
+    rb"""["']?(staticPodPath|clientCAFile|tlsCertFile|tlsPrivateKeyFile|resolvConf|volumePluginDir|podLogsDir)["']?"""
     rb"""[ \t]*:[ \t]*["']?([^/\s"'#{\[,}~][^\s"',}]*)"""
 )
 
@@ -96,7 +95,7 @@ class LocalStore:
             for index, name in enumerate(names)
             if content[name].data is not None
         }
-        made["manifest"] = ((json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode(), 0o600)
+        made["manifest"] = (json_file.encode(manifest), 0o600)
         made[f"config/{key}"] = (data, 0o600)
         files.write_folder(self.folder, made, self.fs)
         return True
@@ -126,11 +125,11 @@ class LocalStore:
         """
         self._known()
         path = os.path.join(self.folder, "manifest")
-        manifest = json.loads((files.read(path, self.fs) or b"").decode())
+        manifest = json_file.load(path, self.fs)
         row = {"path": link, "mode": 0o600, "uid": 0, "gid": 0, "sha256": _sha(OVERRIDE)}
         files.write(os.path.join(self.folder, "files", str(len(manifest["files"]))), OVERRIDE, fs=self.fs)
         manifest.update(config=link, files=[*manifest["files"], row])
-        files.write(path, (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode(), fs=self.fs)
+        json_file.save(path, manifest, self.fs)
         files.write(os.path.join(self.config, manifest["key"]), OVERRIDE, fs=self.fs)
 
     def exists(self) -> bool:
@@ -142,7 +141,9 @@ class LocalStore:
         if not self.exists():
             return None
         try:
-            manifest = json.loads((files.read(os.path.join(self.folder, "manifest"), self.fs) or b"").decode())
+            manifest = json_file.load(os.path.join(self.folder, "manifest"), self.fs)
+            if manifest is None:
+                raise ValueError("it is missing or empty")
             found: dict[str, File] = {}
             for index, entry in enumerate(manifest["files"]):
                 data = (
@@ -159,7 +160,7 @@ class LocalStore:
                 found[entry["path"]] = typed.fields(owner, File(b""))._replace(data=data)
             known = {"config": manifest["config"], "key": meta.check_key(manifest["key"]), "files": found}
             local = typed.fields(known, Local("", "", {}))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise LocalError(f"{self.folder}/manifest is damaged ({type(error).__name__}: {error})") from error
         if local.config not in local.files:
             raise LocalError(f"{self.folder}/manifest lacks the kubelet's config file {local.config}")

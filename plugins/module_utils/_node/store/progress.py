@@ -9,13 +9,12 @@ controller does not.
 
 from __future__ import annotations
 
-import json
 import os
 from typing import NamedTuple
 
 from ..system import files
 from ..system.files import FileError
-from . import typed
+from . import json_file, typed
 
 
 class Progress(NamedTuple):
@@ -65,9 +64,8 @@ class ProgressFile:
     def read(self) -> Progress:
         """Return what is remembered, an empty Progress if nothing is."""
         try:
-            value = json.loads((files.read(self.path, self.fs) or b"null").decode())
-            return typed.fields(value, Progress()) if isinstance(value, dict) else Progress()
-        except (FileError, ValueError, TypeError, RecursionError):
+            return typed.fields(json_file.load(self.path, self.fs), Progress())
+        except (FileError, ValueError, TypeError):
             return Progress()
 
     def write(self, progress: Progress) -> None:
@@ -78,4 +76,4 @@ class ProgressFile:
         if progress == Progress():
             files.remove(self.path, self.fs)
         elif progress != self.read():
-            files.write(self.path, (json.dumps(progress._asdict(), sort_keys=True) + "\n").encode(), fs=self.fs)
+            json_file.save(self.path, progress._asdict(), self.fs)

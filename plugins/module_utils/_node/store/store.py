@@ -22,14 +22,13 @@ a whole folder and `resolve()` finds a whole config. A process that changes a st
 from __future__ import annotations
 
 import errno
-import json
 import os
 import typing as t
 
 from ..system import files
 from ..system.files import FileError
 from ..system.store_error import StoreError
-from . import meta
+from . import json_file, meta
 from .active_choice import Resolution, resolve
 from .checkpoints import describe
 from .kept_files import KeptFiles
@@ -167,7 +166,7 @@ class Store(StoreReader):
 
         Raises StoreError.
         """
-        return self._settle(self.resolve())
+        return self._settle()
 
     def renew_local(self, config: str, key: str) -> Resolution:
         """Settle on the local config when nothing else is whole: the saved one, else the node's current config file
@@ -223,7 +222,7 @@ class Store(StoreReader):
                 self._order_restart(armed, reason, restart_due)
             self.record(failed)
         finally:
-            resolution = self._settle(resolve(self, failed))
+            resolution = self._settle(failed)
         return resolution
 
     def graduate(self, source: t.Mapping[str, str] | None, kubelet_version: str) -> None:
@@ -278,11 +277,7 @@ class Store(StoreReader):
 
     def _write_graduated(self, source: t.Mapping[str, str], kubelet_version: str) -> None:
         note = {"kubelet_version": kubelet_version, "source": source}
-        files.write(
-            os.path.join(self.folder, "graduated"),
-            (json.dumps(note, indent=2, sort_keys=True) + "\n").encode(),
-            fs=self.fs,
-        )
+        json_file.save(os.path.join(self.folder, "graduated"), note, self.fs)
 
     def reset(self) -> bool:
         """Assign the local config and forget last-known-good and trial; return whether `active` changed.
@@ -352,7 +347,7 @@ class Store(StoreReader):
         if former.to != assigned:
             # The former trial was never switched to either.
             return None
-        return t.cast("dict[str, t.Any]", json.loads(former.but(replaced=None).encode()))
+        return t.cast("dict[str, t.Any]", json_file.decode(former.but(replaced=None).encode()))
 
     def _order_restart(self, armed: Trial, reason: str, due: Moment) -> None:
         progress = self._progress.read()
@@ -367,7 +362,11 @@ class Store(StoreReader):
         if files.read(self._meta(name), self.fs) != data:
             files.write(self._meta(name), data, fs=self.fs)
 
-    def _settle(self, resolution: Resolution) -> Resolution:
+    def _settle(self, failed: Trial | None = None) -> Resolution:
+        resolution = resolve(self, failed)
+        if resolution.target is None and quietly(self._local.offer) is not None:
+            # Only the copy that the kubelet reads was damaged, and is whole again.
+            resolution = resolve(self, failed)
         if resolution.target is not None:
             self.point(resolution.target)
         return resolution

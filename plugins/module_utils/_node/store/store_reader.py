@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import typing as t
 
 from ..system import files
-from ..system.files import OS, FileError
+from ..system.files import OS
 from ..system.store_error import StoreError
-from . import meta, trial
+from . import json_file, meta, trial
 from .checkpoints import Checkpoints
 from .links import LOCAL_TARGET, Links
 from .local import Local, LocalStore
@@ -60,9 +59,9 @@ class StoreReader:
     def graduated_with(self) -> str:
         """Return the kubelet version that verified the last-known-good ("v1.20.2"), empty when that is not known."""
         try:
-            found = json.loads((files.read(os.path.join(self.folder, "graduated"), self.fs) or b"null").decode())
+            found = json_file.load(os.path.join(self.folder, "graduated"), self.fs)
             known = self.last_known_good()
-        except (ValueError, RecursionError, FileError, StoreError):
+        except (ValueError, StoreError):
             return ""
         same = isinstance(found, dict) and known is not None and found.get("source") == known
         return str(found.get("kubelet_version", "")) if same else ""
@@ -80,11 +79,11 @@ class StoreReader:
 
     def last_armed(self) -> Trial | None:
         """Return the trial that was written last, also if its switch never happened. Raises as `trial` does."""
-        data = files.read(self.trial_path, self.fs)
+        data = json_file.read(self.trial_path, self.fs)
         return None if data is None else self._decoded(data)
 
     def _replaced(self, armed: Trial) -> Trial:
-        return self._decoded(json.dumps(armed.replaced).encode())
+        return self._decoded(json_file.encode(armed.replaced))
 
     def _decoded(self, data: bytes) -> Trial:
         try:

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import time
 import typing as t
 
 from ..system.store_error import StoreError
-from . import meta, typed
+from . import json_file, meta, typed
 
 DEFAULT_SECONDS = 600
 """How long a config must hold before it becomes last-known-good: ten minutes, as in the kubelet
@@ -93,14 +92,14 @@ class Trial(t.NamedTuple):
 
     def encode(self) -> bytes:
         """Return the content of the trial file: JSON."""
-        return (json.dumps({**self._asdict(), "armed": self.armed._asdict()}, indent=2, sort_keys=True) + "\n").encode()
+        return json_file.encode({**self._asdict(), "armed": self.armed._asdict()})
 
 
 def decode(data: bytes) -> Trial:
     """Return the trial a file holds. Raises TrialError that states what is wrong with the content."""
     try:
-        value = json.loads(data.decode())
-    except (ValueError, RecursionError) as error:
+        value = json_file.decode(data)
+    except ValueError as error:
         raise TrialError(f"is not JSON text: {error}") from None
     if not isinstance(value, dict):
         raise TrialError("does not hold a JSON object")

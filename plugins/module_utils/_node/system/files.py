@@ -27,6 +27,7 @@ _REMEDIES = {
     errno.EPERM: "run as root; check for an immutable attribute (lsattr)",
     errno.EIO: "the disk fails: see dmesg",
     errno.EEXIST: "something else has this name: find out what made it, and move it away",
+    errno.EISDIR: "a folder is in the place of a file of ours: move it away",
     errno.ELOOP: "a symbolic link is in the place of a file of ours: remove it",
 }
 
@@ -100,7 +101,10 @@ class OS:
         # O_NONBLOCK: a FIFO in the file's place must not block.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            mode = os.fstat(handle).st_mode
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if not stat.S_ISREG(mode):
                 raise OSError(errno.EINVAL, "not a regular file")
             return file.read()
 

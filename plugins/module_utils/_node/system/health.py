@@ -12,6 +12,8 @@ import sys
 import time
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
+from . import process
+
 DEFAULT_PORT = 10248
 DEFAULT_ADDRESS = "127.0.0.1"
 MOST_BYTES = 4096
@@ -144,11 +146,7 @@ def kubelet_of(pid: int) -> int:
 
 
 def _is_kubelet(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as stream:
-            return os.path.basename(stream.read().split(b"\0")[0]).startswith(b"kubelet")
-    except OSError:
-        return False
+    return os.path.basename("".join(process.command_line(pid)[:1])).startswith("kubelet")
 
 
 def _holds(pid: int, links: set[str]) -> bool:

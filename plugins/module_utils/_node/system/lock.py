@@ -12,7 +12,7 @@ import os
 import time
 import typing as t
 
-from . import files
+from . import files, process
 from .store_error import StoreError
 
 POLL_SECONDS = 0.1
@@ -82,9 +82,6 @@ def _is_at(handle: int, path: str) -> bool:
 
 def _name(pid: str) -> str:
     """Return the command of a process for messages; empty when it is unknown."""
-    try:
-        with open(f"/proc/{int(pid)}/cmdline", "rb") as file:
-            words = " ".join(file.read().replace(b"\0", b" ").decode("utf-8", "replace").split())
-    except (OSError, ValueError):
-        return ""
-    return f" ({words[:100]})" if words else ""
+    words = " ".join(" ".join(process.command_line(int(pid)) if pid.isdecimal() else []).split())
+    # For messages: not every reader of them accepts bytes that are no text.
+    return f" ({os.fsencode(words[:100]).decode('utf-8', 'replace')})" if words else ""

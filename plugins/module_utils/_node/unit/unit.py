@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any, Callable, NamedTuple
 
-from ..system import files, health, last_words
+from ..system import files, health, last_words, process
 from ..system.command import Run, execute, number
 from . import secret_flags, systemd_check, unit_override
 from .commandline import CommandLine
@@ -162,8 +162,7 @@ class Unit:
     def _process(self) -> list[str]:
         if self.pid():
             pid = health.kubelet_of(self.pid()) if self.child else self.pid()
-            with contextlib.suppress(OSError), open(self._at(f"/proc/{pid}/cmdline"), "rb") as stream:
-                return [os.fsdecode(word) for word in stream.read().split(b"\0")[:-1]]
+            return process.command_line(pid, self.root)
         return []
 
     def next_command(self) -> Command:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 import typing as t
@@ -14,17 +15,20 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import (
+    decide,
     guard,
     guard_main,
     observe,
     pacing,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter, textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import locked
 from tests.support.stored import CONFIG, A, Owners, stored
 
+IS_FOLDER = "a folder is in the place of a file of ours: move it away"
 HANGS = "import sys, time\nsys.stderr.write('waits\\n')\ntime.sleep(30)\n"
 
 
@@ -104,7 +108,9 @@ def test_the_settings_of_the_program(program: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(guard_main, "prestart", lambda one: made.append(one) or 0)
     assert guard_main.main(str(program), ["prestart"]) == 0
     known = json.loads((program / "settings.json").read_text())
-    (program / "settings.json").write_text(json.dumps({**known, "key": "k.yaml", "folder": "/d"}))
+    (program / "settings.json").write_text(
+        json.dumps({**known, "key": "k.yaml", "folder": "/d", "of_a_later_version": 1})
+    )
     assert guard_main.main(str(program), ["prestart"]) == 0
     old, new = (one.settings for one in made)
     assert old == Settings("kubelet.service", ("kubelet", "--v=2"), CONFIG, "kubelet", "", metrics="/m")
@@ -190,6 +196,83 @@ def test_status_is_what_the_annotation_has(
     assert guard_main.main(str(program), ["status"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert "started" not in shown and (shown["progress"]["name"], shown["progress"]["failures"]) == ("a", 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("store/meta/assigned", b"\xff\x00", "store/meta/assigned: is not UTF-8 text"),
+        ("store/meta/last-known-good", b"kind: Other\n", "store/meta/last-known-good: does not hold a Serialized"),
+        ("store/meta/last-known-good", None, "store/meta/last-known-good: cannot read: Is a directory"),
+        ("store/trial", b"", "store/trial is not JSON text"),
+        ("store/trial", None, "store/trial: cannot read: Is a directory"),
+        ("store/checkpoints/uid-a/7/kubelet", b"", "checkpoints/uid-a/7 does not match its digest"),
+        ("store/checkpoints/uid-a/7.sha256", b"\xff", "checkpoints/uid-a/7 does not match its digest"),
+        ("store/local/manifest", b"", "store/local/manifest is damaged"),
+        ("active", b"", "active: cannot read the link: Invalid argument"),
+        ("store", b"", "store: is a symbolic link or a file in the place of a folder of ours"),
+    ],
+)
+def test_a_damaged_store_is_a_cause_in_the_status(
+    program: Path, name: str, data: bytes | None, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In its error, and in the metrics that are written anew: never a traceback."""
+    path = program.parent / name
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    if data is None:
+        path.mkdir(mode=0o700)
+    else:
+        path.write_bytes(data)
+    assert guard_main.main(str(program), ["status"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert words in shown["error"] and shown["error"].count(words) == 1
+    folder = program.parent.parent / "textfile"
+    folder.mkdir()
+    store = Store(str(program.parent), Owners())
+    guard.Guard(store, Settings(metrics=str(folder)))._publish_again()
+    assert "kubelet_node_config_error 1\n" in (folder / textfile.NAME).read_text()
+
+
+@pytest.mark.parametrize("command", ["tick", "report", "verify"])
+def test_an_error_of_the_store_is_one_line(
+    program: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder is in the place of the lock; what is asked before it does not matter here."""
+    Path(program.parent, "lock").mkdir()
+    monkeypatch.setattr(observe, "kubelet", lambda *_words: observe.Kubelet(decide.Unit()))
+
+    def asked(*_words: t.Any) -> str:
+        with locked(str(program.parent)):
+            return ""
+
+    for name in ("report", "unverified"):
+        monkeypatch.setattr(status_reporter, name, asked)
+    assert guard_main.main(str(program), [command]) == 1
+    assert capsys.readouterr().err == f"{program.parent}/lock: cannot lock: Is a directory; {IS_FOLDER}\n"
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff", b'{"argv": 5}', None])
+@pytest.mark.parametrize("config", [CONFIG, "/d/90-livenodes-kubelet.conf"])
+def test_without_its_settings_the_guard_uses_what_the_store_holds(
+    program: Path, data: bytes | None, config: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A trial must be reverted all the same."""
+    made: list[guard.Guard] = []
+    monkeypatch.setattr(guard_main, "prestart", lambda one: made.append(one) or 0)
+    if config != CONFIG:
+        Store(str(program.parent), Owners()).lay_over(config)
+    (program / "settings.json").unlink()
+    if data is not None:
+        (program / "settings.json").write_bytes(data)
+    assert guard_main.main(str(program), ["prestart"]) == 0
+    folder = "" if config == CONFIG else "/d"
+    assert made[0].settings == Settings(config=config, key="kubelet", folder=folder)
+    assert capsys.readouterr().err == (
+        f"{program}/settings.json is missing or damaged, so the guard works with what the store holds: "
+        "run the role checkpoint again\n"
+    )
 
 
 def test_a_report_that_cannot_be_sent_yet_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,18 @@ def test_a_revert_needs_no_free_block(tmp_path: Path) -> None:
     assert node.store.running() == LOCAL
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_a_start_without_a_readable_trial_is_that_of_the_former_configuration(node: Node, text: str) -> None:
+    """A power cut emptied the file. The guard's service may not run yet."""
+    node.assign()
+    node.start()
+    Path(node.store.trial_path).write_text(text)
+    node.boot = "b2"
+    node.start()
+    assert node.ran == [NEW, LOCAL] and node.error().startswith(f"{node.store.trial_path} ")
+    assert node.guard().records.progress() == Progress()
+
+
 def test_the_revert_of_a_drop_in_needs_no_free_block(tmp_path: Path) -> None:
     """The link in the kubelet's folder stays, and leads to an override of nothing then."""
     disk = NoRoom()

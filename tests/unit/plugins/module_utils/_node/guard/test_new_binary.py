@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import types
 import typing as t
@@ -17,6 +18,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_
     NewBinary,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
@@ -320,6 +323,81 @@ def test_a_drop_in_is_asked_about_with_its_folder_and_gives_way_to_nothing(
     }
     assert asked[-1][1].others == {"10.conf": "theirs"} and config(node) == local.OVERRIDE.decode()
     assert node.error() == f"kubelet {NEW_VERSION} refuses this configuration: {WORDS}"
+
+
+def test_a_reset_on_trial_that_it_refuses_is_reverted(node: Node, kubelet: Kubelet) -> None:
+    node.store.arm(Trial(None, SOURCE, Moment(node.boot, node.seconds, node.wall)))
+    node.store.switch(None)
+    node.start()
+    kubelet.replace(NEW_VERSION, "Configuration")
+    node.start()
+    report = node.guard().records.report()
+    assert node.ran[-2:] == [LOCAL, NEW] and report and WORDS in report.status["error"]
+    assert report.status["reason"] == "reverted to last-known-good"
+    node.start()
+    assert node.ran[-1] == NEW and node.later() is None
+
+
+class Killed(BaseException):
+    """The guard's process ended: no handler runs."""
+
+
+def _trial_begins(node: Node) -> None:
+    node.assign(OTHER)
+
+
+def _trial_runs(node: Node) -> None:
+    node.assign(OTHER)
+    node.start()
+
+
+def _reset_is_over(node: Node) -> None:
+    node.store.reset()
+    node.start()
+    node.own.write_text("kind: Corrected\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "refuses", "runs", "reason"),
+    [
+        (lambda _node: None, "FIRST", LOCAL, "reverted to the local configuration"),
+        (_trial_begins, "SECOND", NEW, "reverted to last-known-good"),
+        (_trial_runs, "SECOND", NEW, "reverted to last-known-good"),
+        (_reset_is_over, "Configuration", LOCAL, "reverted to "),
+    ],
+)
+@pytest.mark.parametrize("method", ["_report", "_finish"])
+def test_a_revert_is_reported_also_if_the_guard_was_killed_before(
+    node: Node,
+    kubelet: Kubelet,
+    before: t.Callable[[Node], None],
+    refuses: str,
+    runs: str,
+    reason: str,
+    method: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kubelet was started all the same, and what it runs is accepted: nothing is left to do but the report."""
+    before(node)
+    if node.guard().records.report():
+        files.remove(node.guard().records.report_path)
+    kubelet.replace(NEW_VERSION, refuses)
+
+    def killed(*_words: t.Any, **_more: t.Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch, contextlib.suppress(Killed):
+        # `_finish` ends the step that reported.
+        patch.setattr(NewBinary, method, killed)
+        node.start()
+    node.start()
+    report = node.guard().records.report()
+    assert report and report.status["reason"].startswith(reason) and WORDS in report.status["error"]
+    assert node.ran[-1] == runs and node.guard().records.progress() == Progress()
+    # Once: a kubelet that starts again later has nothing to report.
+    files.remove(node.guard().records.report_path)
+    node.start()
+    assert node.guard().records.report() is None and node.ran[-1] == runs
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import File, LocalError, LocalStore
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
@@ -139,6 +140,13 @@ def test_a_relative_path_is_named(text: str, path: str | None) -> None:
     data = text.encode("utf-8", "surrogateescape")
     with pytest.raises(LocalError, match=rf"^{CONFIG}: \w+ is the relative path {path or '.*'}, which names"):
         local._fit({CONFIG: File(data)}, CONFIG, "kubelet")
+
+
+@pytest.mark.parametrize("name", sorted(path.rpartition(".")[2] for path, one in fields.ALL.items() if one.path_ref))
+def test_every_field_that_a_kubelet_resolves_beside_its_file(name: str) -> None:
+    """podLogsDir is one of them since 1.30."""
+    with pytest.raises(LocalError, match=rf"{name} is the relative path 'x/y', .*: make it absolute first"):
+        local._fit({CONFIG: File(f"{name}: x/y\n".encode())}, CONFIG, "kubelet")
 
 
 @pytest.mark.parametrize(

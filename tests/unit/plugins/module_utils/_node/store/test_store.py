@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import (
     File,
     Store,
@@ -88,6 +89,8 @@ DAMAGE: list[t.Callable[[Path, Owners], object]] = [
     lambda path, owners: owners.give(path),
     lambda path, _owners: ((path / "kubelet").unlink(), os.mkfifo(path / "kubelet")),
     lambda path, _owners: (path / "extra").mkdir(),
+    # What a repair of the file system leaves need not be UTF-8.
+    lambda path, _owners: Path(os.fsdecode(os.fsencode(path) + b"/\xff\n\xc2\x85")).write_bytes(b"x"),
 ]
 
 
@@ -349,6 +352,40 @@ def test_a_damaged_copy_of_local_is_made_anew(store: Store) -> None:
         store.verify_local()
     store.reset()
     assert under(store, "active", "kubelet").read_bytes() == LOCAL
+
+
+def test_no_record_is_read_through_a_linked_folder(store: Store, tmp_path: Path) -> None:
+    """Somebody else could have written what is behind the link: nothing there is a trial or a progress."""
+    assign(store, B)
+    ProgressFile(store.config_dir).write(Progress(name="t", verdict="why"))
+    os.rename(store.folder, tmp_path / "elsewhere")
+    os.symlink(tmp_path / "elsewhere", store.folder)
+    with pytest.raises(StoreError, match=rf"^{store.folder}: is a symbolic link"):
+        store.trial()
+    assert ProgressFile(store.config_dir).read() == Progress() and store.graduated_with() == ""
+
+
+def test_a_revert_to_a_damaged_copy_of_local_makes_it_anew(store: Store) -> None:
+    """The last write before a power cut was that of the copy: what failed must not stay active."""
+    store.forget_good()
+    store.arm(Trial(B, None, NOW))
+    store.switch(B)
+    under(store, "store", "local", "config", "kubelet").write_bytes(b"")
+    assert store.revert("it crashed").target == "store/local/config"
+    assert under(store, "active", "kubelet").read_bytes() == LOCAL and store.error() == "it crashed"
+
+
+def test_a_folder_in_the_place_of_a_file_is_named_with_a_remedy(store: Store) -> None:
+    path = under(store, "store", "meta", "assigned")
+    path.unlink()
+    path.mkdir(mode=0o700)
+    words = rf"^{path}: cannot read: Is a directory; a folder is in the place of a file of ours: move it away$"
+    for act in (store.assigned, store.reset):
+        with pytest.raises(StoreError, match=words):
+            act()
+    path.rmdir()
+    store.reset()
+    assert store.active_source() is None
 
 
 def test_removal(store: Store) -> None:
