@@ -24,8 +24,8 @@ REASON = "NodeAffinity: the node's labels no longer match the pod's node selecto
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 # k8s.io/apimachinery/pkg/util/validation IsValidLabelValue
 _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
-# What strconv.ParseInt accepts with base 10.
-_NUMBER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+# What strconv.ParseInt accepts with base 10. Values of labels begin with no sign.
+_NUMBER = re.compile(r"[0-9]+", re.ASCII)
 _INT64 = 2**63
 
 
@@ -44,7 +44,7 @@ def unmet(spec: Any, labels: Labels) -> str:
     if not isinstance(terms, list) or not terms:
         return ""
     # One term has to match. A term without requirements matches no node.
-    name = {"metadata.name": str(pod.get("nodeName", ""))}
+    name = {"metadata.name": str(pod.get("nodeName"))}
     missed = [next(_unmet_of_term(_mapping(term), labels, name), "") for term in terms]
     if "" in missed:
         return ""
@@ -88,8 +88,8 @@ def _matches_field(requirement: Json, fields: Labels) -> bool:
 
 def _compared(has: str | None, values: list[str]) -> int:
     """Return the sign of a label minus the value of a requirement, 0 if they are not two numbers of 64 bits."""
-    numbers = [int(text) for text in (has or "", *values) if _NUMBER.fullmatch(text)]
-    if len(values) != 1 or len(numbers) != 2 or not all(-_INT64 <= number < _INT64 for number in numbers):
+    numbers = [int(text) for text in (has, *values) if text and _NUMBER.fullmatch(text)]
+    if len(values) != 1 or len(numbers) != 2 or max(numbers) >= _INT64:
         return 0
     return (numbers[0] > numbers[1]) - (numbers[0] < numbers[1])
 

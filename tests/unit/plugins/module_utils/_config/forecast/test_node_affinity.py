@@ -149,6 +149,16 @@ def test_fields(field: str, expected: str) -> None:
     assert both == "rack Exists, the node does not have it"
 
 
+def test_a_field_that_is_not_known_counts_as_empty() -> None:
+    """As in k8s.io/apimachinery/pkg/fields Set.Get."""
+    empty = {"matchFields": [{"key": "metadata.uid", "operator": "In", "values": [""]}]}
+    assert unmet(affinity(empty), LABELS) == ""
+
+
+def test_values_that_are_no_list_count_as_none() -> None:
+    assert unmet(affinity({"matchExpressions": [{"key": "cores", "operator": "In", "values": "8"}]}), LABELS)
+
+
 def test_what_is_only_preferred_does_not_matter() -> None:
     preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term("rack Exists")}]}
     assert unmet({"affinity": {"nodeAffinity": preferred, "podAffinity": {}}}, LABELS) == ""
