@@ -131,7 +131,7 @@ def test_random_changes(both: Role, rounds: int, seed: int) -> None:
 
 
 def verdict(run: Run, name: str) -> str:
-    """Return what the recap of a finished run says of a node."""
+    """Return what the recap of a finished run reports of a node."""
     recap = run.recap(name)
     return UNREACHABLE if recap.get("unreachable") else FAILED if recap["failed"] else OK
 

@@ -203,7 +203,7 @@ _open = builtins.open
 
 
 def _clock() -> None:
-    """Let the wall clock be as many seconds ahead as the node's folder says, from one call to the next."""
+    """Let the wall clock be as many seconds ahead as the node's folder states, from one call to the next."""
     wall, of = time.time, time.clock_gettime
 
     def now() -> float:

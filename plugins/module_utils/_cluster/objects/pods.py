@@ -32,7 +32,7 @@ Labels = t.Mapping[str, str]
 def snapshot(session: Session, names: t.Sequence[str], labels: t.Mapping[str, Labels] | None = None) -> dict[str, Rows]:
     """Return the pods of each node as rows, by node and then by uid (one LIST for each node, in parallel).
 
-    With the `labels` of each Node, the rows tell which pods are misplaced. Raises NodesFailed, which names every node
+    With the `labels` of each Node, the rows show which pods are misplaced. Raises NodesFailed, which names every node
     whose pods could not be listed.
     """
     found: dict[str, Rows] = {}

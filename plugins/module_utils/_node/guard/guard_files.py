@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..records import json_file, typed
 from ..report.outbox import Outbox
-from ..store import json_file, typed
 from ..store.progress import Progress, ProgressFile
 from ..system import files
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from ..store import json_file, typed
+from ..records import json_file, typed
 from ..system import files
 
 

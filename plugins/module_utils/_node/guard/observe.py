@@ -14,7 +14,7 @@ import socket
 import time
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from ..system import blockyaml, command, process
+from ..system import blockyaml, command
 from ..system.health import Endpoint, endpoint, flag, kubelet_of
 from ..unit import dropin_folder
 from .decide import Unit
@@ -100,7 +100,7 @@ def _birth(pid: int) -> str:
 
 def argv(pid: int) -> list[str]:
     """Return a process's command line, or that of the kubelet that it has started; empty when it has ended."""
-    return process.command_line(kubelet_of(pid))
+    return command.of_process(kubelet_of(pid))
 
 
 def target(words: Sequence[str], folder: str = "") -> Endpoint:

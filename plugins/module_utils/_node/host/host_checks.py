@@ -12,7 +12,7 @@ import re
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..._config.rules.problem import WARNING, Problem
-from ..system import command, process
+from ..system import command
 from ..system.health import flag
 
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
@@ -103,7 +103,7 @@ def _containerd(root: str, run: command.Run) -> tuple[str | None, str]:
 def running(name: str, root: str) -> list[str]:
     """Return the command line of a process by the name of its program, empty when none runs."""
     for path in glob.glob(_at(root, "/proc/[0-9]*/cmdline")):
-        words = process.command_line(int(os.path.basename(os.path.dirname(path))), root)
+        words = command.of_process(int(os.path.basename(os.path.dirname(path))), root)
         if words and os.path.basename(words[0]) == name:
             return words
     return []

@@ -15,7 +15,8 @@ from importlib import util
 from typing import Any, NamedTuple
 
 from ..guard import base, guard_main
-from ..store import installed, json_file
+from ..records import json_file
+from ..store import installed
 from ..system import files, trust
 from ..unit.unit import Unit
 from . import programs

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ..records import json_file
 from ..system.files import OS, FileError
-from . import json_file
 
 TEXTS = ("unit", "config", "key", "folder", "metrics")
 

@@ -25,9 +25,10 @@ import os
 import stat
 from typing import Any, NamedTuple
 
+from ..records import json_file, typed
 from ..system import files
 from ..system.health import flag
-from . import installed, json_file, typed
+from . import installed
 
 DEFAULT_ROOT = "/var/lib/kubelet"
 # A node with hundreds of pods has state files of some 100 KiB. A larger one is not copied, and never changed.

@@ -15,10 +15,11 @@ import os
 import re
 import typing as t
 
+from ..records import json_file, typed
 from ..system import files
 from ..system.files import OS
 from ..system.store_error import StoreError
-from . import json_file, meta, typed
+from . import meta
 
 DEFAULT_KEY = "kubelet"
 LINK = "90-livenodes-kubelet.conf"

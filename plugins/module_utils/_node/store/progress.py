@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from ..records import json_file, typed
 from ..system import files
 from ..system.files import FileError
-from . import json_file, typed
 
 
 class Progress(NamedTuple):

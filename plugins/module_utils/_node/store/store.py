@@ -25,10 +25,11 @@ import errno
 import os
 import typing as t
 
+from ..records import json_file
 from ..system import files
 from ..system.files import FileError
 from ..system.store_error import StoreError
-from . import json_file, meta
+from . import meta
 from .active_choice import Resolution, resolve
 from .checkpoints import describe
 from .kept_files import KeptFiles

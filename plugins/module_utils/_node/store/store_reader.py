@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ..records import json_file
 from ..system import files
 from ..system.files import OS
 from ..system.store_error import StoreError
-from . import json_file, meta, trial
+from . import meta, trial
 from .checkpoints import Checkpoints
 from .links import LOCAL_TARGET, Links
 from .local import Local, LocalStore

@@ -10,8 +10,9 @@ import os
 import time
 import typing as t
 
+from ..records import json_file, typed
 from ..system.store_error import StoreError
-from . import json_file, meta, typed
+from . import meta
 
 DEFAULT_SECONDS = 600
 """How long a config must hold before it becomes last-known-good: ten minutes, as in the kubelet

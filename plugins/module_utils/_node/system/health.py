@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-from . import process
+from . import command
 
 DEFAULT_PORT = 10248
 DEFAULT_ADDRESS = "127.0.0.1"
@@ -146,7 +146,7 @@ def kubelet_of(pid: int) -> int:
 
 
 def _is_kubelet(pid: int) -> bool:
-    return os.path.basename("".join(process.command_line(pid)[:1])).startswith("kubelet")
+    return os.path.basename("".join(command.of_process(pid)[:1])).startswith("kubelet")
 
 
 def _holds(pid: int, links: set[str]) -> bool:

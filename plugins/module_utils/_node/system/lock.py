@@ -12,7 +12,7 @@ import os
 import time
 import typing as t
 
-from . import files, process
+from . import command, files
 from .store_error import StoreError
 
 POLL_SECONDS = 0.1
@@ -82,6 +82,6 @@ def _is_at(handle: int, path: str) -> bool:
 
 def _name(pid: str) -> str:
     """Return the command of a process for messages; empty when it is unknown."""
-    words = " ".join(" ".join(process.command_line(int(pid)) if pid.isdecimal() else []).split())
+    words = " ".join(" ".join(command.of_process(int(pid)) if pid.isdecimal() else []).split())
     # For messages: not every reader of them accepts bytes that are no text.
     return f" ({os.fsencode(words[:100]).decode('utf-8', 'replace')})" if words else ""

@@ -10,8 +10,8 @@ import os
 import time
 from typing import Any, Callable, NamedTuple
 
-from ..system import files, health, last_words, process
-from ..system.command import Run, execute, number
+from ..system import files, health, last_words
+from ..system.command import Run, execute, number, of_process
 from . import secret_flags, systemd_check, unit_override
 from .commandline import CommandLine
 
@@ -162,7 +162,7 @@ class Unit:
     def _process(self) -> list[str]:
         if self.pid():
             pid = health.kubelet_of(self.pid()) if self.child else self.pid()
-            return process.command_line(pid, self.root)
+            return of_process(pid, self.root)
         return []
 
     def next_command(self) -> Command:

@@ -36,8 +36,8 @@ FILES = [
     "store/report",
     "store/trial",
 ]
-# What is on trial gives way at once where it is damaged, where nothing tells whether it has failed, and where nothing
-# tells that the kubelet was healthy before the reboot.
+# What is on trial gives way at once where it is damaged, where nothing shows whether it has failed, and where nothing
+# shows that the kubelet was healthy before the reboot.
 GIVES_WAY = ["store/checkpoints/u2/1.sha256", "store/checkpoints/u2/1/kubelet", "store/trial", "store/progress"]
 # What the status names. An empty file in `meta` is how a kubelet writes the local configuration.
 SHOWN = {

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import installed, json_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import json_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import installed
 
 KNOWN = {"unit": "k.service", "argv": ["kubelet", "--v=2"], "config": "/k.yaml", "key": "kubelet", "later": 1}
 

@@ -355,7 +355,7 @@ def test_a_damaged_copy_of_local_is_made_anew(store: Store) -> None:
 
 
 def test_no_record_is_read_through_a_linked_folder(store: Store, tmp_path: Path) -> None:
-    """Somebody else could have written what is behind the link: nothing there is a trial or a progress."""
+    """Another user could have written what is behind the link: nothing there is a trial or a progress."""
     assign(store, B)
     ProgressFile(store.config_dir).write(Progress(name="t", verdict="why"))
     os.rename(store.folder, tmp_path / "elsewhere")

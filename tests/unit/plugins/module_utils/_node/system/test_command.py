@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import host_checks
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command
 
 
@@ -67,3 +69,35 @@ def test_all_questions_together_have_one_time_limit() -> None:
     ]
     begun = time.monotonic()
     assert command.until(command.execute, 0.3)(["sleep", "20"]).returncode and time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"kubelet\0--config=/x\0\0", ["kubelet", "--config=/x", ""]),
+        (b"", []),
+        # A process may write its own title, without an end.
+        (b"nginx: worker", ["nginx: worker"]),
+        (b"kubelet\0--config=/\xff\r\n/k\0", ["kubelet", "--config=/\udcff\r\n/k"]),
+    ],
+)
+def test_every_byte_of_a_command_line_is_kept(tmp_path: Path, data: bytes, words: list[str]) -> None:
+    place = tmp_path / "proc/7"
+    place.mkdir(parents=True)
+    (place / "cmdline").write_bytes(data)
+    assert command.of_process(7, str(tmp_path)) == words
+    assert command.of_process(8, str(tmp_path)) == []
+    if words:
+        assert host_checks.running(os.path.basename(words[0]), str(tmp_path)) == words
+
+
+def test_the_guard_finds_the_files_that_a_command_line_names() -> None:
+    """Their names need not be UTF-8."""
+    with subprocess.Popen(["cat", b"--", b"-", b"/\xff"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as found:
+        # Its own command line may still be empty while it starts.
+        t.cast("t.IO[bytes]", found.stdin).write(b"line\n")
+        t.cast("t.IO[bytes]", found.stdin).flush()
+        t.cast("t.IO[bytes]", found.stdout).readline()
+        words = observe.argv(found.pid)
+        found.kill()
+    assert os.fsencode(words[-1]) == b"/\xff"

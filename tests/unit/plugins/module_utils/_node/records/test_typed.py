@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import typed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import typed
 
 
 class Some(t.NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import json_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import json_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
 
 
