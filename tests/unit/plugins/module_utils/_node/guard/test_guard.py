@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main, observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Unit
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report, stamp
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
@@ -212,49 +212,6 @@ def test_the_start_of_the_kubelet_is_reported_while_it_runs(node: Node) -> None:
     # A revert whose restart is still to follow.
     guard.records.remember(Progress(verdict="it ended"))
     assert not guard.reportable()
-
-
-@pytest.mark.parametrize("jump", [-(10**9), -3600, 3600, 10**9])
-@pytest.mark.fault(case=21)
-def test_a_jump_of_the_clock_changes_nothing(node: Node, jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    node.assign()
-    node.start()
-    node.later()
-    node.epoch += jump
-    monkeypatch.setattr("time.time", lambda: node.wall)
-    node.later()
-    assert node.store.running() == NEW
-    node.later(60)
-    assert node.store.running() == LOCAL and "was not confirmed" in node.error()
-    assert not node.guard().records.progress().name
-
-
-@pytest.mark.parametrize(("jump", "again"), [(-3600.0, True), (3600.0, True), (2.0, True), (1.5, False), (-1.5, False)])
-@pytest.mark.fault(case=21)
-def test_the_start_of_the_kubelet_is_reported_again_once_the_clock_was_set(
-    node: Node, jump: float, again: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The heartbeats of a clock that was set back would else seem older than the start of their kubelet."""
-    monkeypatch.setattr("time.time", lambda: node.wall)
-    node.assign()
-    node.start()
-    guard = node.guard()
-    for _look in range(3):
-        guard.tick()
-        node.seconds += 1
-    sent = t.cast(Report, guard.records.report())
-    assert sent.status["reason"] == "on trial" and sent.message
-    guard.records.sent(sent, None)
-    node.epoch += jump
-    guard.tick()
-    found = guard.records.report()
-    assert (found is not None) == again
-    if found:
-        assert found.status == {**sent.status, "time": stamp(node.wall)} and not found.message
-        guard.records.sent(found, None)
-    node.seconds += 1
-    guard.tick()
-    assert guard.records.report() is None and node.ran == [NEW]
 
 
 def test_a_reboot_before_the_confirmation(node: Node) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import types
 import typing as t
@@ -18,51 +17,19 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_
     NewBinary,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
+from tests.support.replaced_binary import NEW_VERSION, OLD_VERSION, WORDS, Kubelet, with_good
 
-OLD_VERSION, NEW_VERSION = "v1.28.3", "v1.36.2"
 OTHERS = "store/checkpoints/u2/1"
-WORDS = "invalid configuration: SECOND is gone"
-
-
-class Kubelet:
-    """The kubelet's binary: it refuses each text with one of the words `refuses`."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.asked: list[str] = []
-        self.answer: binary.Verdict | None = None
-        self.replace(OLD_VERSION)
-
-    def replace(self, version: str, *refuses: str) -> None:
-        self.version, self.refuses = version, refuses
-        self.path.write_text(version + " ".join(refuses))
-
-    def check(self, text: str, argv: t.Sequence[str], **_more: t.Any) -> binary.Verdict:
-        assert argv[0] == str(self.path)
-        self.asked.append(text)
-        refused = any(word in text for word in self.refuses)
-        return self.answer or binary.Verdict("invalid" if refused else "valid", [WORDS] if refused else [], [])
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
     """Return a node whose last-known-good SOURCE contains FIRST, and whose next one OTHER contains SECOND."""
     return with_good(tmp_path)
-
-
-def with_good(folder: Path, fs: files.OS | None = None) -> Node:
-    node = Node(folder, fs)
-    node.texts = {"u1": "{FIRST: 1}", "u2": "{SECOND: 1}"}
-    node.argv = (str(folder / "kubelet"),)
-    node.assign(kubelet_version=OLD_VERSION)
-    node.start()
-    node.store.graduate(SOURCE, OLD_VERSION)
-    return node
 
 
 @pytest.fixture(autouse=True)
@@ -211,62 +178,6 @@ def test_a_copy_of_the_own_file_is_renewed_after_a_downgrade(node: Node, kubelet
     assert config(node) == "kind: Corrected\n" and report and str(node.own) in report.status["reason"]
 
 
-def test_a_full_disk_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet) -> None:
-    disk = NoRoom()
-    node = Node(tmp_path, disk)
-    node.argv = (str(kubelet.path),)
-    node.texts = {"u1": "{FIRST: 1}"}
-    node.assign()
-    node.start()
-    kubelet.replace(NEW_VERSION, "FIRST")
-    disk.full = True
-    node.start()
-    node.start()
-    assert node.ran[-2:] == [LOCAL, LOCAL]
-    disk.full = False
-    node.start()
-    asked = len(kubelet.asked)
-    node.start()
-    assert node.ran[-1] == LOCAL and len(kubelet.asked) == asked
-
-
-def test_a_full_disk_after_the_trial_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet) -> None:
-    """There is no room for a link either: the one to the local configuration exists all the time."""
-    disk = NoRoom()
-    node = with_good(tmp_path, disk)
-    kubelet.replace(NEW_VERSION, "FIRST")
-    disk.full = True
-    node.start()
-    assert node.ran[-1] == LOCAL
-
-
-def test_a_full_disk_after_a_revert_does_not_prevent_the_start(tmp_path: Path, kubelet: Kubelet) -> None:
-    """The revert has used the link that was prepared for it."""
-    disk = NoRoom()
-    node = with_good(tmp_path, disk)
-    node.assign(OTHER)
-    node.start()
-    disk.full = True
-    node.start(2)
-    assert node.ran[-1] == NEW
-    kubelet.replace(NEW_VERSION, "FIRST")
-    node.start()
-    assert node.ran[-1] == LOCAL
-
-
-def test_a_full_disk_prevents_the_revert_to_last_known_good_only(tmp_path: Path, kubelet: Kubelet) -> None:
-    """No link leads to last-known-good: the kubelet runs the local configuration until there is room."""
-    disk = NoRoom()
-    node = with_good(tmp_path, disk)
-    node.assign(OTHER)
-    node.store.disarm()
-    node.start()
-    kubelet.replace(NEW_VERSION, "SECOND")
-    disk.full = True
-    node.start()
-    assert node.ran[-1] == LOCAL
-
-
 def test_an_installed_guard_does_not_ask_what_the_controller_has_asked(tmp_path: Path, kubelet: Kubelet) -> None:
     node = with_good(tmp_path)
     os.remove(Path(node.store.folder, "binary"))
@@ -276,24 +187,6 @@ def test_an_installed_guard_does_not_ask_what_the_controller_has_asked(tmp_path:
     os.remove(Path(node.store.folder, "binary"))
     node.start()
     assert kubelet.asked
-
-
-def test_what_was_left_on_a_full_disk_does_not_graduate(tmp_path: Path, kubelet: Kubelet) -> None:
-    """The revert could not be recorded, so the confirmed trial is still there."""
-    disk = NoRoom()
-    node = Node(tmp_path, disk)
-    node.argv = (str(kubelet.path),)
-    node.texts = {"u1": "{FIRST: 1}"}
-    node.assign(confirmed=True)
-    node.start()
-    kubelet.replace(NEW_VERSION, "FIRST")
-    disk.full = True
-    node.start()
-    disk.full = False
-    for _look in range(3):
-        node.later(60)
-    assert (node.ran[-1], node.store.last_known_good()) == (LOCAL, None) and node.store.error()
-    assert "systemctl restart" not in node.commands
 
 
 def test_a_drop_in_is_asked_about_with_its_folder_and_gives_way_to_nothing(
@@ -336,68 +229,6 @@ def test_a_reset_on_trial_that_it_refuses_is_reverted(node: Node, kubelet: Kubel
     assert report.status["reason"] == "reverted to last-known-good"
     node.start()
     assert node.ran[-1] == NEW and node.later() is None
-
-
-class Killed(BaseException):
-    """The guard's process ended: no handler runs."""
-
-
-def _trial_begins(node: Node) -> None:
-    node.assign(OTHER)
-
-
-def _trial_runs(node: Node) -> None:
-    node.assign(OTHER)
-    node.start()
-
-
-def _reset_is_over(node: Node) -> None:
-    node.store.reset()
-    node.start()
-    node.own.write_text("kind: Corrected\n")
-
-
-@pytest.mark.parametrize(
-    ("before", "refuses", "runs", "reason"),
-    [
-        (lambda _node: None, "FIRST", LOCAL, "reverted to the local configuration"),
-        (_trial_begins, "SECOND", NEW, "reverted to last-known-good"),
-        (_trial_runs, "SECOND", NEW, "reverted to last-known-good"),
-        (_reset_is_over, "Configuration", LOCAL, "reverted to "),
-    ],
-)
-@pytest.mark.parametrize("method", ["_report", "_finish"])
-def test_a_revert_is_reported_also_if_the_guard_was_killed_before(
-    node: Node,
-    kubelet: Kubelet,
-    before: t.Callable[[Node], None],
-    refuses: str,
-    runs: str,
-    reason: str,
-    method: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The kubelet was started all the same, and what it runs is accepted: nothing is left to do but the report."""
-    before(node)
-    if node.guard().records.report():
-        files.remove(node.guard().records.report_path)
-    kubelet.replace(NEW_VERSION, refuses)
-
-    def killed(*_words: t.Any, **_more: t.Any) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patch, contextlib.suppress(Killed):
-        # `_finish` ends the step that reported.
-        patch.setattr(NewBinary, method, killed)
-        node.start()
-    node.start()
-    report = node.guard().records.report()
-    assert report and report.status["reason"].startswith(reason) and WORDS in report.status["error"]
-    assert node.ran[-1] == runs and node.guard().records.progress() == Progress()
-    # Once: a kubelet that starts again later has nothing to report.
-    files.remove(node.guard().records.report_path)
-    node.start()
-    assert node.guard().records.report() is None and node.ran[-1] == runs
 
 
 @pytest.mark.parametrize(

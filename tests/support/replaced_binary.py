@@ -1,0 +1,45 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node whose kubelet's binary is replaced."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
+from tests.support.guard_node import SOURCE, Node
+
+OLD_VERSION, NEW_VERSION = "v1.28.3", "v1.36.2"
+WORDS = "invalid configuration: SECOND is gone"
+
+
+class Kubelet:
+    """The kubelet's binary: it refuses each text with one of the words `refuses`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.asked: list[str] = []
+        self.answer: binary.Verdict | None = None
+        self.replace(OLD_VERSION)
+
+    def replace(self, version: str, *refuses: str) -> None:
+        self.version, self.refuses = version, refuses
+        self.path.write_text(version + " ".join(refuses))
+
+    def check(self, text: str, argv: t.Sequence[str], **_more: t.Any) -> binary.Verdict:
+        assert argv[0] == str(self.path)
+        self.asked.append(text)
+        refused = any(word in text for word in self.refuses)
+        return self.answer or binary.Verdict("invalid" if refused else "valid", [WORDS] if refused else [], [])
+
+
+def with_good(folder: Path, fs: files.OS | None = None) -> Node:
+    node = Node(folder, fs)
+    node.texts = {"u1": "{FIRST: 1}", "u2": "{SECOND: 1}"}
+    node.argv = (str(folder / "kubelet"),)
+    node.assign(kubelet_version=OLD_VERSION)
+    node.start()
+    node.store.graduate(SOURCE, OLD_VERSION)
+    return node
