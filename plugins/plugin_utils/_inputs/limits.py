@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import amount
+
 
 class Form(t.NamedTuple):
     """A form of text: whether it accepts a value, and what it accepts in words."""
@@ -16,18 +18,18 @@ class Form(t.NamedTuple):
     words: str
 
 
-_SIZE = re.compile(r"\s*0*[1-9]\d*%?\s*")
-_LIMIT = re.compile(r"\s*(0*[1-9]\d*|0*([1-9]\d?|100) ?%)\s*")
 _LOSS = re.compile(r"\s*(\d+|true|yes|on|false|no|off|none|)\s*", re.IGNORECASE)
 
 
 def _is_serial(value: t.Any) -> bool:
     sizes = value if isinstance(value, (list, tuple)) else str(value).split(",")
-    return bool(sizes) and all(not isinstance(size, bool) and _SIZE.fullmatch(str(size)) for size in sizes)
+    amounts = [amount.parse(size) for size in sizes]
+    return bool(amounts) and all(one and one.number for one in amounts)
 
 
 def _is_limit(value: t.Any) -> bool:
-    return not isinstance(value, bool) and bool(_LIMIT.fullmatch(str(value)))
+    found = amount.parse(value)
+    return found is not None and found.number > 0 and not (found.percent and found.number > 100)
 
 
 def _is_loss(value: t.Any) -> bool:

@@ -110,9 +110,10 @@ def accepted(given: tuple[str, t.Any]) -> None:
     if checked.message(1) or found in (None, ""):
         return
     if name == "kubelet_config_serial":
-        order.order({"nodes": {}}, "plan", {"hosts": {}}, {}, found)
+        order.order({"nodes": {}}, "plan", {"hosts": {}}, {}, 1, found)
     elif name == "kubelet_config_max_unavailable":
         gate.node_limit(found, 10)
+        order.order({"nodes": {}}, "plan", {"hosts": {}}, {}, found)
     elif name == "kubelet_config_allow_pod_loss":
         soak.allowed(found)
     elif KNOWN[name]["type"] == "int":

@@ -9,11 +9,11 @@ one LIST of heartbeats follows; if the batch is a control-plane node, one LIST o
 
 from __future__ import annotations
 
-import re
 import time
 import typing as t
 
 from ..._config.forecast import node_affinity
+from ..._config.rollout import amount
 from ..._config.rollout import window as windows
 from ..._config.values import node_row
 from ..api import timestamps
@@ -33,7 +33,6 @@ SHOWN = 5
 PAUSED, REASON = "paused", "reason"
 # Any other value is a pause: an operator wrote it to stop rollouts.
 NOT_PAUSED = frozenset({"", "0", "false", "n", "no", "off"})
-_NUMBER = re.compile(r"([0-9]+) ?(%?)", re.ASCII)
 
 
 def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -309,18 +308,16 @@ def end_of_pause(namespace: str, name: str) -> str:
 def node_limit(wanted: t.Any, nodes: int) -> int:
     """Return how many of `nodes` nodes may be unavailable. `wanted` is a number or a percentage such as ``20%``.
 
-    A percentage is rounded down, as Kubernetes does for maxUnavailable (``GetScaledValueFromIntOrPercent``), but to at
-    least one node. Raises ValueError with a message for operators for 0, for more than 100 % and for other values.
+    Raises ValueError with a message for operators for 0, for more than 100 % and for other values.
     """
-    found = None if isinstance(wanted, bool) else _NUMBER.fullmatch(str(wanted).strip())
+    found = amount.parse(wanted)
     if found is None:
         raise ValueError(f"{wanted!r} is neither a number nor a percentage of nodes: set for example 2 or 20%")
-    number, percent = int(found.group(1)), bool(found.group(2))
-    if not number:
+    if not found.number:
         raise ValueError(f"{str(wanted).strip()} allows no node to be changed: set 1 or more")
-    if percent and number > 100:
+    if found.percent and found.number > 100:
         raise ValueError(f"{str(wanted).strip()} is more than all nodes: set at most 100%")
-    return max(1, nodes * number // 100) if percent else number
+    return found.of(nodes)
 
 
 def room_left(allowed: int, unavailable: t.Collection[str], batch: t.Collection[str]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Collection, Iterable, Iterator, Mapping
 
-from ..values import paths
+from ..values import document, paths
 from . import fields
 
 
@@ -116,12 +116,6 @@ def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:
 
 def _clash(path: paths.Path, old: Any, new: Any) -> str:
     return (
-        f"{paths.show(path)} is {_kind(new)} in the new layer and {_kind(old)} below it. "
-        f"Give {_kind(old)}, or set it to null in this layer to remove it."
+        f"{paths.show(path)} is a {document.kind(new)} in the new layer and a {document.kind(old)} below it. "
+        f"Give a {document.kind(old)}, or set it to null in this layer to remove it."
     )
-
-
-def _kind(value: Any) -> str:
-    # A boolean is an integer of Python, too.
-    kinds = ((Mapping, "a mapping"), (list, "a list"), (str, "a text"), (bool, "a boolean"))
-    return next((words for kind, words in kinds if isinstance(value, kind)), "a number")

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import Any, Container, Iterator, Mapping, Sequence
 
-from . import goals
+from . import amount, goals
 
 Table = Mapping[str, Mapping[str, Any]]
 LAST, FIRST = "last", "first"
@@ -38,11 +37,11 @@ def order(
     C(batches), each with its C(nodes) (node names by host) and C(steps) (the entry point of the role `assign` that
     changes them); C(rest), the hosts that need no change.
 
-    Raises ValueError for an unknown C(control_plane) or C(serial).
+    Raises ValueError for an unknown C(control_plane), C(serial) or C(max_unavailable).
     """
     if control_plane not in (LAST, FIRST):
         raise ValueError(f"kubelet_config_control_plane is {control_plane!r}: use {LAST} or {FIRST}")
-    sizes = _sizes([1, max_unavailable] if serial in (None, "") else serial, len(table["hosts"]))
+    sizes = _sizes(serial, max_unavailable, len(table["hosts"]))
     assigned = [name for name in table["hosts"] if name in plan["nodes"] and changes(plan["nodes"][name])]
     local = [name for name in plan.get("local", ()) if name in table["hosts"]]
     kinds = [(goals.entry_point(goal), assigned), (goals.RESET, local)]
@@ -105,18 +104,19 @@ def _without(hosts: Any, known: Container[str]) -> list[str]:
     return [host for host in hosts if host not in known]
 
 
-def _sizes(serial: Any, hosts: int) -> list[int]:
+def _sizes(serial: Any, max_unavailable: Any, hosts: int) -> list[int]:
     """Return batch sizes. AWX surveys have no lists, so C(serial) may also be a text with commas."""
+    if serial in (None, ""):
+        return [1, _size("kubelet_config_max_unavailable", max_unavailable, hosts)]
     given = serial if isinstance(serial, (list, tuple)) else str(serial).split(",")
-    return [_size(str(item).strip(), hosts) for item in given]
+    return [_size("kubelet_config_serial", item, hosts) for item in given]
 
 
-def _size(item: str, hosts: int) -> int:
-    found = re.fullmatch(r"(\d+)(%?)", item)
-    if not found or not int(found[1]):
+def _size(variable: str, item: Any, hosts: int) -> int:
+    found = amount.parse(item)
+    if not found or not found.number:
         raise ValueError(
-            f"kubelet_config_serial contains {item!r}: use numbers above 0 or percentages, "
+            f"{variable} contains {str(item).strip()!r}: use numbers above 0 or percentages, "
             "for example 1 or [1, '10%', '25%']"
         )
-    # Ansible rounds down, to at least one host.
-    return max(1, int(found[1]) * hosts // 100) if found[2] else int(found[1])
+    return found.of(hosts)

@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator, Mapping
 from ..alpha import first_fields
 from ..fields import fields
 from ..fields.field_row import Field
-from ..values import duration, paths, quantity
+from ..values import document, duration, paths, quantity
 from ..values.document import KIND, api_version
 from .problem import REFUSAL, Problem
 
@@ -191,10 +191,11 @@ _TEMPLATES = (
 
 def _wrong(at: paths.Path, value: Any, wanted: str, remedy: str, field: Field) -> Problem:
     shown = "" if field.secret else f" {show(value)}"
+    found = f"{'a' if isinstance(value, (Mapping, list)) else 'the'} {document.kind(value)}{shown}"
     return Problem(
         REFUSAL,
         paths.show(at),
-        f"{_kind(value)}{shown} where the kubelet expects {wanted}; it could not load the configuration",
+        f"{found} where the kubelet expects {wanted}; it could not load the configuration",
         remedy,
         "type",
     )
@@ -230,21 +231,6 @@ def _other_version(field: Field, at: paths.Path, minor: int) -> Problem:
         "Remove it (in an override: set it to null).",
         "field-removed",
     )
-
-
-# A boolean is an integer of Python, too.
-_KINDS: tuple[tuple[Any, str], ...] = (
-    (Mapping, "a mapping"),
-    (list, "a list"),
-    (str, "the string"),
-    (bool, "the boolean"),
-    ((int, float), "the number"),
-    (type(None), "the empty entry"),
-)
-
-
-def _kind(value: Any) -> str:
-    return next(name for kind, name in _KINDS if isinstance(value, kind))
 
 
 def show(value: Any) -> str:

@@ -94,6 +94,22 @@ def accept(value: Any, origin: str) -> dict[str, Any]:
     return result
 
 
+# A boolean is an integer of Python, too.
+_KINDS: tuple[tuple[Any, str], ...] = (
+    (Mapping, "mapping"),
+    (list, "list"),
+    (str, "string"),
+    (bool, "boolean"),
+    ((int, float), "number"),
+    (type(None), "empty entry"),
+)
+
+
+def kind(value: Any) -> str:
+    """Return what a value of a document is, in words of YAML."""
+    return next(name for types, name in _KINDS if isinstance(value, types))
+
+
 def render(config: Mapping[str, Any]) -> str:
     """Return the canonical text of a configuration: JSON, two spaces, sorted keys, plain Unicode, a final newline.
 

@@ -81,7 +81,7 @@ def test_eviction_maps_are_replaced_as_a_whole(field: str) -> None:
                 f"x is a mapping in the new layer and {words} below it. "
                 f"Give {words}, or set it to null in this layer to remove it.",
             )
-            for value, words in ((True, "a boolean"), ("a", "a text"), (1.5, "a number"))
+            for value, words in ((True, "a boolean"), ("a", "a string"), (1.5, "a number"))
         ),
         (
             {"authentication": {"webhook": {"enabled": True}}},
