@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rollout import amount
+from ...module_utils._config.rollout import amount
 
 
 class Form(t.NamedTuple):
