@@ -29,5 +29,5 @@ class Amount(NamedTuple):
 
 def parse(value: Any) -> Amount | None:
     """Return the amount that a value states, such as 2, "2" or "20%"; None for any other value."""
-    found = None if isinstance(value, bool) else _FORM.fullmatch(str(value).strip())
+    found = _FORM.fullmatch(str(value).strip())
     return Amount(int(found.group(1)), bool(found.group(2))) if found else None
