@@ -56,7 +56,7 @@ def _listed(choices: t.Sequence[t.Any]) -> str:
 
 def _number(name: str, _option: Option, value: t.Any) -> str:
     least = limits.MINIMUM.get(name, 0)
-    whole = not isinstance(value, bool) and re.fullmatch(r"\s*[+-]?\d{1,15}(\.0+)?\s*", str(value))
+    whole = not isinstance(value, bool) and re.fullmatch(r"\s*[+-]?\d{1,15}(\.0+)?\s*", str(value), re.ASCII)
     return "" if whole and float(value) >= least else f"a whole number, {least} or more"
 
 

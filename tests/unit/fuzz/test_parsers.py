@@ -87,6 +87,7 @@ FOUND = (
     ("facts before an upgrade", {"kubelet": {}}),
     ("result of a task", ("", {"ansible_facts": {"kubelet_config_rollout": {"batches": [None]}}})),
     ("variable", ("kubelet_config_soak_seconds", "5.0")),
+    ("variable", ("kubelet_config_lease_seconds", "0\x1f")),
     ("variable", ("kubelet_config_max_unavailable", "20 %")),
     ("variable", ("kubelet_config_serial", "9" * 5000)),
     ("ConfigMaps of kubeadm", ("kubernetesVersion: v1.28.2\n", f"{YAML}two words: 1\n")),

@@ -66,6 +66,8 @@ def test_accepted(name: str, value: t.Any) -> None:
         *((WAIT, value, "a whole number, 0 or more") for value in (-1, "-1", "60s", 1.5, True, "", None, "inf", [60])),
         # No number of seconds, and more than a float can hold.
         *((WAIT, value, "a whole number, 0 or more") for value in (10**400, "9" * 400)),
+        # Spaces that Python does not strip from a number, and digits of another script.
+        *((WAIT, value, "a whole number, 0 or more") for value in ("0\x1f", "\u0663", "\u00a05")),
         (LEASE, 0, "a whole number, 1 or more"),
         *((NAME, value, "a text") for value in ("", None, True, ["a"], {"a": 1})),
         (FILE, "", "a text"),
