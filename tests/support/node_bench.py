@@ -18,6 +18,7 @@ from pathlib import Path
 
 import yaml
 
+from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
 
@@ -203,10 +204,19 @@ store.switch(source)
         return sorted(found, key=lambda item: item["metadata"]["name"])
 
     def configz(self) -> dict[str, t.Any]:
-        """Return the kubelet's live configuration."""
-        return t.cast(
-            "dict[str, t.Any]", self.lab.get(f"/api/v1/nodes/{self.node.name}/proxy/configz")["kubeletconfig"]
-        )
+        """Return the kubelet's live configuration.
+
+        A kubelet opens its port after that of healthz, so the API server may not reach it yet.
+        """
+        until = time.monotonic() + 10
+        while True:
+            try:
+                found = self.lab.get(f"/api/v1/nodes/{self.node.name}/proxy/configz")["kubeletconfig"]
+                return t.cast("dict[str, t.Any]", found)
+            except LabError as error:
+                if "error trying to reach service" not in str(error) or time.monotonic() > until:
+                    raise
+            time.sleep(0.25)
 
     def wait(self, ready: t.Callable[[], t.Any], seconds: float, what: str, every: float = 0.25) -> float:
         """Poll `ready` every `every` seconds; return how long it took.
