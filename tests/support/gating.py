@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import typing as t
 
+import pytest
+
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from tests.support.cluster import Clock, Cluster
+from tests.support.objects import node
+
+GROUP = [f"n{number}" for number in range(10)]
+Node = dict[str, t.Any]
 
 OPTIONS: dict[str, t.Any] = {
     "max_unavailable": "1",
@@ -30,3 +38,28 @@ def look(
 ) -> dict[str, t.Any]:
     """Ask whether a batch of a group may begin; return the result. `session`: a Session or what stands in for one."""
     return gate.gate(session, {**OPTIONS, "nodes": list(batch), "group_nodes": group, **options}, check)
+
+
+def simulated_time(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Return the clock that the gate and each cluster in memory have from now on."""
+    clock = Clock()
+    monkeypatch.setattr(gate, "time", clock)
+    monkeypatch.setattr(Cluster, "server_time", lambda _cluster: clock.time())
+    return clock
+
+
+def group(**others: Node) -> Cluster:
+    """Ten nodes that are Ready, but for those given."""
+    return Cluster(*(others.get(name) or node(name) for name in GROUP))
+
+
+def run(api: Cluster, *batch: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
+    """Ask for a batch of the ten nodes."""
+    return look(api, GROUP, batch, check, **options)
+
+
+def refused(api: Cluster, *batch: str, **options: t.Any) -> ClusterError:
+    """Return the error of a batch that may not begin."""
+    with pytest.raises(ClusterError) as caught:
+        run(api, *batch, **options)
+    return caught.value

@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
 from tests.support.guard_node import SOURCE, Node
 
@@ -35,7 +37,16 @@ class Kubelet:
         return self.answer or binary.Verdict("invalid" if refused else "valid", [WORDS] if refused else [], [])
 
 
+def replaceable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Kubelet:
+    """Put a kubelet's binary into a folder; it answers what the guard asks of one."""
+    found = Kubelet(folder / "kubelet")
+    monkeypatch.setattr(binary, "check", found.check)
+    monkeypatch.setattr(binary, "version", lambda *_arguments: found.version)
+    return found
+
+
 def with_good(folder: Path, fs: files.OS | None = None) -> Node:
+    """Return a node whose last-known-good SOURCE contains FIRST, and whose next one OTHER contains SECOND."""
     node = Node(folder, fs)
     node.texts = {"u1": "{FIRST: 1}", "u2": "{SECOND: 1}"}
     node.argv = (str(folder / "kubelet"),)

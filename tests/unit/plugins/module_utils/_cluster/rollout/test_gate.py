@@ -10,42 +10,22 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.support import gating
 from tests.support.calls import CONFIGMAPS, NODES
 from tests.support.cluster import LEASES, Clock, Cluster
+from tests.support.gating import GROUP, Node, group, refused, run
 from tests.support.objects import configmap, node, place, pod, status
 
-GROUP = [f"n{number}" for number in range(10)]
 LEASE = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "group": "batch", "duration": 60}
 MASTER = {"node-role.kubernetes.io/control-plane": ""}
-Node = dict[str, t.Any]
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(gate, "time", clock)
-    monkeypatch.setattr(Cluster, "server_time", lambda _cluster: clock.time())
-    return clock
-
-
-def group(**others: Node) -> Cluster:
-    """Ten nodes that are Ready, but for those given."""
-    return Cluster(*(others.get(name) or node(name) for name in GROUP))
-
-
-def run(api: Cluster, *batch: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    return gating.look(api, GROUP, batch, check, **options)
-
-
-def refused(api: Cluster, *batch: str, **options: t.Any) -> ClusterError:
-    with pytest.raises(ClusterError) as caught:
-        run(api, *batch, **options)
-    return caught.value
+    return gating.simulated_time(monkeypatch)
 
 
 def test_a_batch_that_may_begin(clock: Clock) -> None:

@@ -9,38 +9,16 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from tests.support import gating
 from tests.support.calls import NODES
-from tests.support.cluster import Clock, Cluster
+from tests.support.cluster import Clock
+from tests.support.gating import group, refused, run
 from tests.support.objects import node, pod
-
-GROUP = [f"n{number}" for number in range(10)]
-Node = dict[str, t.Any]
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(gate, "time", clock)
-    monkeypatch.setattr(Cluster, "server_time", lambda _cluster: clock.time())
-    return clock
-
-
-def group(**others: Node) -> Cluster:
-    """Ten nodes that are Ready, but for those given."""
-    return Cluster(*(others.get(name) or node(name) for name in GROUP))
-
-
-def run(api: Cluster, *batch: str, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    return gating.look(api, GROUP, batch, check, **options)
-
-
-def refused(api: Cluster, *batch: str, **options: t.Any) -> ClusterError:
-    with pytest.raises(ClusterError) as caught:
-        run(api, *batch, **options)
-    return caught.value
+    return gating.simulated_time(monkeypatch)
 
 
 ZONE = "topology.kubernetes.io/zone"

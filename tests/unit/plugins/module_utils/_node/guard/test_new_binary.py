@@ -21,23 +21,19 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
-from tests.support.replaced_binary import NEW_VERSION, OLD_VERSION, WORDS, Kubelet, with_good
+from tests.support.replaced_binary import NEW_VERSION, OLD_VERSION, WORDS, Kubelet, replaceable, with_good
 
 OTHERS = "store/checkpoints/u2/1"
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
-    """Return a node whose last-known-good SOURCE contains FIRST, and whose next one OTHER contains SECOND."""
     return with_good(tmp_path)
 
 
 @pytest.fixture(autouse=True)
 def kubelet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubelet:
-    found = Kubelet(tmp_path / "kubelet")
-    monkeypatch.setattr(binary, "check", found.check)
-    monkeypatch.setattr(binary, "version", lambda *_arguments: found.version)
-    return found
+    return replaceable(tmp_path, monkeypatch)
 
 
 def config(node: Node) -> str:
