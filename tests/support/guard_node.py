@@ -27,6 +27,18 @@ LOCAL = "store/local/config"
 NEW = "store/checkpoints/u1/1"
 
 
+def installed_guard(folder: Path) -> str:
+    """Return the path of a guard's service."""
+    unit = folder / "livenodes-kubelet-guard.service"
+    unit.write_text("[Service]\nExecStart=/usr/bin/python3 -I -B /c/guard/__main__.py watch\n")
+    return str(unit)
+
+
+def guard_answers(argv: t.Sequence[str], code: int = 0, errors: str = "") -> subprocess.CompletedProcess[str]:
+    """Answer for systemd and for the program of an installed guard."""
+    return subprocess.CompletedProcess(list(argv), code, "{}" if argv[-1] == "status" else "", errors)
+
+
 class NoRoom(files.OS):
     """A file system without a free block, from `full` on.
 

@@ -126,7 +126,7 @@ def agree(bench: Bench) -> None:
         assert (f'"{FIELD}": {NEW}' in text) == (qps(bench) == NEW), (
             f"{node.name}: the kubelet runs something else than {bench.active()}"
         )
-        own = json.loads(node.run(f"python3 -I {STORE}/guard status"))
+        own = json.loads(node.run(f"python3 -I -B {STORE}/guard/__main__.py status"))
         reported = bench.status()
         parts = ("assigned", "active", "lastKnownGood", "error")
         assert {part: reported.get(part) for part in parts} == {part: own.get(part) for part in parts} and own[

@@ -115,7 +115,7 @@ class WholeNode:
         stack.enter_context(mock.patch.object(Moment, "now", self._now))
         # A guard is installed, and starts; `call` wakes it.
         stack.enter_context(mock.patch.object(checkpoint_module, "GUARD", str(self.program.parent)))
-        stack.enter_context(mock.patch.object(checkpoint_module, "_start_guard", lambda: ""))
+        stack.enter_context(mock.patch.object(checkpoint_module, "_start_guard", lambda *_trial: ""))
         for module in (new_binary, observe):
             stack.enter_context(mock.patch.object(module, "open", self._open, create=True))
         return stack

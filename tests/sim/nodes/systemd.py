@@ -135,7 +135,7 @@ class Systemd:
             return [
                 program,
                 "-c",
-                rest[1].replace("/usr/bin/python3 -I /", f"{place_of(self.root)} -I {self.root}/"),
+                rest[1].replace("/usr/bin/python3 -I -B /", f"{place_of(self.root)} -I -B {self.root}/"),
                 *rest[2:],
             ]
         if place.is_file():

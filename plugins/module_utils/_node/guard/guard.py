@@ -16,6 +16,7 @@ import os
 import sys
 from typing import Callable
 
+from ..store import installed
 from ..store.progress import Progress
 from ..store.store import Store
 from ..store.trial import Moment, Trial
@@ -192,8 +193,9 @@ class Guard(NewBinary, WithoutTrial):
         return bool(self.seen and self.seen.since() and not self.records.progress().verdict)
 
     def _verify(self) -> str:
-        program = os.path.join(self.store.config_dir, "guard")
-        done = command.execute([sys.executable, "-I", program, "verify"], pacing.API_SECONDS)
+        done = command.execute(
+            [*installed.program(sys.executable, self.store.config_dir), "verify"], pacing.API_SECONDS
+        )
         if done.returncode == 0:
             return ""
         return (done.stderr.strip().splitlines() or [f"the API server was not asked (exit {done.returncode})"])[-1]

@@ -23,6 +23,8 @@ from .base import Settings, error_of, or_none, status_of
 from .guard import FAST_SECONDS, Guard
 
 SERVICE = "livenodes-kubelet-guard.service"
+# What the step of the kubelet's unit prints at its end: its exit status is 0 also if the script is empty.
+RAN = "ran"
 FIRST_PAUSE = 5.0
 LONGEST_PAUSE = 60.0
 
@@ -76,12 +78,13 @@ def tick(guard: Guard) -> int:
 
 
 def prestart(guard: Guard) -> int:
-    """Run before a start of the kubelet. An error of the guard never keeps the kubelet from starting."""
+    """Run before a start of the kubelet, and print `RAN`. An error never keeps the kubelet from starting."""
     try:
         if guard.prestart():
             command.execute(["systemctl", "start", "--no-block", SERVICE])
     except (StoreError, LockError, OSError) as error:
         sys.stderr.write(f"{error}\n")
+    sys.stdout.write(f"{RAN}\n")
     return 0
 
 
@@ -96,7 +99,8 @@ def watch(guard: Guard, folder: str) -> int:
             wait = LONGEST_PAUSE / 6
         if guard.records.report() is not None:
             if guard.reportable() and time.monotonic() >= reports.due:
-                done = command.execute([sys.executable, "-I", folder, "report"], pacing.API_SECONDS)
+                program = installed.program(sys.executable, os.path.dirname(folder))
+                done = command.execute([*program, "report"], pacing.API_SECONDS)
                 sys.stderr.write(done.stderr and f"{done.stderr.rstrip()}\n")
                 reports = reports.after(not done.returncode, time.monotonic(), FIRST_PAUSE, LONGEST_PAUSE)
                 # The start of a kubelet is reported when it is seen, so what is left of a report can wait a moment.
@@ -154,6 +158,8 @@ def status(guard: Guard) -> int:
     pending = guard.records.report()
     progress = guard.records.progress()
     shown = status_of(guard.store, error_of(guard.store), "", time.time())
+    trial = or_none(guard.store.last_armed)
+    shown["trial"] = trial.name if trial else None
     started = _kubelet(guard)[1]
     if started is not None:
         shown["started"] = status_annotation.stamp(started)

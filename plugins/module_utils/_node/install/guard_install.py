@@ -10,6 +10,7 @@ The program consists of the modules in program_modules.py as they are here, so t
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import util
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from ..guard import base, guard_main
 from ..records import json_file
 from ..store import installed
 from ..system import files, trust
+from ..system.command import Run
 from ..unit.unit import Unit
 from . import programs
 from .program_modules import MODULES
@@ -27,6 +29,7 @@ SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
 WANTED_BY = f"/etc/systemd/system/multi-user.target.wants/{guard_main.SERVICE}"
 
 
+_COMMAND = re.compile(r"^ExecStart=(.*) watch$", re.MULTILINE)
 # The second one is that of RHEL and its relatives.
 STABLE_NAMES = ("/usr/bin/python3", "/usr/libexec/platform-python")
 
@@ -58,22 +61,29 @@ def python() -> str:
     return next((name for name in STABLE_NAMES if os.path.realpath(name) == this), sys.executable)
 
 
+def command(config_dir: str) -> str:
+    """Return the command line of the guard's program, up to the name of one of its commands."""
+    return " ".join(installed.program(python(), config_dir))
+
+
 def prestart(config_dir: str) -> str:
     """Return the line for the kubelet's drop-in.
 
     Its failure never keeps the kubelet from starting (`-`), and the sandbox of the kubelet's unit does not apply (`+`).
-    systemd ignores it without a trace then, also when the interpreter is gone. The shell therefore reports it in the
-    kubelet's log, with the priority of an error (`<3>`, sd-daemon(3)).
+    systemd ignores it without a trace then, also when the interpreter is gone or the script is empty. The shell
+    therefore expects the program's word, and reports its absence in the kubelet's log with the priority of an error
+    (`<3>`, sd-daemon(3)).
     """
-    words = f"{python()} -I {config_dir}/guard prestart"
     report = (
-        "<3>The guard did not run (exit status $$?), so nothing reverts a kubelet configuration that fails. "
+        "<3>The guard did not run (exit status $$code), so nothing reverts a kubelet configuration that fails. "
         "Correct the cause in the line before, or run the role checkpoint again."
     )
-    return f"ExecStartPre=-+/bin/sh -c '{words} || echo \"{report}\" >&2'"
+    step = f"word=$$({command(config_dir)} prestart); code=$$?"
+    check = f'[ "$$word" = {guard_main.RAN} ] || echo "{report}" >&2'
+    return f"ExecStartPre=-+/bin/sh -c '{step}; {check}'"
 
 
-def service(config_dir: str) -> str:
+def service_text(config_dir: str) -> str:
     """Return the text of the guard's service. It ends when nothing is left to watch, and restarts when killed.
 
     Its start fails when the interpreter is gone (`Type=exec`; systemd before 240 ignores that type).
@@ -91,7 +101,7 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=exec
-ExecStart={python()} -I {config_dir}/guard watch
+ExecStart={command(config_dir)} watch
 Restart=on-failure
 RestartSec=1
 OOMScoreAdjust=-500
@@ -106,7 +116,7 @@ def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, 
     """Return the files of the guard beside its program: path -> content and mode."""
     return {
         installed.path(config_dir): (json_file.encode(settings), 0o600),
-        SERVICE_PATH: (service(config_dir).encode(), 0o644),
+        SERVICE_PATH: (service_text(config_dir).encode(), 0o644),
     }
 
 
@@ -144,6 +154,28 @@ def present(config_dir: str, unit: Unit, settings: dict[str, Any]) -> list[Chang
         # It does not run unless there is a trial or a report. What it has decided is on the disk.
         unit.run(["systemctl", "try-restart", guard_main.SERVICE])
     return done
+
+
+def problem(service: str, trial: str, run: Run) -> str:
+    """Return why the guard of the installed `service` cannot watch the armed trial of this name; empty if it can.
+
+    It is asked itself, for its status, with the interpreter and the command line of its service: the start of a
+    service proves only that its interpreter was started (`Type=exec`; systemd before 240 ignores that type).
+    """
+    text = (files.read(service) or b"").decode("utf-8", "replace")
+    line = _COMMAND.search(text)
+    if line is None:
+        return f"{service} has no command of the guard: run the role checkpoint again"
+    done = run([*line.group(1).split(), "status"])
+    try:
+        shown = json_file.decode(done.stdout.encode())
+        seen = shown.get("trial", trial)
+    except (ValueError, AttributeError):
+        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+        return f"the installed guard does not run ({last}): run the role checkpoint again"
+    if seen != trial:
+        return f"the installed guard does not see the trial {trial}, but {seen}: run the role checkpoint again"
+    return ""
 
 
 def absent(config_dir: str, unit: Unit, check: bool = False) -> bool:

@@ -1,22 +1,26 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard's program: each version in a folder of its own, behind one link, so that a power cut never mixes two.
+"""The guard's program: each version is one file, behind one link, so that a power cut never mixes two.
 
 ::
 
-    <config_dir>/guard/__main__.py          starts the program that `current` leads to
-    <config_dir>/guard/current              -> programs/<version>
-    <config_dir>/guard/programs/<version>/  the program; the version is a digest of its files
+    <config_dir>/guard/__main__.py             starts the program that `current` leads to
+    <config_dir>/guard/current                 -> programs/<version>.zip
+    <config_dir>/guard/programs/<version>.zip  the program's modules; the version is a digest of the file
 
-Version 1.0.0 had the program's package beside `__main__.py`, which then used that one.
+Python writes byte code beside modules without making it durable, and a short file of byte code ends every later start
+(before 3.12.8 and 3.13.1 it does not even notice a full disk). From a zip it reads sources only, and writes nothing.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import typing as t
+import zipfile
 
+from ..store.installed import SCRIPT
 from ..system import files
 from ..system.files import OS
 
@@ -36,20 +40,28 @@ sys.exit(main(folder, sys.argv[1:]))
 Program = t.Mapping[str, bytes]
 
 
-def version(program: Program) -> str:
-    """Return the version of a program, from the names and contents of its files."""
-    digests = "".join(f"{name}\0{files.sha256(program[name])}\n" for name in sorted(program))
-    return files.sha256(digests.encode())[:16]
+def packed(program: Program) -> bytes:
+    """Return a program as one file: equal programs have equal bytes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(program):
+            archive.writestr(zipfile.ZipInfo(name), program[name])
+    return out.getvalue()
+
+
+def place(program: Program) -> str:
+    """Return where a program is installed, relative to the guard's folder."""
+    return f"programs/{files.sha256(packed(program))[:16]}.zip"
 
 
 def outdated(folder: str, program: Program, main: bytes = MAIN, fs: OS | None = None) -> list[str]:
     """Return the paths below the guard's folder that `install` would write. Raises files.FileError."""
     fs = fs or OS()
-    found = _torn(folder, program, fs) or []
-    if _target(folder, fs) != f"programs/{version(program)}":
+    wanted = {place(program): packed(program), SCRIPT: main}
+    paths = {os.path.join(folder, name): data for name, data in wanted.items()}
+    found = [path for path, data in paths.items() if files.read(path, fs) != data]
+    if _target(folder, fs) != place(program):
         found.append(os.path.join(folder, "current"))
-    if files.read(os.path.join(folder, "__main__.py"), fs) != main:
-        found.append(os.path.join(folder, "__main__.py"))
     return found
 
 
@@ -60,31 +72,17 @@ def install(folder: str, program: Program, main: bytes = MAIN, fs: OS | None = N
     any point one whole program starts, the former or this one.
     """
     fs = fs or OS()
-    _tidy(folder, main, fs)
+    _tidy(folder, fs)
     wanted = outdated(folder, program, main, fs)
-    target = os.path.join(folder, "programs", version(program))
-    torn = _torn(folder, program, fs)
-    if torn is None:
-        files.make_folder(os.path.dirname(target), fs)
-        files.write_folder(target, {name: (data, 0o600) for name, data in program.items()}, fs)
-    for path in torn or []:
-        # Its name is that of its content, so each file is right by itself.
-        files.make_folder(os.path.dirname(path), fs)
-        files.write(path, program[os.path.relpath(path, target)], fs=fs)
-    if os.path.join(folder, "current") in wanted:
-        files.swap_link(os.path.join(folder, "current"), os.path.relpath(target, folder), fs)
-    if os.path.join(folder, "__main__.py") in wanted:
-        files.write(os.path.join(folder, "__main__.py"), main, fs=fs)
+    file, script, link = (os.path.join(folder, name) for name in (place(program), SCRIPT, "current"))
+    if file in wanted:
+        files.make_folder(os.path.dirname(file), fs)
+        files.write(file, packed(program), fs=fs)
+    if link in wanted:
+        files.swap_link(link, place(program), fs)
+    if script in wanted:
+        files.write(script, main, fs=fs)
     return bool(wanted)
-
-
-def _torn(folder: str, program: Program, fs: OS) -> list[str] | None:
-    """Return the files of this version that are not as they must be, None when the version is not there."""
-    place = os.path.join(folder, "programs", version(program))
-    if not files.check_folder(place, fs):
-        return None
-    paths = {os.path.join(place, name): data for name, data in sorted(program.items())}
-    return [path for path, data in paths.items() if files.read(path, fs) != data]
 
 
 def _target(folder: str, fs: OS) -> str | None:
@@ -94,18 +92,15 @@ def _target(folder: str, fs: OS) -> str | None:
         return None
 
 
-def _tidy(folder: str, main: bytes, fs: OS) -> None:
-    """Remove what no process uses any more: versions that are not current, and what a power cut left behind."""
+def _tidy(folder: str, fs: OS) -> None:
+    """Remove what no process uses any more: versions that are not current, what a power cut left, byte code."""
     if not files.check_folder(folder, fs):
         return
     for entry in fs.listdir(folder):
-        if entry.startswith(files.TEMPORARY):
+        if entry.startswith(files.TEMPORARY) or entry == "__pycache__":
             files.remove_any(os.path.join(folder, entry), fs)
     versions = os.path.join(folder, "programs")
     current = os.path.basename(_target(folder, fs) or "")
     for entry in fs.listdir(versions) if files.check_folder(versions, fs) else ():
         if entry != current:
             files.remove_any(os.path.join(versions, entry), fs)
-    if files.read(os.path.join(folder, "__main__.py"), fs) == main:
-        # The layout of version 1.0.0.
-        files.remove_any(os.path.join(folder, PACKAGE), fs)

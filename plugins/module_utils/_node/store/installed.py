@@ -11,6 +11,8 @@ import typing as t
 from ..records import json_file
 from ..system.files import OS, FileError
 
+# A script that is named by its path has no byte code.
+SCRIPT = "__main__.py"
 TEXTS = ("unit", "config", "key", "folder", "metrics")
 
 
@@ -28,6 +30,11 @@ def settings(config_dir: str, fs: OS | None = None) -> dict[str, t.Any]:
     words = found.get("argv", [])
     texts = [found.get(name, "") for name in TEXTS] + (words if isinstance(words, list) else [words, None])
     return found if all(isinstance(text, str) for text in texts) else {}
+
+
+def program(interpreter: str, config_dir: str) -> list[str]:
+    """Return the command line of the guard's program, up to the name of one of its commands. No byte code is written."""
+    return [interpreter, "-I", "-B", os.path.join(config_dir, "guard", SCRIPT)]
 
 
 def path(config_dir: str) -> str:

@@ -9,6 +9,7 @@ import contextlib
 import os
 import typing as t
 
+from ..install import guard_install
 from ..store import statefiles
 from ..store.active_choice import resolve
 from ..store.kept_files import KeptFiles
@@ -20,7 +21,7 @@ from ..system.lock import locked
 from ..system.store_error import StoreError
 from . import requested, shown
 
-GUARD = "/etc/systemd/system/livenodes-kubelet-guard.service"
+GUARD = guard_install.SERVICE_PATH
 # After a revert the controller restarts the kubelet. If it has not after these seconds, the guard does.
 RESTART_SECONDS = 60.0
 
@@ -175,7 +176,7 @@ class _Run:
             kept.save(fresh.armed.boot_id, bool(self._unfinished(fresh.revert_to)))
             self.store.arm(fresh)
             try:
-                self._wake_guard()
+                self._wake_guard(fresh)
             except StoreError:
                 self.store.withdraw()
                 raise
@@ -303,12 +304,12 @@ class _Run:
         earlier = quietly(self.store.trial)
         return earlier if earlier and not self.store.revert_ended() and earlier.revert_to == revert_to else None
 
-    def _wake_guard(self) -> None:
-        """Start the guard before the switch. Raises StoreError when it is installed and does not start."""
+    def _wake_guard(self, armed: Trial) -> None:
+        """Start the guard before the switch. Raises StoreError when it is installed and does not watch the trial."""
         if os.path.exists(GUARD):
-            problem = _start_guard()
+            problem = _start_guard(armed.name)
             if problem:
-                raise StoreError(f"the guard does not start, so nothing was switched: {problem}")
+                raise StoreError(f"no guard would watch this configuration, so nothing was switched: {problem}")
         else:
             self.warnings.append(
                 "no guard is installed, so nothing reverts this configuration if it fails: "
@@ -387,12 +388,14 @@ class _Run:
         return self.local_text or (known.files[known.config].data if known else None)
 
 
-def _start_guard() -> str:
-    """Start the guard, if one is installed; return why it does not start."""
+def _start_guard(trial: str = "") -> str:
+    """Start the guard, if one is installed; return why it does not start, or does not see the armed `trial`."""
     if not os.path.exists(GUARD):
         return ""
     done = execute(["systemctl", "start", os.path.basename(GUARD)])
-    return f"{done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`." if done.returncode else ""
+    if done.returncode:
+        return f"{done.stderr.strip()}. See `journalctl -u {os.path.basename(GUARD)}`."
+    return guard_install.problem(GUARD, trial, execute) if trial else ""
 
 
 def _broken(read: t.Callable[[], object]) -> bool:

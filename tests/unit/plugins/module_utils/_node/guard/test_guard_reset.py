@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import typing as t
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
-from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
+from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, guard_answers, installed_guard
 
 OLD = "store/checkpoints/u2/1"
 SPEC: dict[str, t.Any] = {
@@ -41,11 +40,8 @@ SPEC: dict[str, t.Any] = {
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     """A node with a guard, on which a configuration has graduated."""
     node = Node(tmp_path)
-    unit = tmp_path / "livenodes-kubelet-guard.service"
-    unit.touch()
-    started = subprocess.CompletedProcess([], 0, "", "")
-    monkeypatch.setattr(checkpoint_module, "GUARD", str(unit))
-    monkeypatch.setattr(checkpoint_module, "execute", lambda _argv: started)
+    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
+    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     monkeypatch.setattr(Moment, "now", lambda: Moment(node.boot, node.seconds, node.wall))
     node.assign()
     node.start()

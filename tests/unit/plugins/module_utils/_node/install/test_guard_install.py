@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, programs
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import installed
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Moment, Store, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command, files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
 
@@ -33,7 +36,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-I", str(folder), *words], cwd="/", check=False, text=True, capture_output=True, timeout=60
+        [*installed.program(sys.executable, str(folder.parent)), *words],
+        cwd="/",
+        check=False,
+        text=True,
+        capture_output=True,
+        timeout=60,
     )
 
 
@@ -68,7 +76,7 @@ def test_wanted_files_are_the_settings_and_the_service(tmp_path: Path) -> None:
     wanted = guard_install.wanted(str(tmp_path), {"unit": "kubelet.service"})
     assert set(wanted) == {f"{tmp_path}/guard/settings.json", guard_install.SERVICE_PATH}
     service = wanted[guard_install.SERVICE_PATH][0].decode()
-    assert f"-I {tmp_path}/guard watch\n" in service and "ConditionPathExists=|" in service
+    assert f"-I -B {tmp_path}/guard/__main__.py watch\n" in service and "ConditionPathExists=|" in service
     assert f"ExecStart={guard_install.python()} " in service and "Type=exec\n" in service
 
 
@@ -83,26 +91,84 @@ def step(line: str) -> subprocess.CompletedProcess[str]:
 def test_a_guard_that_runs_before_the_kubelet_adds_nothing_to_the_log(tmp_path: Path) -> None:
     main = tmp_path / "guard" / "__main__.py"
     main.parent.mkdir()
-    main.write_text("import sys\nprint(sys.argv[1:], sys.flags.isolated)\n")
+    main.write_text("import sys\nprint('ran')\nassert sys.argv[1:] == ['prestart'] and sys.flags.isolated\n")
     done = step(guard_install.prestart(str(tmp_path)))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "['prestart'] 1\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("missing", ["the interpreter", "the program"])
+def test_no_byte_code_is_written_and_a_torn_one_is_not_read(tmp_path: Path) -> None:
+    """A power cut leaves a short file of it, or a full disk: the guard would never run again."""
+    folder = tmp_path / "guard"
+    folder.mkdir()
+    programs.install(str(folder), guard_install.program())
+    step(guard_install.prestart(str(tmp_path)))
+    assert run(folder, "status").returncode == 0
+    assert not list(tmp_path.rglob("*.pyc"))
+    # An operator may have started the folder, without `-B`.
+    subprocess.run([sys.executable, "-I", str(folder), "status"], check=True, capture_output=True, timeout=60)
+    torn = list(tmp_path.rglob("*.pyc"))
+    for path in torn:
+        path.write_bytes(path.read_bytes()[:40])
+    done = run(folder, "status")
+    assert done.returncode == 0 and json.loads(done.stdout) and len(torn) == 1
+    programs.install(str(folder), guard_install.program())
+    assert not list(tmp_path.rglob("*.pyc"))
+
+
+EMPTY, TORN, ABSENT = "an empty script", "a torn program", "no script"
+
+
+def spoil(config: Path, how: str) -> None:
+    script = config / "guard/__main__.py"
+    if how == EMPTY:
+        script.write_bytes(b"")
+    elif how == ABSENT:
+        script.unlink()
+    elif how == TORN:
+        program = (config / "guard/current").resolve()
+        program.write_bytes(program.read_bytes()[:-99])
+
+
+@pytest.mark.parametrize("how", ["", EMPTY, TORN, ABSENT])
+@pytest.mark.fault(case=48)
+def test_a_guard_proves_that_it_runs_before_a_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """By the interpreter and the command line of its service; its start by systemd proves nothing."""
+    (tmp_path / "guard").mkdir()
+    programs.install(str(tmp_path / "guard"), guard_install.program())
+    service = tmp_path / "guard.service"
+    service.write_text(guard_install.service_text(str(tmp_path)))
+    armed = Trial(None, None, Moment("boot", 1.5, 2.0))
+    store = Store(str(tmp_path))
+    files.make_folder(store.folder)
+    store.record(armed)
+    spoil(tmp_path, how)
+    found = guard_install.problem(str(service), armed.name, command.execute)
+    assert bool(found) == bool(how) and ("run the role checkpoint again" in found) == bool(how), found
+    if not how:
+        assert "does not see the trial another, but boot/1.5" in guard_install.problem(
+            str(service), "another", command.execute
+        )
+        service.write_text("")
+        assert "has no command of the guard" in guard_install.problem(str(service), armed.name, command.execute)
+
+
+@pytest.mark.parametrize("missing", ["the interpreter", "the program", "all but its name"])
 @pytest.mark.fault(case=48)
 def test_a_guard_that_cannot_run_is_an_error_in_the_log_of_the_kubelet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     """The kubelet starts all the same, so nothing else would show that nothing reverts a configuration any more."""
-    if missing == "the interpreter":
+    if missing != "the program":
         (tmp_path / "guard").mkdir()
         (tmp_path / "guard" / "__main__.py").write_text("")
+    if missing == "the interpreter":
         monkeypatch.setattr(guard_install, "python", lambda: "/no/such/python3")
     done = step(guard_install.prestart(str(tmp_path)))
     assert done.returncode == 0
     loud = [line for line in done.stderr.splitlines() if line.startswith("<3>")]
-    assert len(loud) == 1 and f"(exit status {127 if missing == 'the interpreter' else 2})" in loud[0]
-    assert missing == "the program" or "/no/such/python3" in done.stderr.partition("<3>")[0]
+    code = {"the interpreter": 127, "the program": 2, "all but its name": 0}[missing]
+    assert len(loud) == 1 and f"(exit status {code})" in loud[0]
+    assert missing != "the interpreter" or "/no/such/python3" in done.stderr.partition("<3>")[0]
 
 
 class Systemd:

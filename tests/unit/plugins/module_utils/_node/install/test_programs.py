@@ -19,7 +19,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from tests.support.disk import FILLING, Disk, Folder, PowerCut
 
 PLACE = "/c/guard"
-FLAT = "import livenodes_kubelet  # from this folder"
+FORMER = {"a.py": b"former a", "b.py": b"former b"}
 LOADER = "import current  # " + "x" * 80
 
 
@@ -44,13 +44,15 @@ def empty() -> Disk:
     return disk
 
 
-def flat() -> Disk:
-    """Return a node with the layout of version 1.0.0: the package beside `__main__.py`."""
+def folders() -> Disk:
+    """Return a node as guards before 2026-11-25 were installed: a folder for each version, with byte code."""
     disk = empty()
-    disk.mkdir(PLACE, 0o700)
-    disk.sync_folder("/c")
-    files.write_folder(f"{PLACE}/{programs.PACKAGE}", {"a.py": (b"flat a", 0o600), "b.py": (b"flat b", 0o600)}, disk)
-    files.write(f"{PLACE}/__main__.py", FLAT.encode(), fs=disk)
+    files.make_folder(f"{PLACE}/programs", disk)
+    files.make_folder(f"{PLACE}/__pycache__", disk)
+    content = {f"{programs.PACKAGE}/{name}": (data, 0o600) for name, data in FORMER.items()}
+    files.write_folder(f"{PLACE}/programs/1", content, disk)
+    files.swap_link(f"{PLACE}/current", "programs/1", disk)
+    files.write(f"{PLACE}/__main__.py", LOADER.encode(), fs=disk)
     return disk.copy()
 
 
@@ -60,25 +62,21 @@ def with_program(name: str) -> Disk:
     return disk.copy()
 
 
-def content(disk: Disk, folder: str) -> dict[str, bytes]:
-    return {path[len(folder) + 1 :]: disk.load(path) for path, what in disk.tree(folder).items() if what != "folder"}
-
-
 def started(disk: Disk) -> str:
     """Return which program starts; fail for one that is not whole. Empty: none is installed yet."""
     try:
         main = disk.load(f"{PLACE}/__main__.py").decode()
     except FileNotFoundError:
         return ""
-    if main == FLAT:
-        assert content(disk, f"{PLACE}/{programs.PACKAGE}") == {"a.py": b"flat a", "b.py": b"flat b"}
-        return "flat"
     assert main == LOADER
-    found = content(disk, os.path.join(PLACE, disk.readlink(f"{PLACE}/current")))
-    return next(name for name in ("old", "new") if program(name) == found)
+    target = os.path.join(PLACE, disk.readlink(f"{PLACE}/current"))
+    if not target.endswith(".zip"):
+        assert {name: disk.load(f"{target}/{programs.PACKAGE}/{name}") for name in FORMER} == FORMER
+        return "former"
+    return next(name for name in ("old", "new") if programs.packed(program(name)) == disk.load(target))
 
 
-@pytest.mark.parametrize(("before", "starts"), [(empty, ""), (flat, "flat"), (lambda: with_program("old"), "old")])
+@pytest.mark.parametrize(("before", "starts"), [(empty, ""), (folders, "former"), (lambda: with_program("old"), "old")])
 @pytest.mark.fault(case=49)
 def test_a_power_cut_never_mixes_two_programs(before: t.Callable[[], Disk], starts: str) -> None:
     cut = 0
@@ -102,7 +100,7 @@ def test_a_power_cut_never_mixes_two_programs(before: t.Callable[[], Disk], star
     assert started(disk) == "new" and cut > 10
 
 
-@pytest.mark.parametrize(("before", "starts"), [(empty, ""), (flat, "flat"), (lambda: with_program("old"), "old")])
+@pytest.mark.parametrize(("before", "starts"), [(empty, ""), (folders, "former"), (lambda: with_program("old"), "old")])
 def test_a_full_disk_leaves_the_former_program(before: t.Callable[[], Disk], starts: str) -> None:
     for number in range(30):
         disk = before()
@@ -119,14 +117,14 @@ def test_the_former_program_stays_until_the_next_run() -> None:
     install(disk, "new")
     assert len(disk.listdir(f"{PLACE}/programs")) == 2
     install(disk, "new")
-    assert disk.listdir(f"{PLACE}/programs") == [programs.version(program("new"))]
+    assert disk.listdir(f"{PLACE}/programs") == [os.path.basename(programs.place(program("new")))]
 
 
 def test_a_second_run_writes_nothing_and_a_damaged_program_is_repaired() -> None:
     disk = with_program("new")
     install(disk, "new")
     assert not disk.calls
-    file = f"{PLACE}/programs/{programs.version(program('new'))}/{programs.PACKAGE}/a.py"
+    file = f"{PLACE}/{programs.place(program('new'))}"
     files.write(file, b"torn", fs=disk)
     assert programs.outdated(PLACE, program("new"), LOADER.encode(), disk) == [file]
     install(disk, "new")
@@ -134,18 +132,13 @@ def test_a_second_run_writes_nothing_and_a_damaged_program_is_repaired() -> None
 
 
 def test_the_version_is_that_of_names_and_contents() -> None:
-    assert programs.version({"a": b"bc"}) != programs.version({"ab": b"c"})
-    assert programs.version({"a": b"1", "b": b"2"}) == programs.version({"b": b"2", "a": b"1"})
+    assert programs.place({"a": b"bc"}) != programs.place({"ab": b"c"})
+    assert programs.place({"a": b"1", "b": b"2"}) == programs.place({"b": b"2", "a": b"1"})
 
 
-@pytest.mark.parametrize("leftover", [True, False])
-def test_the_loader_starts_the_program_behind_the_link(tmp_path: Path, leftover: bool) -> None:
-    """Also where the package of version 1.0.0 is still beside it."""
+def test_the_loader_starts_the_program_behind_the_link(tmp_path: Path) -> None:
     place = tmp_path / "guard"
     place.mkdir()
-    if leftover:
-        (place / programs.PACKAGE).mkdir()
-        (place / programs.PACKAGE / "__init__.py").write_text("raise ImportError")
     main = b"import sys\ndef main(folder, words):\n    print(folder, *words)\n    return 3\n"
     package = {
         f"{programs.PACKAGE}/{name}": b"" for name in ("__init__.py", "_node/__init__.py", "_node/guard/__init__.py")

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import base64
-import subprocess
 import typing as t
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
+from tests.support.guard_node import guard_answers, installed_guard
 
 SPEC: dict[str, t.Any] = {
     "local_files": None,
@@ -95,16 +96,13 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
 ) -> None:
     place.assign("a")
     before = place.store.trial()
-    guard = tmp_path / "guard.service"
-    guard.touch()
-    monkeypatch.setattr(checkpoint_module, "GUARD", str(guard))
-    failed = subprocess.CompletedProcess([], 1, "", "no such unit")
-    monkeypatch.setattr(checkpoint_module, "execute", lambda _argv: failed)
-    with pytest.raises(StoreError, match="the guard does not start, so nothing was switched: no such unit"):
+    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
+    monkeypatch.setattr(checkpoint_module, "execute", partial(guard_answers, code=1, errors="no such unit"))
+    with pytest.raises(StoreError, match="no guard would watch .*, so nothing was switched: no such unit"):
         place.assign("b")
     assert place.store.trial() == before and place.store.active_source() == place.store.assigned()
     assert (place.store.assigned() or {})["name"] == "a"
-    monkeypatch.setattr(checkpoint_module, "execute", lambda _argv: subprocess.CompletedProcess([], 0, "", ""))
+    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     place.assign("b")
     assert place.store.active_source() == place.store.assigned() and (place.store.assigned() or {})["name"] == "b"
 
@@ -161,10 +159,8 @@ def test_a_reset_with_a_damaged_last_known_good(place: Place, monkeypatch: pytes
     place.store.graduate(good, "v1.20.2")
     place.assign("b")
     Path(place.store.config_dir, place.store.target(good), "kubelet").write_text("torn")
-    guard = tmp_path / "guard.service"
-    guard.touch()
-    monkeypatch.setattr(checkpoint_module, "GUARD", str(guard))
-    monkeypatch.setattr(checkpoint_module, "execute", lambda _argv: subprocess.CompletedProcess([], 0, "", ""))
+    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
+    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     place.assign("b", state="reset", source=None, data=None)
     armed = place.store.trial()
     assert armed and armed.to is None and (armed.revert_to or {})["name"] == "b"
