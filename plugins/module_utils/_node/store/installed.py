@@ -33,7 +33,7 @@ def settings(config_dir: str, fs: OS | None = None) -> dict[str, t.Any]:
 
 
 def program(interpreter: str, config_dir: str) -> list[str]:
-    """Return the command line of the guard's program, up to the name of one of its commands. No byte code is written."""
+    """Return the command line of the guard's program, up to one of its own commands. It writes no byte code."""
     return [interpreter, "-I", "-B", os.path.join(config_dir, "guard", SCRIPT)]
 
 

@@ -6,6 +6,8 @@
 A feature gate or a policy option on trial may write a state file that the reverted kubelet cannot use. Such a kubelet
 ends at each start, although its configuration is good. What happens to a file depends on its kind:
 
+The copies are in this file and, as spare copies, beside the state files (statefiles.py): a restore is a rename.
+
 * ``*_state`` in the kubelet's root folder (cpu_manager_state, memory_manager_state, dra_manager_state,
   pod_status_manager_state, allocated_pods_state, actuated_pods_state, and those of later versions). A kubelet that
   cannot use one ends: pkg/kubelet/cm/{cpumanager,memorymanager,dra}/state, pkg/kubelet/allocation/state. They also hold
@@ -28,7 +30,7 @@ from typing import Any, NamedTuple
 from ..records import json_file, typed
 from ..system import files
 from ..system.health import flag
-from . import installed
+from . import installed, statefiles
 
 DEFAULT_ROOT = "/var/lib/kubelet"
 # A node with hundreds of pods has state files of some 100 KiB. A larger one is not copied, and never changed.
@@ -91,9 +93,13 @@ class KeptFiles:
         files.FileError.
         """
         root = self._root()
-        if root is None or (carry_over and self.read()):
-            return root is not None
-        self.write(Kept(root, boot, _contents(root)))
+        if root is None:
+            return False
+        kept = (self.read() if carry_over else None) or Kept(root, boot, _contents(root))
+        for name, text in kept.data.items():
+            if text is not None:
+                statefiles.prepare(os.path.join(kept.root, name), base64.b64decode(text))
+        self.write(kept)
         return True
 
     def read(self) -> Kept | None:
@@ -114,7 +120,11 @@ class KeptFiles:
         json_file.save(self.path, kept._asdict(), self.fs)
 
     def remove(self) -> None:
-        """Remove the file. Raises files.FileError."""
+        """Remove the file and the spare copies. Raises files.FileError."""
+        kept = self.read()
+        root = kept.root if kept else self._root()
+        if root:
+            statefiles.discard(root)
         files.remove(self.path, self.fs)
 
     def _root(self) -> str | None:
@@ -141,10 +151,8 @@ def restore(kept: Kept, boot: str) -> list[str]:
         if (name in kept.data and before is None) or now.get(name) == before:
             continue
         path = os.path.join(kept.root, name)
-        if before is None or boot != kept.boot:
-            files.remove(path)
-        else:
-            files.write(path, base64.b64decode(before))
+        gone = before is None or boot != kept.boot
+        statefiles.put(path, None if gone else base64.b64decode(before or ""))
         changed.append(path)
     return changed
 

@@ -64,14 +64,14 @@ class Links:
     def point(self, target: str) -> None:
         """Point `active` to a target by one rename. Raises FileError; `active` is then unchanged."""
         if self._target(self.prepared) == target:
-            files.move_link(self.prepared, self.active, self.fs)
+            files.move(self.prepared, self.active, self.fs)
             return
         try:
             files.swap_link(self.active, target, self.fs)
         except FileError as error:
             if error.number not in _FULL or target != LOCAL_TARGET or self._target(self.last_resort) != target:
                 raise
-            files.move_link(self.last_resort, self.active, self.fs)
+            files.move(self.last_resort, self.active, self.fs)
 
     def _target(self, path: str) -> str | None:
         """Return what a link points to, None without one."""

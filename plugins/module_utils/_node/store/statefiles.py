@@ -6,14 +6,21 @@
 A kubelet dies at its start when `cpu_manager_state` was written under another policy
 (pkg/kubelet/cm/cpumanager/state/state_checkpoint.go). So they are saved and removed before the first start on trial,
 and restored before the first start after a revert: while no kubelet runs that would write them again.
+
+A restore needs no free block and no free inode: a spare copy of each file is on its file system before the switch, and
+is renamed (`spare`).
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
+import os
 from typing import Any, Iterable, Mapping, Sequence
 
 from ..system import files
+
+_SPARE = ".livenodes-kubelet"
 
 
 def take(paths: Iterable[str]) -> list[dict[str, Any]]:
@@ -54,7 +61,39 @@ def carried_over(earlier: Sequence[Mapping[str, Any]], taken: Sequence[Mapping[s
 def restore(kept: Iterable[Mapping[str, Any]]) -> None:
     """Restore the state files. Raises files.FileError."""
     for entry in kept:
-        if entry["data"] is None:
-            files.remove(entry["path"])
-        else:
-            files.write(entry["path"], base64.b64decode(entry["data"]))
+        put(entry["path"], None if entry["data"] is None else base64.b64decode(entry["data"]))
+
+
+def spare(path: str) -> str:
+    """Return the path of a state file's spare copy. The kubelet reads no file of such a name."""
+    return f"{path}{_SPARE}"
+
+
+def prepare(path: str, data: bytes) -> None:
+    """Make the spare copy of a state file, before the switch. Raises files.FileError."""
+    if files.read(spare(path)) != data:
+        files.write(spare(path), data)
+
+
+def put(path: str, data: bytes | None) -> None:
+    """Make this the content of a state file, None for no file: by a rename if its spare copy has it.
+
+    Raises files.FileError.
+    """
+    if data is None:
+        files.remove(path)
+    elif files.read(path) == data:
+        return
+    elif files.read(spare(path)) == data:
+        files.move(spare(path), path)
+    else:
+        # An earlier restore has used the spare copy, or the trial was armed before there were any.
+        files.write(path, data)
+
+
+def discard(folder: str) -> None:
+    """Remove the spare copies of a folder's state files, as far as that is possible: nothing reads them."""
+    with contextlib.suppress(OSError, files.FileError):
+        for name in os.listdir(folder):
+            if name.endswith(_SPARE):
+                files.remove(os.path.join(folder, name))

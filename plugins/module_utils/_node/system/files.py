@@ -192,16 +192,16 @@ def swap_link(path: str, target: str, fs: OS | None = None) -> None:
     sync_folder(os.path.dirname(path), fs)
 
 
-def move_link(path: str, target: str, fs: OS | None = None) -> None:
-    """Rename a symbolic link over another one in the same folder, durably. Needs no free block and no free inode.
+def move(path: str, target: str, fs: OS | None = None) -> None:
+    """Rename a file or link over another one in the same folder, durably. Needs no free block and no free inode.
 
-    Raises FileError; both links are then unchanged.
+    Raises FileError; both are then unchanged.
     """
     fs = fs or OS()
     try:
         fs.rename(path, target)
     except OSError as error:
-        raise FileError.of(target, "set the link", error) from error
+        raise FileError.of(target, "replace", error) from error
     sync_folder(os.path.dirname(target), fs)
 
 

@@ -98,7 +98,7 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
     before = place.store.trial()
     monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
     monkeypatch.setattr(checkpoint_module, "execute", partial(guard_answers, code=1, errors="no such unit"))
-    with pytest.raises(StoreError, match="no guard would watch .*, so nothing was switched: no such unit"):
+    with pytest.raises(StoreError, match=r"no guard would watch .*, so nothing was switched: no such unit"):
         place.assign("b")
     assert place.store.trial() == before and place.store.active_source() == place.store.assigned()
     assert (place.store.assigned() or {})["name"] == "a"
