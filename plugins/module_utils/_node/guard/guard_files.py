@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..records import json_file, typed
+from ..records.typed import RecordFile
 from ..report.outbox import Outbox
 from ..store.progress import Progress, ProgressFile
 from ..system import files
+
+_NOTHING: tuple[Progress | None, Progress] = (None, Progress())
 
 
 class Records(Outbox):
@@ -27,33 +30,47 @@ class Records(Outbox):
         self.progress_file = ProgressFile(config_dir, fs)
         self.spare = spare
         self.memory = memory or files.OS()
+        self._held = _NOTHING
 
     def progress(self) -> Progress:
         """Return what is remembered, an empty Progress if nothing is."""
-        known = self.progress_file.read()
-        try:
-            value: Any = json_file.load(self.spare, self.memory) if self.spare else None
-            # Another process has written the file on the disk since: that is the newer one.
-            newest = value and typed.fields(value["on_disk"], Progress()) == known
-            return typed.fields(value["now"], Progress()) if newest else known
-        except (files.FileError, ValueError, TypeError, KeyError):
-            return known
+        on_disk = self.progress_file.read()
+        # Another process may have written the file on the disk since: that is the newer one then.
+        return next((now for before, now in (self._held, self._in_memory()) if before == on_disk), on_disk)
 
     def remember(self, progress: Progress) -> None:
         """Write the progress. An empty Progress removes the file, also on a full disk.
 
-        Raises files.FileError. Until the next reboot the progress is remembered all the same.
+        Raises files.FileError. Until the next reboot the progress is remembered all the same; if memory is full too,
+        until the end of this process.
         """
         try:
             self.progress_file.write(progress)
+            self._held = _NOTHING
         except files.FileError:
+            self._held = self.progress_file.read(), progress
             if self.spare:
                 files.make_folder(os.path.dirname(self.spare), self.memory)
-                value = {"on_disk": self.progress_file.read()._asdict(), "now": progress._asdict()}
+                value = {"on_disk": self._held[0]._asdict(), "now": progress._asdict()}
                 json_file.save(self.spare, value, self.memory)
             raise
         if self.spare:
             files.remove(self.spare, self.memory)
+
+    def _in_memory(self) -> tuple[Progress | None, Progress]:
+        """Return what the disk held when the spare file was written, and what that holds."""
+        try:
+            value: Any = json_file.load(self.spare, self.memory) if self.spare else None
+            return typed.fields(value["on_disk"], Progress()), typed.fields(value["now"], Progress())
+        except (files.FileError, ValueError, TypeError, KeyError):
+            return _NOTHING
+
+
+class Start(NamedTuple):
+    """A start of the kubelet: its InvocationID, and the target of `active`, empty for none."""
+
+    invocation: str
+    target: str
 
 
 class Started:
@@ -64,21 +81,25 @@ class Started:
     """
 
     def __init__(self, path: str, fs: files.OS | None = None) -> None:
-        self.path = path
-        self.fs = fs or files.OS()
+        self.file = RecordFile(path, Start("", ""), fs)
+        self.path, self.fs = path, self.file.fs
+        # A full /run must not make the watching process take a start for an unknown one.
+        self._held = Start("", "")
 
     def target(self, invocation: str) -> str:
         """Return what the kubelet of this InvocationID was started with; empty if that is unknown.
 
         It is unknown for a kubelet from before the guard, and where the prestart step was killed.
         """
-        try:
-            value = json_file.load(self.path, self.fs)
-            return str(value["target"]) if value["invocation"] == invocation else ""
-        except (files.FileError, ValueError, TypeError, KeyError):
-            return ""
+        known = (self.file.read(), self._held)
+        return next((start.target for start in known if start and start.invocation == invocation), "")
 
     def note(self, invocation: str, target: str | None) -> None:
-        """Note what a kubelet is started with. Raises files.FileError."""
-        files.make_folder(os.path.dirname(self.path), self.fs)
-        json_file.save(self.path, {"invocation": invocation, "target": target}, self.fs)
+        """Note what a kubelet is started with. Raises files.FileError; this process knows it all the same."""
+        start = Start(invocation, target or "")
+        try:
+            files.make_folder(os.path.dirname(self.path), self.fs)
+            self.file.write(start)
+        except files.FileError:
+            self._held = start
+            raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from ..records import json_file, typed
+from ..records.typed import RecordFile
 from ..system import files
 
 
@@ -33,24 +33,9 @@ class Binary(NamedTuple):
         return self[:4] == other[:4]
 
 
-class BinaryFile:
-    """The file below a store's folder. Reading never raises: an unreadable file counts as absent."""
-
-    def __init__(self, folder: str, fs: files.OS | None = None) -> None:
-        self.path = os.path.join(folder, "binary")
-        self.fs = fs
-
-    def read(self) -> Binary | None:
-        """Return the recorded binary, None without a record."""
-        try:
-            return typed.fields(json_file.load(self.path, self.fs), Binary("", 0, 0, 0))
-        except (files.FileError, ValueError, TypeError):
-            return None
-
-    def write(self, binary: Binary) -> None:
-        """Record a binary unless the file holds it already. Raises files.FileError."""
-        if binary != self.read():
-            json_file.save(self.path, binary._asdict(), self.fs)
+def record_of(folder: str, fs: files.OS | None = None) -> RecordFile[Binary]:
+    """Return the record below a store's folder."""
+    return RecordFile(os.path.join(folder, "binary"), Binary("", 0, 0, 0), fs)
 
 
 def identity(path: str) -> Binary | None:

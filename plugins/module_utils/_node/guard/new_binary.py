@@ -27,7 +27,7 @@ from ..system.store_error import StoreError
 from ..unit import dropin_folder
 from .base import or_none
 from .judging import Judging
-from .known_binary import Binary, BinaryFile, identity
+from .known_binary import Binary, identity, record_of
 
 # All questions to one binary together may delay the kubelet's start by so many seconds.
 LIMIT_SECONDS = 8.0
@@ -100,7 +100,7 @@ class NewBinary(Judging):
 
     def _meet_binary(self, path: str) -> bool:
         """Ask the binary at `path` if it is new, and act on the answers; return whether something must be reported."""
-        record = BinaryFile(self.store.folder, self.store.fs)
+        record = record_of(self.store.folder, self.store.fs)
         before, now = record.read(), identity(path)
         if now is None or (before and before.settled and now.same(before)):
             return False

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import os
+
+from ..records.typed import RecordFile
 from ..report import status_annotation
 from ..store import kept_files
 from ..store.progress import Progress
@@ -52,12 +55,16 @@ class WithoutTrial(Base):
             return False
         with locked(self.store.config_dir, self.settings.lock_seconds):
             kept, trial = record.read(), or_none(self.store.trial)
-            if kept is None or trial is None or not trial.failed:
+            # A full disk does not hold that the trial failed.
+            reverted = trial and (trial.failed or self._running() != self.store.target(trial.to))
+            if kept is None or trial is None or not reverted:
                 return False
             boot, now = self._when()
-            next_step = kept_files.step(kept.reverted, boot, now, restarts)
+            next_step = kept_files.step(kept.reverted or self._begun(trial.name), boot, now, restarts)
             if next_step == kept_files.BEGIN:
-                self._attempt(lambda: record.write(kept._replace(reverted=kept_files.Reverted(boot, now, restarts))))
+                first = kept_files.Reverted(boot, now, restarts)
+                self._attempt(lambda: self._in_memory.write(kept_files.Begun(trial.name, *first)))
+                self._attempt(lambda: record.write(kept._replace(reverted=first)))
             if next_step in (kept_files.BEGIN, kept_files.WAIT):
                 return False
             changed = kept_files.restore(kept, boot) if next_step == kept_files.RESTORE else []
@@ -65,10 +72,20 @@ class WithoutTrial(Base):
             if changed:
                 self._report(
                     "state files restored",
-                    error=f"{trial.failed}; then the kubelet ended {kept_files.MOST_FAILURES} times, so the guard "
-                    f"restored {', '.join(changed)}",
+                    error=f"{trial.failed or 'reverted'}; then the kubelet ended {kept_files.MOST_FAILURES} times, so "
+                    f"the guard restored {', '.join(changed)}",
                 )
             return bool(changed)
+
+    @property
+    def _in_memory(self) -> RecordFile[kept_files.Begun]:
+        path = os.path.join(os.path.dirname(self.started.path), "begun")
+        return RecordFile(path, kept_files.Begun("", "", 0.0, 0), self.started.fs)
+
+    def _begun(self, trial: str) -> kept_files.Reverted | None:
+        """Return the first start after the revert of a trial that a full disk could not record; None if unknown."""
+        found = self._in_memory.read()
+        return kept_files.Reverted(*found[1:]) if found and found.trial == trial else None
 
     def _crashing(self, facts: Facts) -> bool:
         """Report once that a kubelet keeps failing with a configuration that worked before; return whether it does.

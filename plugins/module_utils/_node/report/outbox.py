@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any, Mapping
 
-from ..records import json_file, typed
+from ..records.typed import RecordFile
 from ..system import files
 from ..system.lock import locked
 from .status_annotation import Report, suffix
@@ -20,18 +20,17 @@ class Outbox:
     def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
         self.config_dir = config_dir
         self.fs = fs or files.OS()
-        self.report_path = os.path.join(config_dir, "store", "report")
+        empty = Report({}, "", False, 0.0, "")
+        self._file = RecordFile(os.path.join(config_dir, "store", "report"), empty, self.fs)
+        self.report_path = self._file.path
 
     def report(self) -> Report | None:
         """Return the pending report, None if everything was sent."""
-        try:
-            return typed.fields(json_file.load(self.report_path, self.fs), Report({}, "", False, 0.0, ""))
-        except (files.FileError, ValueError, TypeError):
-            return None
+        return self._file.read()
 
     def write_report(self, report: Report) -> None:
         """Replace the pending report: the cluster needs the current state only. Raises files.FileError."""
-        json_file.save(self.report_path, report._asdict(), self.fs)
+        self._file.write(report)
 
     def queue(self, status: Mapping[str, Any], event: str, warning: bool, seconds: float) -> None:
         """Make a status and an Event (empty: none) the pending report, as of `seconds` since the epoch.
@@ -54,7 +53,7 @@ class Outbox:
         with locked(self.config_dir):
             now = self.report()
             if now == before and after is None:
-                files.remove(self.report_path, self.fs)
+                self._file.remove()
             elif now == before and after is not None:
                 self.write_report(after)
         return after or before

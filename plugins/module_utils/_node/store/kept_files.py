@@ -51,6 +51,15 @@ class Reverted(NamedTuple):
     restarts: int
 
 
+class Begun(NamedTuple):
+    """The first start after the revert of the trial of this name, in memory (/run): for a disk that is full."""
+
+    trial: str
+    boot: str
+    seconds: float
+    restarts: int
+
+
 class Kept(NamedTuple):
     """The content of the file.
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from ..records import json_file, typed
+from ..records.typed import RecordFile
 from ..system import files
-from ..system.files import FileError
 
 
 class Progress(NamedTuple):
@@ -58,22 +57,16 @@ class ProgressFile:
     """The file. Reading never raises: an unreadable file counts as absent."""
 
     def __init__(self, config_dir: str, fs: files.OS | None = None) -> None:
-        self.path = os.path.join(config_dir, "store", "progress")
-        self.fs = fs or files.OS()
+        self.file = RecordFile(os.path.join(config_dir, "store", "progress"), Progress(), fs)
+        self.path = self.file.path
 
     def read(self) -> Progress:
         """Return what is remembered, an empty Progress if nothing is."""
-        try:
-            return typed.fields(json_file.load(self.path, self.fs), Progress())
-        except (FileError, ValueError, TypeError):
-            return Progress()
+        return self.file.read() or Progress()
 
     def write(self, progress: Progress) -> None:
-        """Write the progress unless the file holds it already. An empty Progress removes the file, also on a full disk.
-
-        Raises files.FileError.
-        """
+        """Write the progress. An empty one removes the file, also on a full disk. Raises files.FileError."""
         if progress == Progress():
-            files.remove(self.path, self.fs)
-        elif progress != self.read():
-            json_file.save(self.path, progress._asdict(), self.fs)
+            self.file.remove()
+        else:
+            self.file.write(progress)

@@ -66,7 +66,7 @@ class Trial(t.NamedTuple):
     names. `invocation` is the InvocationID of kubelet.service before the switch, `kubelet_version` the kubelet's
     version, `state_files` the saved manager state files. `failed` is why the config was reverted; empty while it is
     not. `extra` holds the terms that only the guard needs. `replaced` is the unfinished or failed trial of the source
-    that was assigned at arming: it counts again if the switch never happens.
+    that was assigned at arming: it counts again if the switch never happens. `unknown`: fields of a newer version.
     """
 
     to: meta.Source | None
@@ -81,6 +81,7 @@ class Trial(t.NamedTuple):
     failed: str = ""
     extra: t.Mapping[str, t.Any] = {}
     replaced: t.Mapping[str, t.Any] | None = None
+    unknown: t.Mapping[str, t.Any] = {}
 
     @property
     def name(self) -> str:
@@ -93,7 +94,8 @@ class Trial(t.NamedTuple):
 
     def encode(self) -> bytes:
         """Return the content of the trial file: JSON."""
-        return json_file.encode({**self._asdict(), "armed": self.armed._asdict()})
+        known = {name: value for name, value in self._asdict().items() if name != "unknown"}
+        return json_file.encode({**self.unknown, **known, "armed": self.armed._asdict()})
 
 
 def decode(data: bytes) -> Trial:
@@ -104,8 +106,12 @@ def decode(data: bytes) -> Trial:
         raise TrialError(f"is not JSON text: {error}") from None
     if not isinstance(value, dict):
         raise TrialError("does not hold a JSON object")
+    if value.get("format", typed.FORMAT) != typed.FORMAT:
+        raise TrialError("was written by a newer version of this collection: run the role checkpoint of that version")
     try:
-        fields = {name: item for name, item in value.items() if name in Trial._fields}
+        extra = typed.unknown(value, Trial)
+        fields = {name: item for name, item in value.items() if name not in extra}
+        fields["unknown"] = extra
         fields["armed"] = typed.fields(value["armed"], Moment("", 0.0, 0.0))
         for name in ("to", "revert_to"):
             fields[name] = meta.checked(value[name]) if value[name] is not None else None

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import error_of
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary, BinaryFile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary, record_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
@@ -62,7 +62,7 @@ def node(tmp_path: Path) -> Node:
     node.later()
     node.guard().records.queue({"reason": "on trial"}, "an Event", False, 1.0)
     KeptFiles(node.store.config_dir).write(Kept(str(tmp_path), "b1", {}))
-    BinaryFile(node.store.folder).write(Binary("/k", 1, 2, 3, "v1.28.7"))
+    record_of(node.store.folder).write(Binary("/k", 1, 2, 3, "v1.28.7"))
     found = [path for path in Path(node.store.folder).rglob("*") if path.is_file()]
     assert sorted(str(path.relative_to(node.store.config_dir)) for path in found) == FILES
     return node

@@ -53,7 +53,7 @@ def test_an_event_that_was_not_sent_is_kept_with_the_newer_status(records: Recor
         "torn",
         "[]",
         "null",
-        '{"name": "t", "unknown": 1}',
+        '{"name": "t", "format": 2}',
         '{"name": "t", "reboots": {}}',
         '{"status": [], "message": "m", "warning": true, "time": 1.0, "name_suffix": "s"}',
         '{"status": {}, "message": "m", "warning": true, "time": 1e300, "name_suffix": "s"}',

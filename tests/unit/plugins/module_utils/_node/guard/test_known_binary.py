@@ -10,8 +10,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import (
     Binary,
-    BinaryFile,
     identity,
+    record_of,
 )
 
 
@@ -44,7 +44,7 @@ BAD = b'{"path": "/k", "inode": 1, "size": 2, "modified": 3, "unanswered": "1"}'
     "content", [b"", b"[]", b"{", b'{"path": "/k"}', b'{"other": 1}', b"\xff", BAD, b"[" * 200_000], ids=range(8)
 )
 def test_an_unreadable_record_counts_as_absent(tmp_path: Path, content: bytes) -> None:
-    record = BinaryFile(str(tmp_path))
+    record = record_of(str(tmp_path))
     assert record.read() is None
     Path(record.path).write_bytes(content)
     assert record.read() is None

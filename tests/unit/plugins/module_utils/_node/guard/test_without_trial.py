@@ -14,13 +14,17 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Trial
-from tests.support.guard_node import LOCAL, NEW, SOURCE, Node
+from tests.support.guard_node import LOCAL, NEW, SOURCE, Node, NoRoom
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
+    return changed_by_a_trial(Node(tmp_path))
+
+
+def changed_by_a_trial(node: Node) -> Node:
     """Return a node whose trial has changed one state file and written another."""
-    node = Node(tmp_path)
+    tmp_path = Path(node.store.config_dir).parent
     root = tmp_path / "kubelet"
     guard = Path(node.store.config_dir, "guard")
     for folder in (root, guard):
@@ -41,7 +45,7 @@ def record(node: Node) -> KeptFiles:
 
 def state(node: Node) -> dict[str, str]:
     root = Path(node.store.config_dir).parent / "kubelet"
-    return {path.name: path.read_text() for path in sorted(root.iterdir())}
+    return {path.name: path.read_text() for path in sorted(root.glob("*_state"))}
 
 
 CHANGED = {"cpu_manager_state": "new", "dra_manager_state": "new"}
@@ -59,6 +63,16 @@ def test_they_are_restored_after_it_has_ended_twice(node: Node) -> None:
     assert "ended 2 times; then" in node.error() and "cpu_manager_state" in node.error()
     node.start(5)
     assert state(node) == {"cpu_manager_state": "old"}
+
+
+def test_they_are_restored_on_a_full_disk(tmp_path: Path) -> None:
+    """Also that the revert has begun cannot be written there."""
+    disk = NoRoom()
+    node = changed_by_a_trial(Node(tmp_path, disk))
+    disk.full = True
+    for restarts in (2, 3, 4):
+        node.start(restarts)
+    assert node.ran[-1] == LOCAL and state(node) == {"cpu_manager_state": "old"}
 
 
 def test_they_stay_when_it_runs(node: Node) -> None:

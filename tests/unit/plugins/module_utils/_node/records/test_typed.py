@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
+from pathlib import Path
 
 import pytest
 
@@ -30,13 +32,25 @@ def test_what_was_written_is_read(value: dict[str, t.Any]) -> None:
     assert typed.fields(value, Some()) == Some(**value)
 
 
+def test_a_file_of_another_version_is_read_and_its_unknown_fields_are_kept(tmp_path: Path) -> None:
+    """As long as it is about the same thing."""
+    file = typed.RecordFile(str(tmp_path / "file"), Some())
+    (tmp_path / "file").write_text('{"name": "a", "count": 1, "newer": [5], "format": 1}')
+    assert file.read() == Some("a", 1)
+    file.write(Some("a", 2))
+    assert json.loads((tmp_path / "file").read_text()) == {"name": "a", "count": 2, "newer": [5], "format": 1}
+    file.write(Some("b", 0))
+    assert json.loads((tmp_path / "file").read_text()) == {"name": "b"}
+    assert file.read() == Some("b")
+
+
 @pytest.mark.parametrize(
     "value",
     [
         None,
         [],
         "text",
-        {"other": 1},
+        {"name": "a", "format": 2},
         {"name": None},
         {"count": "3"},
         {"count": 2.5},

@@ -91,7 +91,7 @@ def test_restored_or_after_a_reboot_removed(tmp_path: Path, root: Path, boot: st
         "{",
         "[]",
         '{"root": "/"}',
-        '{"root": "/", "boot": "", "data": {}, "more": 1}',
+        '{"root": "/", "boot": "", "data": {}, "format": 2}',
         '{"root": 1, "boot": "", "data": {}}',
         '{"root": "/", "boot": "", "data": []}',
         '{"root": "/", "boot": "", "data": {"cpu_manager_state": 5}}',

@@ -33,7 +33,7 @@ def test_round_trip_and_no_file_without_content(file: ProgressFile) -> None:
         "torn",
         "[]",
         "null",
-        '{"name": "t", "unknown": 1}',
+        '{"name": "t", "format": 2}',
         "\0",
         '{"failures": "1"}',
         '{"healthy_since": [3]}',

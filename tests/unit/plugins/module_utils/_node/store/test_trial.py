@@ -42,7 +42,9 @@ def test_round_trip(trial: Trial) -> None:
 
 def test_fields_of_a_later_version_are_no_damage() -> None:
     value = json.loads(FULL.encode())
-    assert decode(json.dumps({**value, "later": 1}).encode()) == FULL
+    later = decode(json.dumps({**value, "later": 1}).encode())
+    assert later.but(unknown={}) == FULL
+    assert json.loads(later.but(confirmed=True).encode())["later"] == 1
 
 
 @pytest.mark.parametrize(
