@@ -200,6 +200,12 @@ options:
       - Whether O(state=rolled_back) keeps a configuration that was confirmed.
     type: bool
     default: false
+  trial:
+    description:
+      - The trial that O(state=rolled_back) ends, as RV(trial.name) named it. It ends no other one, such as that of
+        another run.
+      - By default it ends whichever there is.
+    type: str
   collect:
     description:
       - Whether O(state=assigned) and O(state=reset) remove checkpoints that are not assigned, active, last-known-good
@@ -294,6 +300,9 @@ trial:
   returned: success, unless there are RV(reasons)
   type: dict
   contains:
+    name:
+      description: The name of the trial, see O(trial). Each arming gives another one.
+      type: str
     to:
       description: The source on trial.
       type: dict
@@ -412,6 +421,7 @@ def main() -> None:
             "state_files": {"type": "list", "elements": "path"},
             "reason": {"type": "str", "default": "reverted by a run of Ansible"},
             "unconfirmed_only": {"type": "bool", "default": False},
+            "trial": {"type": "str"},
             "collect": {"type": "bool", "default": True},
             "remove": {"type": "bool", "default": False},
             "config_dir": {"type": "path", "default": "/var/lib/kubelet-config"},

@@ -16,11 +16,12 @@ from ..store.store import DEFAULT_KEY, Store
 from ..store.trial import Moment
 from ..system import command
 from ..system.store_error import StoreError
+from ..unit import ordered_stop
 from . import observe
 from .guard_files import Records, Started
 
 LOCK_SECONDS = 5.0
-STARTED = "/run/livenodes-kubelet-guard/started"
+STARTED = f"{ordered_stop.FOLDER}/started"
 # A report has whole seconds, so a smaller step of the clock makes no heartbeat older than the start of its kubelet.
 STEP_SECONDS = 2.0
 
@@ -60,6 +61,7 @@ class Base:
         self.started = started
         spare = os.path.join(os.path.dirname(started.path), "progress")
         self.records = Records(store.config_dir, store.fs, spare, started.fs)
+        self.stopped = ordered_stop.OrderedStop(os.path.dirname(started.path), started.fs)
         # Why the metrics could not be written last: the same reason is reported once.
         self.unwritten = ""
         # By how many seconds the wall clock was ahead of the time since the boot at the last look.

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the guard does next, decided from observed facts alone: no files, no clock, no systemd.
 
-The wall clock is not one of the facts. Times are seconds of CLOCK_BOOTTIME, which no clock jump changes. They are
+The wall clock is not one of the facts. Times are seconds of CLOCK_MONOTONIC, which no clock jump changes. They are
 compared within one boot only. A reboot restarts the hold time and the time for the confirmation. It ends a trial that
 the configuration may have caused it in: the kubelet was never healthy with it, or it is the second reboot.
 
@@ -33,16 +33,22 @@ MOST_REBOOTS = 2
 # Restarted containers, device plugins and busy disks make a kubelet's start slow: its healthz may fail this long
 # without interruption.
 UNHEALTHY_SECONDS = 60.0
+# How long a kubelet that was healthy for the hold time waits for an answer about its Node.
+NODE_SECONDS = 86400.0
 
 
 class Unit(NamedTuple):
-    """The kubelet's unit as `systemctl show` prints it: ActiveState, SubState, Result, InvocationID, NRestarts."""
+    """The kubelet's unit as `systemctl show` prints it: ActiveState, SubState, Result, InvocationID, NRestarts.
+
+    `known`: whether systemd has answered.
+    """
 
     active: str = "active"
     sub: str = "running"
     result: str = "success"
     invocation: str = ""
     restarts: int = 0
+    known: bool = True
 
     @property
     def running(self) -> bool:
@@ -63,11 +69,12 @@ class Unit(NamedTuple):
 class Facts(NamedTuple):
     """What is observed at one moment.
 
-    `now`: seconds of CLOCK_BOOTTIME. `healthy`: None if healthz was not asked. `node`: None if the API server was not
+    `now`: seconds of CLOCK_MONOTONIC. `healthy`: None if healthz was not asked. `node`: None if the API server was not
     asked whether the Node is Ready with a heartbeat of the running kubelet; empty if it is, or if the kubelet has no
     API server; else the reason why this is not verified. `words`, `kind`: what the kubelet that has just ended logged
     last, and what that is evidence of (last_words.kind); empty if none ended or it was killed. `runtime`: why the
     container runtime does not answer; empty if it does or was not asked. `killed`: whether a signal ended the kubelet.
+    `former`: whether the kubelet was started with another configuration than the one on trial.
     """
 
     boot: str
@@ -79,12 +86,13 @@ class Facts(NamedTuple):
     kind: str = ""
     runtime: str = ""
     killed: bool = False
+    former: bool = False
 
 
 class Terms(NamedTuple):
     """What a trial was armed with.
 
-    `boot`, `armed`: boot id and CLOCK_BOOTTIME seconds of arming. `invocation`: InvocationID of the kubelet that ran
+    `boot`, `armed`: boot id and CLOCK_MONOTONIC seconds of arming. `invocation`: InvocationID of the kubelet that ran
     then. `confirm_seconds`: how long the controller may take to confirm. `hold_seconds`: how long the kubelet must be
     healthy without interruption. `was_healthy`: whether the kubelet was healthy before. `can_revert`: whether the guard
     would revert to something else than what is on trial. `confirmed`: whether the controller has verified the node.
@@ -124,7 +132,9 @@ def ended(progress: Progress, boot: str, unit: Unit) -> str:
 
 
 def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
-    """Return what is remembered after one more observation."""
+    """Return what is remembered after one more observation. If systemd did not answer, nothing was observed."""
+    if not facts.unit.known:
+        return progress
     progress = _begun(terms, progress, facts)
     if progress.healthy_since is not None and facts.now - progress.healthy_since >= terms.recovery_seconds:
         progress = progress._replace(failures=0, words="", refused=False)
@@ -145,7 +155,7 @@ def observe(terms: Terms, progress: Progress, facts: Facts) -> Progress:
     if facts.healthy:
         since = facts.now if progress.healthy_since is None else progress.healthy_since
         return progress._replace(
-            healthy_since=since, unhealthy_since=None, was_healthy=progress.was_healthy or _on_trial(terms, facts)
+            healthy_since=since, unhealthy_since=None, was_healthy=progress.was_healthy or _reads_trial(terms, facts)
         )
     if _excuse(terms, progress, facts, ""):
         return progress._replace(healthy_since=None, unhealthy_since=None)
@@ -242,7 +252,7 @@ def decide(terms: Terms, progress: Progress, facts: Facts) -> Action:
     if trouble:
         return Action(WAIT, f"{annotation.CONFIRMED if terms.confirmed else annotation.ON_TRIAL}; {trouble}")
     if terms.confirmed and _healthy_for_hold_time(terms, progress, facts):
-        return _after_hold_time(terms, facts)
+        return _after_hold_time(terms, progress, facts)
     return Action(WAIT)
 
 
@@ -281,25 +291,34 @@ def _overdue(terms: Terms, progress: Progress, facts: Facts) -> bool:
 
 
 def _healthy_for_hold_time(terms: Terms, progress: Progress, facts: Facts) -> bool:
-    """Whether the kubelet has been healthy without interruption for the hold time."""
-    return progress.healthy_since is not None and facts.now - progress.healthy_since >= terms.hold_seconds
+    """Whether a kubelet that reads the configuration was healthy without interruption for the hold time."""
+    return progress.was_healthy and _healthy_for(progress, facts) >= terms.hold_seconds
 
 
-def _after_hold_time(terms: Terms, facts: Facts) -> Action:
-    """Return the action for a confirmed kubelet that was healthy for the hold time."""
+def _healthy_for(progress: Progress, facts: Facts) -> float:
+    return 0.0 if progress.healthy_since is None else facts.now - progress.healthy_since
+
+
+def _after_hold_time(terms: Terms, progress: Progress, facts: Facts) -> Action:
+    """Return the action for a confirmed kubelet that was healthy for the hold time.
+
+    An unreachable API server is no evidence against the configuration: the guard waits and does not revert. After a day
+    the controller's own verification must do, for a trial that stays open would blame its configuration for any end.
+    """
     held = f"confirmed, and healthy for {terms.hold_seconds:.0f} s without interruption"
     if not terms.node_proof:
         return Action(GRADUATE, f"{held}; the guard cannot ask for its Node, the controller has")
     if facts.node is None:
         return Action(ASK, held)
-    # An unreachable API server or a stopped container runtime is no evidence against the configuration: the guard
-    # waits and does not revert.
-    return Action(WAIT, f"{held}; waiting for its Node: {facts.node}") if facts.node else Action(GRADUATE, held)
+    if facts.node and _healthy_for(progress, facts) < terms.hold_seconds + NODE_SECONDS:
+        return Action(WAIT, f"{held}; waiting for its Node: {facts.node}")
+    return Action(GRADUATE, held)
 
 
-def _on_trial(terms: Terms, facts: Facts) -> bool:
+def _reads_trial(terms: Terms, facts: Facts) -> bool:
     """Whether the running kubelet is one that read the configuration on trial."""
-    return facts.unit.invocation != terms.invocation or facts.boot != terms.boot
+    restarted = facts.unit.invocation != terms.invocation or facts.boot != terms.boot
+    return restarted and not facts.former
 
 
 def _revert(terms: Terms, reason: str) -> Action:

@@ -33,7 +33,7 @@ from .without_trial import CALM_AFTER_SECONDS, CRASHED, WithoutTrial
 FAST_SECONDS = 1.0
 CALM_SECONDS = 10.0
 LONGEST_SECONDS = 60.0
-PRESTART = Unit(active="activating", sub="start-pre")
+PRESTART = Unit(active="activating", sub="start-pre", known=False)
 
 
 class Guard(NewBinary, WithoutTrial):
@@ -63,6 +63,8 @@ class Guard(NewBinary, WithoutTrial):
         self.seen: observe.Kubelet | None = None
         self.requests = pacing.Requests()
         self.heard = ("", "")
+        # The restarts of the kubelet that failed, as of a masked unit.
+        self.restarts = pacing.Requests()
 
     # The two entry points
 
@@ -76,7 +78,7 @@ class Guard(NewBinary, WithoutTrial):
         try:
             needed = self._count_start()
             needed = self._meet_binary(self._program()) or needed
-            needed = self._restore_state_files(self.seen.unit.restarts if self.seen else 0) or needed
+            needed = (self.seen and self._restore_state_files(self.seen.unit.restarts)) or needed
         except Exception:
             # The kubelet starts all the same.
             self._note_start()
@@ -149,6 +151,7 @@ class Guard(NewBinary, WithoutTrial):
         if self.seen is None:
             return FAST_SECONDS, False
         unit, pid = self.seen.unit, self.seen.pid
+        ours = unit.active == "inactive" and self.stopped.ours(unit.invocation)
         healthy = self._healthy(pid) if unit.running and pid else None
         facts = self._facts(self.seen, healthy, node)
         wait = FAST_SECONDS
@@ -171,17 +174,20 @@ class Guard(NewBinary, WithoutTrial):
                     wait = min(LONGEST_SECONDS, FAST_SECONDS * 2.0**self.blocked)
             elif progress.verdict:
                 restart = self._end_revert(trial, progress, facts)
-                if not restart and self.records.progress().verdict:
+                if not restart and not ours and self.records.progress().verdict:
                     return CALM_SECONDS if unit.active == "inactive" else FAST_SECONDS, False
             elif progress.reported == CRASHED:
                 self._watch_recovery(progress, facts)
-                return CALM_SECONDS, False
+                restart, wait = False, CALM_SECONDS
+            elif self.stopped.ours(unit.invocation):
+                restart, wait = False, FAST_SECONDS if ours else CALM_SECONDS
             else:
                 return None, False
-        # Without the lock: the kubelet's prestart step takes it.
-        if restart:
-            self._restart()
-        return wait, False
+        # Without the lock: the kubelet's prestart step takes it. What failed to restart it may last.
+        now = self._when()[1]
+        if (restart or ours) and now >= self.restarts.due:
+            self.restarts = self.restarts.after(self._restart(unit.invocation), now, FAST_SECONDS, LONGEST_SECONDS)
+        return max(wait, self.restarts.due - now), False
 
     def reportable(self) -> bool:
         """Whether there is something to report now. The kubelet's start is reported only while the kubelet runs and is

@@ -12,7 +12,10 @@ from ..records import json_file, typed
 from ..records.typed import RecordFile
 from ..report.outbox import Outbox
 from ..store.progress import Progress, ProgressFile
+from ..store.store_reader import StoreReader
+from ..store.trial import Trial
 from ..system import files
+from ..unit import ordered_stop
 
 _NOTHING: tuple[Progress | None, Progress] = (None, Progress())
 
@@ -64,6 +67,13 @@ class Records(Outbox):
             return typed.fields(value["on_disk"], Progress()), typed.fields(value["now"], Progress())
         except (files.FileError, ValueError, TypeError, KeyError):
             return _NOTHING
+
+
+def verdict(store: StoreReader, armed: Trial) -> str:
+    """Return why the guard has decided to end a trial that is not yet recorded as failed; empty if it has not."""
+    spare = os.path.join(ordered_stop.FOLDER, "progress")
+    progress = Records(store.config_dir, store.fs, spare).progress()
+    return progress.verdict if progress.name == armed.name else ""
 
 
 class Start(NamedTuple):

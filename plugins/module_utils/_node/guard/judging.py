@@ -38,6 +38,7 @@ class Judging(Base):
         REVERT: restart the kubelet. ASK: ask for its Node. WAIT: nothing.
         """
         terms = terms_of(trial)
+        facts = facts._replace(former=self._read(trial, facts) != self.store.target(trial.to))
         if facts.runtime or facts.kind == last_words.RUNTIME:
             terms = terms._replace(other_runtime=self._other_runtime(trial))
         progress = decide.observe(terms, self.records.progress(), facts)
@@ -47,10 +48,11 @@ class Judging(Base):
         damage = self._damage(trial) if starting and action.what != decide.REVERT else ""
         if damage:
             action = Action(decide.REVERT, damage)
-        if action.what in (decide.ASK, decide.GRADUATE) and self._running() != self.store.target(trial.to):
-            # A revert on a full disk could not be recorded: the kubelet runs with the former configuration.
+        assigned = or_none(self.store.assigned)
+        if action.what != decide.REVERT and self._running() != self.store.target(trial.to) and assigned == trial.to:
+            # No kubelet reads it any more: a revert on a full disk was not recorded, or the switch was interrupted.
             action = Action(decide.REVERT, "reverted on a full disk, the reason could not be recorded")
-        if action.what in (decide.ASK, decide.GRADUATE) and or_none(self.store.assigned) != trial.to:
+        if action.what in (decide.ASK, decide.GRADUATE) and assigned != trial.to:
             action = Action(decide.KEEP, "an interrupted run assigned another configuration: run again")
         if action.what == decide.REVERT:
             return self._judge_failed(trial, progress, facts, action.reason, starting)
@@ -144,8 +146,9 @@ class Judging(Base):
             if self._on_trial():
                 # The prepared link is that of a later trial, whose switch never happened.
                 self._attempt(lambda: self.store.point(LOCAL_TARGET))
-        self._report_revert(reason)
-        if facts.unit.active == "inactive":
+        if self.records.progress().reported not in (REVERTED, STOPPED):
+            self._report_revert(reason)
+        if self._stopped_by_operator(facts):
             # An operator stopped the kubelet and decides when it starts again: its prestart step ends the revert.
             self._remember(self.records.progress()._replace(reported=STOPPED))
             return False
@@ -153,6 +156,9 @@ class Judging(Base):
         changed = not self._on_trial()
         self.blocked = 0 if changed else self.blocked + 1
         return changed
+
+    def _stopped_by_operator(self, facts: Facts) -> bool:
+        return facts.unit.active == "inactive" and not self.stopped.ours(facts.unit.invocation)
 
     def _on_trial(self) -> bool:
         """Whether `active` leads to what a trial was armed for."""
@@ -164,7 +170,7 @@ class Judging(Base):
         if progress.due and progress.boot == facts.boot and facts.now < progress.due:
             # The controller decided it and is about to restart the kubelet.
             return False
-        if progress.reported == STOPPED and facts.unit.active == "inactive":
+        if progress.reported == STOPPED and self._stopped_by_operator(facts):
             return False
         if trial and self._running() != self.store.target(trial.to) and self._reads_active(trial, facts):
             # The kubelet never stopped running the former configuration. Or it was restarted, and only the note of the
@@ -187,11 +193,20 @@ class Judging(Base):
         """
         if facts.unit.given_up:
             return False
-        target = self.started.target(facts.unit.invocation)
-        if not target and trial:
-            # A kubelet from before the guard, or its prestart step was killed.
-            target = self.store.target(trial.revert_to if _never_stopped(trial, facts) else trial.to)
-        return target == self._running()
+        return self._read(trial, facts) == self._running()
+
+    def _read(self, trial: Trial | None, facts: Facts) -> str:
+        """Return the target of `active` that the last kubelet was started with, empty if that is unknown."""
+        noted = self.started.target(facts.unit.invocation)
+        if noted or trial is None:
+            return noted
+        # A kubelet from before the guard, or its prestart step was killed.
+        if facts.unit.invocation != trial.invocation or facts.boot != trial.armed.boot_id:
+            return self.store.target(trial.to)
+        # It was not restarted since the trial was armed. If that replaced an unfinished trial, it runs what that one
+        # had put on trial; after a failed one, what that had reverted to.
+        finished = trial.replaced is None or bool(trial.replaced.get("failed"))
+        return self.store.target(trial.revert_to) if finished else ""
 
     def _report_again(self, trial: Trial) -> None:
         """Report a revert that the store has recorded, unless that was done."""
@@ -219,16 +234,20 @@ class Judging(Base):
         if progress.verdict:
             self._remember(progress._replace(reported=REVERTED))
 
-    def _restart(self) -> None:
+    def _restart(self, invocation: str) -> bool:
+        """Restart the kubelet, which has this InvocationID; return whether systemd did that."""
+        self.stopped.note(invocation)
         # A unit that hit its start limit refuses to start until this state is reset.
         self.run(["systemctl", "reset-failed", self.settings.unit])
-        if self.run(["systemctl", "restart", self.settings.unit]).returncode == 0:
-            # The prestart step has done both, if the kubelet's unit still has that step.
-            with locked(self.store.config_dir, self.settings.lock_seconds):
-                seen = observe.kubelet(self.settings.unit, self.run)
-                if seen and not self.started.target(seen.unit.invocation):
-                    self._note(seen.unit.invocation)
-                self._finish()
+        if self.run(["systemctl", "restart", self.settings.unit]).returncode:
+            return False
+        # The prestart step has done both, if the kubelet's unit still has that step.
+        with locked(self.store.config_dir, self.settings.lock_seconds):
+            seen = observe.kubelet(self.settings.unit, self.run)
+            if seen and not self.started.target(seen.unit.invocation):
+                self._note(seen.unit.invocation)
+            self._finish()
+        return True
 
     def _note(self, invocation: str) -> None:
         self._attempt(lambda: self.started.note(invocation, self._running()))
@@ -243,16 +262,6 @@ class Judging(Base):
                 put_right = statefiles.remove_changed if rebooted else statefiles.restore
                 self._attempt(lambda: put_right(trial.state_files))
             self._remember(Progress())
-
-
-def _never_stopped(trial: Trial, facts: Facts) -> bool:
-    """Whether the kubelet was not restarted since the trial was armed, so that it still runs what that reverts to.
-
-    A trial that replaced an unfinished one was armed while the kubelet ran what that one had put on trial. After a
-    failed one the kubelet ran what that had reverted to.
-    """
-    same = facts.unit.invocation == trial.invocation and facts.boot == trial.armed.boot_id
-    return same and (trial.replaced is None or bool(trial.replaced.get("failed")))
 
 
 def _unreported(trial: Trial, progress: Progress) -> bool:

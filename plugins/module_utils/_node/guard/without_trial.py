@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import os
+from typing import Any, Sequence
 
 from ..records.typed import RecordFile
 from ..report import status_annotation
-from ..store import kept_files
+from ..store import kept_files, statefiles
+from ..store.meta import Source
 from ..store.progress import Progress
 from ..system.lock import locked
 from . import decide, evidence
@@ -93,6 +95,8 @@ class WithoutTrial(Base):
         A configuration that never became last-known-good is left.
         """
         before = self.records.progress()
+        if not facts.unit.known:
+            return before.reported == CRASHED
         progress = counted(before, facts)
         error = crash(progress, facts)
         if error and not _excuse(facts) and self._leave_unverified(progress, facts):
@@ -114,6 +118,7 @@ class WithoutTrial(Base):
             return False
         ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
         reason = f"{ended}; it logged last: {facts.words}" if facts.words else ended
+        self._attempt(lambda: statefiles.restore(self._state_files_before(source)))
         self._attempt(lambda: self.store.forget(source))
         if or_none(self.store.assigned) == source:
             self._attempt(lambda: self.store.revert(reason))
@@ -124,6 +129,12 @@ class WithoutTrial(Base):
             event=status_annotation.restarting(self._active()),
         )
         return bool(self._active() != source)
+
+    def _state_files_before(self, source: Source) -> Sequence[Any]:
+        """Return the state files from before the trial of a source that a later trial has replaced."""
+        later = or_none(self.store.last_armed)
+        former = (later.replaced if later else None) or {}
+        return former.get("state_files", ()) if former.get("to") == source else ()
 
     def _watch_recovery(self, progress: Progress, facts: Facts) -> None:
         since = (

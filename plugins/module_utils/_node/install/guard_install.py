@@ -20,6 +20,7 @@ from ..records import json_file
 from ..store import installed
 from ..system import files, trust
 from ..system.command import Run
+from ..unit import ordered_stop
 from ..unit.unit import Unit
 from . import programs
 from .program_modules import MODULES
@@ -96,6 +97,7 @@ Description=Guard of the kubelet's configuration
 ConditionPathExists=|{config_dir}/store/trial
 ConditionPathExists=|{config_dir}/store/report
 ConditionPathExists=|{config_dir}/store/progress
+ConditionPathExists=|{ordered_stop.FOLDER}/{ordered_stop.NAME}
 RequiresMountsFor={config_dir}
 StartLimitIntervalSec=0
 

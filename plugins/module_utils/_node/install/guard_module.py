@@ -10,9 +10,9 @@ import time
 from typing import Any, Sequence
 
 from ..._config.values import annotation
-from ..guard import observe
+from ..guard import guard_main, observe
 from ..report import status_annotation
-from ..store import installed
+from ..store import installed, statefiles
 from ..store.store import Store
 from ..system import files, health, trust
 from ..system.lock import locked
@@ -206,19 +206,28 @@ def restarted(
     """Restart the kubelet and wait until it stays up and its healthz answers, within `seconds`.
 
     The healthz endpoint is that of the configuration it was started with. `state_files` are removed while it is
-    stopped: a running kubelet would write them again. `reverted`: a store that was reverted; if the guard has restarted
-    the kubelet since, it is only verified. Raises UnitError, files.FileError.
+    stopped: a running kubelet would write them again. One that cannot be removed is an error before that. `reverted`: a
+    store that was reverted; if the guard has restarted the kubelet since, it is only verified. Raises UnitError,
+    files.FileError.
     """
     if check:
         return {"changed": True}
     begun = time.monotonic()
     if reverted is not None and reverted.revert_ended():
         return {**_verified(unit, unit.show(fresh=True).get("InvocationID", ""), seconds, begun), "changed": False}
-    if state_files:
-        unit.run(["systemctl", "stop", unit.name])
+    if not state_files:
+        return _verified(unit, unit.restart(settle=0), seconds, begun)
+    for path in state_files:
+        statefiles.check_removable(path)
+    try:
+        unit.run(["systemctl", "start", "--no-block", guard_main.SERVICE])
+        unit.stop()
         for path in state_files:
             files.remove(path)
-    return _verified(unit, unit.restart(settle=0), seconds, begun)
+    finally:
+        # A kubelet that we stopped starts in every ending; if this process is killed, the guard starts it.
+        invocation = unit.restart(settle=0)
+    return _verified(unit, invocation, seconds, begun)
 
 
 def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict[str, Any]:

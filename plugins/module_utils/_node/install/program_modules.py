@@ -73,6 +73,7 @@ MODULES = (
     "_node.unit",
     "_node.unit.commandline",
     "_node.unit.dropin_folder",
+    "_node.unit.ordered_stop",
     "_node.unit.renewal",
     "_node.unit.secret_flags",
     "_node.unit.systemd_check",

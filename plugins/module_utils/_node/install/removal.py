@@ -11,6 +11,7 @@ from typing import Any, Sequence
 
 from ..guard import observe
 from ..store import installed
+from ..system import files
 from ..system.store_error import StoreError
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Unit, UnitError
@@ -57,16 +58,16 @@ def removed(
     restart = dropin is not None or layered or runs.startswith(os.path.join(config_dir, ""))
     found: dict[str, Any] = {}
     if restart and not check:
-        for link in links:
-            dropin_folder.remove(link)
-        unit.remove()
         try:
+            for link in links:
+                dropin_folder.remove(link)
+            unit.remove()
             found = guard_module.restarted(unit, seconds, False, state_files)
-        except UnitError as error:
+        except (UnitError, StoreError) as error:
             if dropin is None and not links:
                 raise
             for link, target in links.items():
-                os.symlink(target, link)
+                files.swap_link(link, target)
             if dropin is not None:
                 unit.restore(dropin)
             raise UnitError(f"{error} {_again(unit, seconds)}") from error

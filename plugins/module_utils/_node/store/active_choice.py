@@ -50,7 +50,8 @@ def _candidates(store: StoreReader, reasons: list[str], failed: Trial | None) ->
     """Yield what may run instead of the local config, best first. `reasons` collects why a source is skipped."""
     assigned = None
     try:
-        assigned = store.assigned()
+        # A crash may have emptied the file: what failed was assigned.
+        assigned = failed.to if failed else store.assigned()
         armed = failed or (quietly(store.trial) if assigned is None else store.trial())
         if armed is not None and armed.to == assigned and armed.failed:
             reasons.append(armed.failed)

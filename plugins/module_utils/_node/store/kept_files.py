@@ -44,7 +44,7 @@ BEGIN, WAIT, OVER, RESTORE = "begin", "wait", "over", "restore"
 
 
 class Reverted(NamedTuple):
-    """The first start after the revert: boot id, seconds of CLOCK_BOOTTIME, and systemd's count of restarts then."""
+    """The first start after the revert: boot id, seconds of CLOCK_MONOTONIC, and systemd's count of restarts then."""
 
     boot: str
     seconds: float

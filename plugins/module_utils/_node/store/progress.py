@@ -21,7 +21,7 @@ class Progress(NamedTuple):
 
     `verdict`: the reason of a revert that was decided and is not finished: it is finished by a start of the kubelet
     with the configuration that is active then. `due`: if the controller decided it, the time from which the guard
-    restarts the kubelet, in seconds of CLOCK_BOOTTIME in `boot`; until then the controller does. `reported`: the stage
+    restarts the kubelet, in seconds of CLOCK_MONOTONIC in `boot`; until then the controller does. `reported`: the stage
     of the trial that was last reported to the cluster.
 
     `failures`: ends of the kubelet that are evidence; `words`: what the last of these kubelets logged last; `refused`:

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import os
 from typing import Any, Iterable, Mapping, Sequence
 
 from ..system import files
 
 _SPARE = ".livenodes-kubelet"
+_REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.EIO)
 
 
 def take(paths: Iterable[str]) -> list[dict[str, Any]]:
@@ -89,6 +91,23 @@ def put(path: str, data: bytes | None) -> None:
     else:
         # An earlier restore has used the spare copy, or the trial was armed before there were any.
         files.write(path, data)
+
+
+def check_removable(path: str) -> None:
+    """Raise files.FileError for a file that cannot be removed: it is immutable, or its file system is read-only.
+
+    A link to it can be made and removed under the same conditions as the file itself (Linux, fs/namei.c).
+    """
+    probe = f"{path}{_SPARE}-probe"
+    try:
+        files.remove(probe)
+        os.link(path, probe, follow_symlinks=False)
+        os.unlink(probe)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno in _REFUSED:
+            raise files.FileError.of(path, "remove", error) from error
 
 
 def discard(folder: str) -> None:

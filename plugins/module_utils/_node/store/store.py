@@ -21,6 +21,7 @@ a whole folder and `resolve()` finds a whole config. A process that changes a st
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import typing as t
@@ -212,6 +213,11 @@ class Store(StoreReader):
         disk), `active` is reverted before the error is raised.
         """
         assigned, armed = quietly(self.assigned), quietly(self.trial)
+        if assigned is None and armed is not None and armed.to and quietly(self.running) == self.target(armed.to):
+            # A crash has emptied `assigned`, and the trial shows what it was.
+            assigned = armed.to
+            with contextlib.suppress(StoreError):
+                self._write_source("assigned", assigned)
         if assigned is None and (armed is None or armed.to is not None):
             return self.settle()
         if armed is None or armed.to != assigned:

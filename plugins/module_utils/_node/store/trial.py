@@ -40,7 +40,8 @@ class TrialError(StoreError, ValueError):
 
 
 class Moment(t.NamedTuple):
-    """A point in time that no clock change moves: the boot's id and seconds since that boot, suspend included.
+    """A point in time that no clock change moves: the boot's id and seconds since that boot (CLOCK_MONOTONIC), in which
+    a suspended machine is not: an hour asleep is no hour of a healthy kubelet.
 
     `wall`: the wall clock, in seconds since the epoch, for information only.
     """
@@ -54,7 +55,7 @@ class Moment(t.NamedTuple):
         """Return the current moment. Raises OSError without /proc."""
         with open(os.path.join(root, "proc/sys/kernel/random/boot_id"), encoding="ascii") as file:
             boot_id = file.read().strip()
-        return cls(boot_id, time.clock_gettime(time.CLOCK_BOOTTIME), time.time())
+        return cls(boot_id, time.monotonic(), time.time())
 
 
 class Trial(t.NamedTuple):

@@ -9,6 +9,7 @@ import contextlib
 import os
 import typing as t
 
+from ..guard import guard_files
 from ..install import guard_install
 from ..store import statefiles
 from ..store.active_choice import resolve
@@ -86,9 +87,22 @@ class _Run:
         armed = quietly(self.store.trial)
         failed = armed is not None and armed.to == source and bool(armed.failed)
         if quietly(self.store.assigned) != source or quietly(self.store.running) != self.store.target(source) or failed:
-            good = quietly(self.store.last_known_good)
-            self._switch(source, good=good if good == source else self._whole(good))
+            back = self._proven(source, armed)
+            self._switch(source, good=back if back == source else self._whole(back))
         self._collect()
+
+    def _proven(self, source: Source, last: Trial | None) -> Source | None:
+        """Return what a revert of `source` should lead to: what runs well and was confirmed, else last-known-good.
+
+        `last`: the last trial. One that failed has led to what was proven before it.
+        """
+        store = self.store
+        healthy = self.options["was_healthy"] is not False
+        if last is not None and healthy and (last.failed or last.confirmed):
+            proven = last.revert_to if last.failed else last.to
+            if proven != source and quietly(store.running) == store.target(proven):
+                return proven
+        return quietly(store.last_known_good)
 
     def confirmed(self) -> None:
         assigned, armed = self.store.assigned(), self.store.trial()
@@ -107,18 +121,29 @@ class _Run:
             raise StoreError(
                 f"{self.store.config_dir}: {describe(source)} cannot be confirmed, it has no trial: assign it again"
             )
-        if armed.failed:
-            raise StoreError(f"{describe(source)} cannot be confirmed, because the node reverted it: {armed.failed}")
+        self._check_not_reverted(armed)
         if not armed.confirmed:
             passed = armed.but(confirmed=True)
             self._change(lambda: self.store.record(passed))
             self.predicted = {"trial": shown.trial(passed)}
+
+    def _check_not_reverted(self, armed: Trial) -> None:
+        """Raise StoreError for a trial that the guard has decided to end, also if it has done no more than that."""
+        what = describe(armed.to) if armed.to else "the local config"
+        reason = armed.failed or guard_files.verdict(self.store, armed)
+        if not reason and quietly(self.store.running) != self.store.target(armed.to):
+            reason = f"{self.store.active} leads to another configuration"
+        if reason:
+            raise StoreError(f"{what} cannot be confirmed, because the node reverted it: {reason}")
 
     def rolled_back(self) -> None:
         store = self.store
         assigned, good, armed = quietly(store.assigned), quietly(store.last_known_good), quietly(store.trial)
         if armed is not None and armed.to != assigned:
             armed = None
+        if self.options.get("trial") not in (None, armed and armed.name):
+            # Another run has armed what is on trial now.
+            return
         if self.options["unconfirmed_only"] and (armed is None or armed.confirmed):
             return
         if assigned in (None, good) if armed is None else armed.failed:
@@ -180,15 +205,28 @@ class _Run:
             except StoreError:
                 self.store.withdraw()
                 raise
-            self.store.switch(source)
+            try:
+                self.store.switch(source)
+            except StoreError as error:
+                self._undo(fresh, str(error))
+                raise
 
         self._change(switch)
         self.predicted = {"assigned": source, "active": source, "error": "", "trial": shown.trial(fresh)}
 
+    def _undo(self, armed: Trial, reason: str) -> None:
+        """End a trial whose switch failed. What a full disk cannot hold, the guard finds at its next look."""
+        with contextlib.suppress(StoreError):
+            if quietly(self.store.assigned) == armed.to:
+                self.store.revert(reason)
+            else:
+                self.store.withdraw()
+
     def _switch_to_local(self, active: Source) -> None:
-        """Put the local config on trial. If possible, it does not revert to what is on trial itself."""
+        """Put the local config on trial. It reverts to what is on trial itself only if that was confirmed."""
         armed = quietly(self.store.trial)
-        if armed is None or armed.to != active or armed.failed:
+        healthy = self.options["was_healthy"] is not False
+        if armed is None or armed.to != active or armed.failed or (armed.confirmed and healthy):
             self._switch(None, good=active)
         elif armed.revert_to is not None or armed.confirmed:
             self._switch(None, good=self._whole(armed.revert_to) or active)
@@ -205,8 +243,7 @@ class _Run:
 
     def _confirm_reset(self, armed: Trial) -> None:
         """End the trial of the local config: the kubelet was verified with the file that it had before us."""
-        if armed.failed:
-            raise StoreError(f"the local config cannot be confirmed, because the node reverted it: {armed.failed}")
+        self._check_not_reverted(armed)
         self._change(self.store.reset)
         self.predicted = {"lastKnownGood": None, "trial": None}
 

@@ -18,6 +18,7 @@ from ..store.trial import Trial
 def trial(armed: Trial) -> dict[str, t.Any]:
     """Return a trial as the module returns it."""
     return {
+        "name": armed.name,
         "to": armed.to,
         "revert_to": armed.revert_to,
         "seconds": armed.deadline_seconds,

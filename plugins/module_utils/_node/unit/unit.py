@@ -12,8 +12,9 @@ from typing import Any, Callable, NamedTuple
 
 from ..system import files, health, last_words
 from ..system.command import Run, execute, number, of_process
-from . import secret_flags, systemd_check, unit_override
+from . import ordered_stop, secret_flags, systemd_check, unit_override
 from .commandline import CommandLine
+from .ordered_stop import OrderedStop
 
 PROPERTIES = (
     "Id",
@@ -75,6 +76,7 @@ class Unit:
         self.name = name if "." in name else f"{name}.service"
         self.root = root
         self.run = run
+        self.stopped = OrderedStop(self._at(ordered_stop.FOLDER))
         self._known: dict[str, str] = {}
 
     # Reading
@@ -315,9 +317,15 @@ class Unit:
                 raise UnitError(f"systemctl daemon-reload failed: {_last(done)}. Correct the cause, then run again.")
             self.show(fresh=True)
 
+    def stop(self) -> None:
+        """Stop the kubelet. A guard that runs starts it again, should `restart` not follow."""
+        self.stopped.note(self.show(fresh=True).get("InvocationID", ""))
+        self.run(["systemctl", "stop", self.name])
+
     def restart(self, settle: float = 1.0, sleep: Callable[[float], Any] = time.sleep) -> str:
         """Restart the kubelet; return its new InvocationID after it ran for `settle` seconds. Raises UnitError."""
         before = self.show(fresh=True).get("InvocationID", "")
+        self.stopped.note(before)
         # A unit that hit its start limit refuses to start until this state is reset.
         self.run(["systemctl", "reset-failed", self.name])
         done = self.run(["systemctl", "restart", self.name])

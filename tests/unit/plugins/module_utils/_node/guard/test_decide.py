@@ -63,9 +63,27 @@ def test_the_node_is_asked_for_and_waited_for() -> None:
     alone = CONFIRMED._replace(node_proof=False)
     assert play(alone, at(110, node=None), at(710, node=None))[0].what == GRADUATE
     assert play(alone, at(110, node=None), at(709, node=None))[0].what == WAIT
-    action, _progress = play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999, node="it is not Ready"))
+    action, _progress = play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(87109, node="it is not Ready"))
     assert action.what == WAIT and "it is not Ready" in action.reason
     assert play(CONFIRMED, at(110), at(710, node="it is not Ready"), at(99999))[0].what == GRADUATE
+    # After a day the controller's own verification must do: an end months later would be blamed on the configuration.
+    assert play(CONFIRMED, at(110), at(710, node="Forbidden"), at(87110, node="Forbidden"))[0].what == GRADUATE
+
+
+def test_a_kubelet_that_never_read_the_configuration_does_not_graduate_it() -> None:
+    for former in ({"invocation": "old"}, {}):
+        looks = [at(seconds, **former)._replace(former=not former) for seconds in (110, 99999)]
+        assert play(CONFIRMED, *looks)[0].what == WAIT
+    assert play(CONFIRMED, at(110), at(99999))[0].what == GRADUATE
+
+
+def test_a_look_that_systemd_did_not_answer_counts_and_forgets_nothing() -> None:
+    """A kubelet that had ended nine times before the trial, which is as well as new."""
+    unknown = at(112, None)._replace(unit=Unit("activating", "start-pre", known=False))
+    before = at(110, restarts=9, invocation="old")
+    after = at(113, restarts=9, invocation="old")
+    assert play(TERMS, before, unknown, after) == play(TERMS, before, after)
+    assert play(TERMS, unknown) == (Action(WAIT), Progress())
 
 
 def test_the_node_is_no_reason_to_revert_and_none_to_graduate() -> None:

@@ -105,12 +105,18 @@ def test_a_reboot_before_the_confirmation_reverts_it(node: Node) -> None:
     assert node.ran[-1] == NEW and "rebooted" in node.error()
 
 
+def test_what_is_confirmed_and_runs_well_is_what_to_revert_to(node: Node) -> None:
+    node.assign(OTHER, confirmed=True)
+    node.start()
+    assert apply(node, "reset", was_healthy=True)["trial"]["revert_to"] == OTHER
+
+
 @pytest.mark.parametrize("confirmed", [False, True])
 def test_what_is_on_trial_itself_is_nothing_to_revert_to(node: Node, confirmed: bool) -> None:
     """The kubelet is deaf with OTHER. The controller resets the node and is lost before it restarts the kubelet."""
     node.assign(OTHER, confirmed=confirmed)
     node.start()
-    done = apply(node, "reset")
+    done = apply(node, "reset", was_healthy=not confirmed)
     assert done["trial"]["to"] is None and done["trial"]["revert_to"] == SOURCE
     node.well = False
     for _look in range(10):

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import typing as t
+from pathlib import Path
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import decide, evidence, judging
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
-from tests.support.guard_node import OTHER, SOURCE
+from tests.support.guard_node import NEW, OTHER, SOURCE, Node
 
 TRIAL = Trial(SOURCE, OTHER, Moment("b1", 5.0, 1e9), deadline_seconds=60, invocation="i0")
+FORMER = "store/checkpoints/u2/1"
 
 
 def test_the_terms_of_a_trial_without_options() -> None:
@@ -50,17 +52,17 @@ def test_a_trial_of_what_it_reverts_to_cannot_be_reverted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("replaced", "invocation", "boot", "never"),
+    ("replaced", "invocation", "boot", "read"),
     [
-        (None, "i0", "b1", True),
-        (None, "i1", "b1", False),
-        (None, "i0", "b2", False),
-        ({"failed": ""}, "i0", "b1", False),
-        ({"failed": "it ended"}, "i0", "b1", True),
+        (None, "i0", "b1", FORMER),
+        (None, "i1", "b1", NEW),
+        (None, "i0", "b2", NEW),
+        ({"failed": ""}, "i0", "b1", ""),
+        ({"failed": "it ended"}, "i0", "b1", FORMER),
     ],
 )
-def test_a_kubelet_that_was_never_stopped(
-    replaced: dict[str, t.Any] | None, invocation: str, boot: str, never: bool
+def test_what_a_kubelet_has_read_whose_start_was_not_noted(
+    tmp_path: Path, replaced: dict[str, t.Any] | None, invocation: str, boot: str, read: str
 ) -> None:
     facts = Facts(boot, 6.0, unit=Unit(invocation=invocation))
-    assert judging._never_stopped(TRIAL.but(replaced=replaced), facts) is never
+    assert Node(tmp_path).guard()._read(TRIAL.but(replaced=replaced), facts) == read

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import subprocess
 import typing as t
 from pathlib import Path
 
@@ -18,6 +21,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install im
     removal,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 
@@ -43,6 +48,9 @@ class FakeUnit:
     def restore(self, text: str) -> None:
         self.seen.append("restore")
         self.text = text
+
+    def stop(self) -> None:
+        self.seen.append("stop")
 
     def restart(self, settle: float) -> str:
         self.seen.append("restart")
@@ -158,7 +166,43 @@ def test_state_files_go_while_the_kubelet_is_stopped(runs: list[str], tmp_path: 
     state.touch()
     unit = FakeUnit()
     removed(unit, tmp_path, state_files=[str(state)])
-    assert unit.seen == ["remove", "stop", "restart"] and not state.exists()
+    assert unit.seen == ["remove", "start", "stop", "restart"] and not state.exists()
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_state_file_that_cannot_be_removed_leaves_no_stopped_kubelet(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, early: bool
+) -> None:
+    """It is noticed before the stop (`early`), or only when the kubelet is stopped."""
+    state = tmp_path / "cpu_manager_state"
+    state.touch()
+    unit, remove = FakeUnit(), os.unlink
+
+    def refuse(path: str, *_target: object, **_options: object) -> None:
+        if early or ("stop" in unit.seen and path == str(state)):
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        remove(path)
+
+    monkeypatch.setattr(os, "link" if early else "unlink", refuse)
+    with pytest.raises(UnitError, match=f"{state}: cannot remove: Operation not permitted; .*lsattr.* it again"):
+        removed(unit, tmp_path, state_files=[str(state)])
+    stopped = [] if early else ["start", "stop", "restart"]
+    assert unit.seen == ["remove", *stopped, "restore", "restart"] and state.exists() and unit.text == DROPIN
+
+
+def test_an_immutable_state_file_is_noticed(tmp_path: Path) -> None:
+    state = tmp_path / "cpu_manager_state"
+    state.touch()
+    statefiles.check_removable(str(state))
+    statefiles.check_removable(str(tmp_path / "memory_manager_state"))
+    if subprocess.run(["chattr", "+i", str(state)], check=False, capture_output=True).returncode:
+        pytest.skip("chattr needs root and a file system with attributes")
+    try:
+        with pytest.raises(FileError, match="cannot remove"):
+            statefiles.check_removable(str(state))
+    finally:
+        subprocess.run(["chattr", "-i", str(state)], check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["cpu_manager_state"]
 
 
 @pytest.mark.parametrize("installed", [True, False])
