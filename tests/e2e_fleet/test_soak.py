@@ -79,16 +79,16 @@ def test_the_process_of_a_kubelet(lab: Lab, session: Session) -> None:
     def started() -> float:
         return float(lab.node("n1").run('date -d "$(systemctl show -P ExecMainStartTimestamp kubelet)" +%s'))
 
-    before = kubelet_process.birth(session, "n1")
+    before = kubelet_process.look(session, "n1").started
     assert abs(before - started()) < 5
-    assert kubelet_process.birth(session, "n1") == pytest.approx(before, abs=kubelet_process.TOLERANCE)
+    assert kubelet_process.look(session, "n1").started == pytest.approx(before, abs=kubelet_process.TOLERANCE)
     # Two starts within the tolerance count as one.
     time.sleep(max(0.0, before + 2 * kubelet_process.TOLERANCE - time.time()))
     lab.node("n1").run("systemctl restart kubelet")
     eventually(
         lambda: (
-            abs(kubelet_process.birth(session, "n1") - started()) < 5
-            and kubelet_process.birth(session, "n1") - before > kubelet_process.TOLERANCE
+            abs(kubelet_process.look(session, "n1").started - started()) < 5
+            and kubelet_process.look(session, "n1").started - before > kubelet_process.TOLERANCE
         ),
         30,
         "the new process",

@@ -63,7 +63,7 @@ def test_without_nodes_proxy(lab: Lab, tmp_path: Path, grant: t.Callable[..., No
 
     eventually(may, 60, "the kubelet accepts nodes/configz")
     assert configz.read(user, NODE) == configz.read(Session({"kubeconfig": str(lab.kubeconfig)}), NODE)
-    assert kubelet_process.birth(user, NODE) > 0
+    assert kubelet_process.look(user, NODE).started > 0
     assert kubelet_process.healthy(user, NODE)
     with pytest.raises(ApiError, match='cannot get resource "nodes/proxy"'):
         configz.read(Session({"kubeconfig": str(lab.user_kubeconfig(USER))}), NODE)

@@ -170,7 +170,7 @@ class PlayedCluster(Cluster):
         if path == "/healthz":
             return Answer(200, self.sick.get(name, "ok").encode(), text)
         if path == "/metrics":
-            return Answer(200, pages.metrics(self.births[name]), text)
+            return Answer(200, pages.metrics(self.births[name], self.clock() - self.births[name]), text)
         if path.startswith("/stats/summary"):
             return Answer(200, {})
         raise Refusal(404, "404 page not found")

@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects.pods import PODS
+from tests.sim.kubelets import pages
 from tests.support.calls import NODES
 from tests.support.cluster import Cluster
 
@@ -26,6 +27,8 @@ def absent(name: str) -> ApiError:
 class PodCluster(Cluster):
     """`pods` are Pod objects by name, `births` the kubelets' start times, `sick` the answers of healthz instead of ok.
 
+    `births` are by the clock `now`. Those of the nodes are `ahead` of it by so many seconds. The kubelets in `silent`
+    serve no counter of their relists.
     `budgets` are the answers to evictions by pod name: an ApiError, or None to evict. The deletion of `lingering` pods
     does not end. `watch_error` is the answer to a watch of pods. An ApiError in place of any value is raised.
     """
@@ -34,6 +37,9 @@ class PodCluster(Cluster):
         super().__init__(*nodes, **more)
         self.pods = {pod["metadata"]["name"]: pod for pod in pods}
         self.births: dict[str, float | ApiError] = dict.fromkeys(self.nodes, 1000.0)
+        self.now: t.Callable[[], float] = lambda: 1000.0
+        self.ahead: dict[str, float] = {}
+        self.silent: set[str] = set()
         self.sick: dict[str, str | ApiError] = {}
         self.budgets: dict[str, ApiError | None] = {}
         self.deleted: list[dict[str, t.Any]] = []
@@ -60,11 +66,12 @@ class PodCluster(Cluster):
         found = self.births[name] if endpoint == "metrics" else self.sick.get(name, "ok")
         if isinstance(found, ApiError):
             raise found
-        return (
-            f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {found:e}\n"
-            if isinstance(found, float)
-            else found
-        )
+        return self._metrics(name, found) if isinstance(found, float) else found
+
+    def _metrics(self, name: str, birth: float) -> str:
+        """Return what a kubelet serves: the first relist is a second after its start, and no jump changes their sum."""
+        relisted = "" if name in self.silent else pages.relists(max(0.0, self.now() - birth - 1.0))
+        return pages.started(birth + self.ahead.get(name, 0.0)) + relisted
 
     def _watch(self, query: dict[str, t.Any]) -> str:
         assert query.pop("watch") == "true" and query == {

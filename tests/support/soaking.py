@@ -9,8 +9,9 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, pods
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelet_process, lease, pods
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
 from tests.support.cluster import EPOCH, Clock
 from tests.support.objects import configmap, live, node, place, reference, status, text
@@ -24,7 +25,7 @@ OWNED = {"owner": ("ReplicaSet", "web")}
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Replace the clock of all modules of a soak, so that nothing really waits."""
     clock = Clock()
-    for used in (soak, lease, verify):
+    for used in (soak, lease, verify, kubelet_process):
         monkeypatch.setattr(used, "time", clock)
     return clock
 
@@ -35,18 +36,19 @@ def done(name: str = "n1", **more: t.Any) -> dict[str, t.Any]:
 
 
 def cluster(clock: Clock, *nodes: dict[str, t.Any], pods: t.Sequence[dict[str, t.Any]] = ()) -> PodCluster:
-    """Return nodes that run config-a, with heartbeats every 10 s."""
+    """Return nodes that run config-a, with heartbeats every 10 s by their own clocks."""
     names = [item["metadata"]["name"] for item in nodes]
     api = PodCluster(
         *nodes, pods=pods, configmaps=[configmap("config-a", text(maxPods=50))], live=dict.fromkeys(names, LIVE)
     )
 
-    def beat(second: int) -> None:
-        api.renewed = dict.fromkeys(names, f"2026-01-01T00:{second // 60:02}:{second % 60:02}.000000Z")
+    def beat() -> None:
+        api.renewed = {name: timestamps.text(clock.time() + api.ahead.get(name, 0.0)) for name in names}
 
-    beat(0)
+    beat()
     for second in range(10, 600, 10):
-        clock.at(second, lambda second=second: beat(second))
+        clock.at(second, beat)
+    api.now = clock.monotonic
     return api
 
 

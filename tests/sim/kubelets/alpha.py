@@ -50,6 +50,8 @@ class AlphaKubelet(Kubelet):
     at the first start that is so long after its assignment.
     """
 
+    unit_of_relists = "microseconds"
+
     def __init__(
         self,
         host: Host,

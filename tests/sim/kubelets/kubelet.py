@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 import typing as t
 import uuid
 
@@ -48,6 +49,9 @@ class Host(t.Protocol):
 class Kubelet:
     """One kubelet. `restarts` and `invocation` are what systemd shows of its unit."""
 
+    unit_of_relists = "seconds"
+    """Of the intervals between its relists in /metrics."""
+
     def __init__(self, host: Host, name: str, delay: float = 1.0) -> None:
         self.host, self.name, self.delay = host, name, delay
         self.ready, self.turned = True, stamp(host.clock())
@@ -55,6 +59,7 @@ class Kubelet:
         """Ignores what changes and renews no Lease, like a hanging one that still answers."""
         self.running = True
         self.started = self.renewed = host.clock()
+        self.began = time.monotonic()
         self.restarts = 0
         self.invocation = uuid.uuid4().hex
         # One sync at a time, as in a kubelet's loop.
@@ -87,7 +92,7 @@ class Kubelet:
         """Run anew, as after an exit: with another invocation, and a report unless it dies of what it runs."""
         self.restarts += 1
         self.invocation = uuid.uuid4().hex
-        self.started = self.host.clock()
+        self.started, self.began = self.host.clock(), time.monotonic()
         self.running = not self.dies()
         if self.running:
             self.report()
@@ -167,7 +172,7 @@ class Kubelet:
         if plain == "/healthz":
             return Answer(200, b"ok", TEXT)
         if plain == "/metrics":
-            return Answer(200, pages.metrics(self.started), TEXT)
+            return Answer(200, pages.metrics(self.started, time.monotonic() - self.began, self.unit_of_relists), TEXT)
         if plain == "/stats/summary":
             return Answer(200, json.dumps(pages.summary(self.name, stamp(self.host.clock()))).encode(), JSON)
         return Answer(404, b"404 page not found\n", TEXT)

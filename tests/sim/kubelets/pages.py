@@ -8,12 +8,24 @@ from __future__ import annotations
 import typing as t
 
 
-def metrics(started: float) -> bytes:
-    """Return /metrics: when the process was started, in seconds since 1970."""
+def metrics(moment: float, running: float, unit: str = "seconds") -> bytes:
+    """Return /metrics of a process: when it was started, in seconds since 1970, and for how many seconds it has run."""
+    return (relists(running, unit) + started(moment)).encode()
+
+
+def started(moment: float) -> str:
+    """Return the start of a process. That of a real one moves when the clock of its node is set."""
     return (
         "# HELP process_start_time_seconds [ALPHA] Start time of the process since unix epoch in seconds.\n"
-        f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {started:.2f}\n"
-    ).encode()
+        f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {moment:.2f}\n"
+    )
+
+
+def relists(seconds: float, unit: str = "seconds") -> str:
+    """Return the sum of the intervals between the relists of a kubelet; in microseconds before 1.14."""
+    kind, amount = ("histogram", seconds) if unit == "seconds" else ("summary", seconds * 1e6)
+    name = f"kubelet_pleg_relist_interval_{unit}"
+    return f"# TYPE {name} {kind}\n{name}_sum {amount!r}\n{name}_count {seconds:.0f}\n"
 
 
 def summary(name: str, moment: str) -> dict[str, t.Any]:

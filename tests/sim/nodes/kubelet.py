@@ -26,6 +26,7 @@ import urllib.parse
 from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import endpoint, flag
+from tests.sim.kubelets import pages
 from tests.sim.nodes import kubelet_config
 from tests.sim.nodes.kubelet_config import Ended
 
@@ -170,7 +171,8 @@ class Kubelet:
         if path == "/configz":
             return 200, json.dumps({"kubeletconfig": self._configz()})
         if path == "/metrics":
-            return 200, f"process_start_time_seconds {self.began + self._ahead():.6f}\n"
+            running = time.time() - self.began
+            return 200, pages.metrics(self.began + self._ahead(), running).decode()
         if path == "/pods":
             return 200, json.dumps({"kind": "PodList", "apiVersion": "v1", "items": []})
         if path == "/stats/summary":

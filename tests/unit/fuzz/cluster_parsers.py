@@ -160,7 +160,7 @@ PARSERS = {
         (ApiError,),
     ),
     "/metrics": Parser(
-        texts(METRICS), lambda text: kubelet_process.birth(t.cast("t.Any", Answering(text)), "n1"), (ApiError,)
+        texts(METRICS), lambda text: kubelet_process.look(t.cast("t.Any", Answering(text)), "n1"), (ApiError,)
     ),
     "/stats/summary": Parser(values(SUMMARY), lambda value: pod_usage.parse({}, [POD], value)),
     "annotations": Parser(

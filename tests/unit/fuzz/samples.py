@@ -116,7 +116,10 @@ DER = (
     b"\x30\x82\x01\x00\x06\x03\x55\x04\x03\x0c\x02ca\x30\x1e\x17\x0d260101000000Z\x17\x0d270101000000Z"
     b"\x06\x03\x55\x04\x03\x0c\x0esystem:node:n1"
 )
-METRICS = "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 1.70000000012e+09\n"
+METRICS = (
+    "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 1.70000000012e+09\n"
+    "kubelet_pleg_relist_interval_seconds_sum 407.70496115200007\n"
+)
 SUMMARY = {
     "node": {
         "memory": {"availableBytes": 1, "workingSetBytes": 2},

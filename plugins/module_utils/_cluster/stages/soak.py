@@ -36,6 +36,11 @@ AGAIN = "run again when the node is stable"
 # How many of the pods that count as no loss the message of a node names.
 SHOWN = 2
 LIMIT = "allow_pod_loss sets how many are accepted"
+RESTARTED = "its kubelet restarted during the soak. See `journalctl -u kubelet` on the node"
+UNKNOWN = (
+    "whether its kubelet restarted during the soak is unknown: its start time changed, as it also does when the clock "
+    "is set, and its /metrics does not show which of both happened. See `journalctl -u kubelet` on the node"
+)
 
 
 class Soak:
@@ -58,7 +63,9 @@ class Soak:
         self._seen: dict[str, str] = {}
         self._starts = {name: _reported_start(node) for name, node in watch.nodes.items()}
         self._heartbeats = {name: node.heartbeat for name, node in watch.nodes.items()}
-        self._births: dict[str, float] = {}
+        # The process of each kubelet at the last look, and the nodes where it is unknown whether it is the same one.
+        self._seen_processes: dict[str, kubelet_process.Process] = {}
+        self._unknown: set[str] = set()
         # With a soak of 0 s the verification was just done: heartbeats, restarts and the configuration are not checked
         # again, and healthz only once.
         self._stays = options["seconds"] > 0
@@ -68,9 +75,9 @@ class Soak:
             self._processes_now()
 
     def _processes_now(self) -> None:
-        """Record when each kubelet started, and close the nodes whose kubelet does not answer."""
+        """Record the process of each kubelet, and close the nodes whose kubelet does not answer."""
         for outcome in parallel.each(
-            self.open, lambda name: kubelet_process.birth(self.session, name), self.session.concurrency
+            self.open, lambda name: kubelet_process.look(self.session, name), self.session.concurrency
         ):
             if nodes.absence(self.session, outcome.error):
                 self._unanswered(outcome)
@@ -82,7 +89,7 @@ class Soak:
                     f"{outcome.error.message if outcome.error else ''}",
                 )
             else:
-                self._births[outcome.item] = outcome.value
+                self._seen_processes[outcome.item] = outcome.value
 
     def check(self, deep: bool, final: bool) -> None:
         """Run the checks that are due, and close every node with a final verdict. Raises ClusterError."""
@@ -91,11 +98,11 @@ class Soak:
         if not verified:
             self.watch.poll()
         self._missing = {}
-        self.watch.judge(live=final and not verified)
+        self.watch.judge(live=final and not verified, beaten=True)
         for name in list(self.open):
             self._status(name)
+        self._processes([name for name in self.open if deep or final or self._start_moved(name)])
         if deep or final:
-            self._processes()
             self._pods()
         if final:
             self._health()
@@ -127,7 +134,8 @@ class Soak:
             if row["ok"] and reported:
                 more = f"; and {len(reported) - SHOWN} more" if len(reported) > SHOWN else ""
                 row["message"] += f". Pods that changed without a loss: {_named(reported[:SHOWN])}{more}"
-        return result
+        warnings = [f"Node {name}: {UNKNOWN}" for name in result["nodes"] if name in self._unknown]
+        return {**result, "warnings": warnings} if warnings else result
 
     def _fail(self, name: str, state: str, message: str) -> None:
         self.watch.verdicts[name] = Verdict(state, message, True)
@@ -135,12 +143,10 @@ class Soak:
 
     def _status(self, name: str) -> None:
         """Close a node if its Node object, or at the end its live configuration, shows a failure."""
-        found, start = self.watch.verdicts[name], _reported_start(self.watch.nodes[name])
+        found = self.watch.verdicts[name]
         self._seen[name] = found.message
         if found.final and not verdict.ok(found):
             self._fail(name, found.state, found.message)
-        elif start and self._starts[name] and abs(start - self._starts[name]) > kubelet_process.TOLERANCE:
-            self._fail(name, "restarted", _restarted(start - self._starts[name]))
         elif verdict.ok(found):
             self._unwell.pop((name, "status"), None)
         else:
@@ -157,17 +163,34 @@ class Soak:
                 f"{message}, for {time.monotonic() - since:.0f} s; see `journalctl -u kubelet` on the node",
             )
 
-    def _processes(self) -> None:
-        names = [name for name in self.open if name not in self._missing and name in self._births]
+    def _start_moved(self, name: str) -> bool:
+        """Return whether the guard reports another start than at the last look: of another process or by another clock.
+
+        Only the process itself shows which of both.
+        """
+        return abs(_reported_start(self.watch.nodes[name]) - self._starts[name]) > kubelet_process.TOLERANCE
+
+    def _processes(self, names: list[str]) -> None:
+        names = [name for name in names if name not in self._missing and name in self._seen_processes]
         for outcome in parallel.each(
-            names, lambda name: kubelet_process.birth(self.session, name, 0.0), self.session.concurrency
+            names, lambda name: kubelet_process.look(self.session, name, 0.0), self.session.concurrency
         ):
             if outcome.value is None:
                 self._unanswered(outcome)
-            elif abs(outcome.value - self._births[outcome.item]) > kubelet_process.TOLERANCE:
-                self._fail(outcome.item, "restarted", _restarted(outcome.value - self._births[outcome.item]))
             else:
-                self._unwell.pop((outcome.item, "kubelet"), None)
+                self._compare_process(outcome.item, outcome.value)
+
+    def _compare_process(self, name: str, now: kubelet_process.Process) -> None:
+        """Close a node whose kubelet is another process than at the last look."""
+        before, self._seen_processes[name] = self._seen_processes[name], now
+        restarted = kubelet_process.restarted(before, now)
+        if restarted:
+            self._fail(name, "restarted", RESTARTED)
+            return
+        if restarted is None:
+            self._unknown.add(name)
+        self._starts[name] = _reported_start(self.watch.nodes[name])
+        self._unwell.pop((name, "kubelet"), None)
 
     def _unanswered(self, outcome: parallel.Outcome[str, t.Any]) -> None:
         if isinstance(outcome.error, ApiError) and outcome.error.status == 0:
@@ -246,11 +269,9 @@ class Soak:
             return
         now = diagnose.heartbeats(self.session, names)
         for name in names:
-            # Both times are by the clock of the node.
-            if (
-                now.get(name, 0.0) <= self._leases.get(name, 0.0)
-                and self.watch.nodes[name].heartbeat <= self._heartbeats[name]
-            ):
+            # Any other time is a heartbeat, an earlier one too: the clock of the node may be set back.
+            renewed = name in now and now[name] != self._leases.get(name)
+            if not renewed and self.watch.nodes[name].heartbeat == self._heartbeats[name]:
                 self._missing[name] = "its kubelet has sent no heartbeat since the soak began"
 
 
@@ -352,14 +373,6 @@ def _snapshot(given: dict[str, t.Any], name: str) -> pods.Rows:
             "pass the result `pods` of kubelet_rollout_gate unchanged"
         )
     return rows
-
-
-def _restarted(later: float) -> str:
-    return (
-        f"its kubelet restarted during the soak: the current process started {abs(later):.0f} s "
-        f"{'after' if later > 0 else 'before'} the verified one. See `journalctl -u kubelet` on the node; "
-        f"if its clock was changed during the soak, {AGAIN}"
-    )
 
 
 def _named(found: t.Sequence[dict[str, str]]) -> str:

@@ -59,8 +59,11 @@ STATES = {
 }
 
 
-def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
-    """Judge a node by its source and status alone. `expected` is the full reference (five fields), None for local."""
+def judge(node: Node, expected: dict[str, str] | None, beaten: bool = False) -> Verdict:
+    """Judge a node by its source and status alone. `expected` is the full reference (five fields), None for local.
+
+    `beaten`: its kubelet is known to have sent a heartbeat. Without that, the last one must be later than its start.
+    """
     if node.fault:
         # The guard or the kubelet may still write its status again; it never writes the source.
         return Verdict("malformed", node.fault, bool(node.source_fault(node.delivery)))
@@ -98,7 +101,7 @@ def judge(node: Node, expected: dict[str, str] | None) -> Verdict:
         return _fell_back(node, expected)
     if active != expected:
         return Verdict("pending", f"waiting for {describe(expected)} to become active; active is {describe(active)}")
-    return _judge_active(node, expected)
+    return _judge_active(node, expected, beaten)
 
 
 def _judge_without_status(node: Node) -> Verdict:
@@ -120,7 +123,7 @@ def _judge_without_status(node: Node) -> Verdict:
     )
 
 
-def _judge_active(node: Node, expected: dict[str, str]) -> Verdict:
+def _judge_active(node: Node, expected: dict[str, str], beaten: bool) -> Verdict:
     """Judge a node whose source is active."""
     if node.ready != "True":
         return Verdict(
@@ -128,7 +131,7 @@ def _judge_active(node: Node, expected: dict[str, str]) -> Verdict:
         )
     started = (node.status or {}).get("started") or ""
     # Both times are by the node's clock, in one format. A heartbeat of the previous process is no evidence.
-    if node.heartbeat < started:
+    if node.heartbeat < started and not beaten:
         return Verdict(
             "not_ready",
             f"its config is active, but the Node has sent no heartbeat since its kubelet started at {started}",

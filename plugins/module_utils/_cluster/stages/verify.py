@@ -129,8 +129,11 @@ class Watch:
         for name in names:
             self.verdicts.pop(name, None)
 
-    def judge(self, live: bool = True) -> None:
-        """Judge every waiting node by the last read; `live` compares the live configuration if the status is good."""
+    def judge(self, live: bool = True, beaten: bool = False) -> None:
+        """Judge every waiting node by the last read; `live` compares the live configuration if the status is good.
+
+        `beaten`: the heartbeats of the kubelets were seen when the nodes were verified.
+        """
         answering: dict[str, verdict.Verdict] = {}
         for name in self.waiting:
             expected, node = self.expected[name], self.nodes[name]
@@ -142,7 +145,7 @@ class Watch:
             ):
                 self.verdicts[name] = diagnose.missing(expected.source, node)
                 continue
-            found = verdict.judge(node, _reference(node, expected) if expected else None)
+            found = verdict.judge(node, _reference(node, expected) if expected else None, beaten)
             if verdict.ok(found) and live:
                 answering[name] = found
             else:

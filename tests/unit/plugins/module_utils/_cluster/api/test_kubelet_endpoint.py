@@ -67,7 +67,7 @@ def test_permissions(cluster: Cluster, tmp_path: Path, minor: int, given: list[s
             assert error in caught.value.message and "nodes/configz" in caught.value.message
             return
         assert configz.read(user, "n1") == configz.read(Session({"host": cluster.url}), "n1")
-        assert kubelet_process.birth(user, "n1") > 0
+        assert kubelet_process.look(user, "n1").started > 0
         assert port.asked == [(USER, "/configz"), (USER, "/metrics")]
     assert cluster.counter.count("GET", "/nodes/n1/proxy/") == 1, "that of the other session"
 

@@ -89,7 +89,7 @@ def test_nothing_but_a_token_of_the_account_reaches_a_node(cluster: Cluster, tmp
         user = session(cluster, tmp_path)
         cluster.counter.forget()
         assert configz.read(user, "n1") == configz.read(Session({"host": cluster.url}), "n1")
-        assert kubelet_process.birth(user, "n1") > 0
+        assert kubelet_process.look(user, "n1").started > 0
         assert kubelet_process.healthy(user, "n1")
     assert port.asked == [(READER, path) for path in ("/configz", "/metrics", "/healthz")]
     assert cluster.counter.count("GET", "/nodes/n1/proxy/") == 1, "that of the other session"
@@ -125,7 +125,7 @@ def test_a_permission_that_the_account_lacks(
 TOKEN = "serviceaccounts/token"
 READS: dict[str, t.Callable[[Session], t.Any]] = {
     "nodes/configz": lambda user: configz.read(user, "n1"),
-    "nodes/metrics": lambda user: kubelet_process.birth(user, "n1"),
+    "nodes/metrics": lambda user: kubelet_process.look(user, "n1"),
     "nodes/healthz": lambda user: kubelet_process.healthy(user, "n1"),
     "nodes/stats": lambda user: kubelet_endpoint.read(user, "n1", "stats/summary"),
 }
