@@ -82,6 +82,7 @@ def test_secrets_are_masked(text: str, secret: str) -> None:
         "failed to load Kubelet config file /var/lib/kubelet-config/active/kubelet, error failed to read "
         "/var/lib/kubelet-config/store/checkpoints/7f9b4a2e-1c1d-4b1e-9a53-0d7a3c1b2f4e/1234567/kubelet",
         "failed to read token: no such file or directory",
+        "unable to reach https://keystone:5000/v3/auth/tokens: dial tcp: i/o timeout",
     ],
 )
 def test_paths_and_reasons_are_no_secrets(text: str) -> None:
