@@ -49,6 +49,10 @@ _PANIC = re.compile(r"^(?:panic|fatal error): ")
 _DUMP = re.compile(r"^(?:goroutine \d+ |Usage:|\[signal |runtime stack:)")
 # Lines that kubelets print beside their log.
 _IDLE = re.compile(r"^(?:Flag --\S+ has been deprecated|exit status |created by |\s|/)|.*\.go:\d+ \+0x|^\S+\(.*\)$")
+# What systemd writes of an end by a signal. Go's runtime turns the SIGABRT of the watchdog into an exit.
+_SIGNAL = re.compile(
+    r"main process exited, code=(?:killed|dumped)|failed with result '(?:watchdog|oom-kill)'", re.IGNORECASE
+)
 _LENIENT = "lenient decoding as strict decoding failed"
 
 # A quotation of the field with secrets may begin or end in the middle of a value, so that all after it is hidden.
@@ -119,6 +123,21 @@ def read(unit: str, invocation: str, run: command.Run = command.execute, patienc
         time.sleep(PAUSE)
 
 
+def killed(unit: str, invocation: str, run: command.Run = command.execute) -> bool:
+    """Return whether systemd wrote to the journal that a signal ended this start of the kubelet, or its watchdog.
+
+    False if that is unknown. Never raises.
+    """
+    if not invocation:
+        return False
+    try:
+        lines = _journal(run, "--output=cat", f"--unit={unit}", "_PID=1", f"INVOCATION_ID={invocation}")
+    except Exception:  # pylint: disable=broad-exception-caught
+        # As for `read`: the journal must never prevent a revert.
+        return False
+    return any(_SIGNAL.search(line) for line in lines)
+
+
 def _found(unit: str, invocation: str, run: command.Run) -> _Entry:
     """Return the last message of one start. Its errors before the end may be assigned to it, and the end not."""
     lines = _assigned(unit, invocation, run)
@@ -162,8 +181,16 @@ def _text(message: Any) -> str:
     return message if isinstance(message, str) else ""
 
 
-def sentence(words: str, unit: str) -> str:
-    """Return a kubelet's last words and what to do about them, as the end of a message."""
+def sentence(words: str, unit: str, killed: bool = False) -> str:
+    """Return a kubelet's last words and what to do about them, as the end of a message.
+
+    `killed`: a signal ended it, so that its last error is no cause.
+    """
+    if killed:
+        return (
+            f"A signal ended the kubelet, not an error of its own: see `journalctl -u {unit}`. Remove the cause, then "
+            "run again."
+        )
     if not words:
         return f"It logged no error: see `journalctl -u {unit}`."
     remedy = _REMEDIES.get(kind(words), "Remove the cause, then run again.")
