@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.calls import Calls
 from tests.sim.nodes.node import SimNode
@@ -179,6 +181,13 @@ def test_an_end_of_the_kubelet_without_a_reason_is_no_evidence(
         node.start_runtime()
         node.wait(lambda: node.configz().get("maxPods") == 71, 20, "the same configuration again")
         assert node.show("InvocationID") != invocation
+
+        def asked(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+            """Run a command with a time limit of `timeout`."""
+            return subprocess.CompletedProcess(list(words), *node.systemd.answer(list(words[2:])))
+
+        assert last_words.killed("kubelet.service", invocation, asked)
+        assert not last_words.killed("kubelet.service", node.show("InvocationID"), asked)
     finally:
         node.start_runtime()
         calls.reset()

@@ -35,12 +35,12 @@ class Journal:
 
     def printed(self, words: t.Sequence[str]) -> str:
         """Return what `journalctl` prints for these options: --unit, --lines, --output cat or json, --since=@SECONDS,
-        and matches of _SYSTEMD_INVOCATION_ID.
+        and matches of _SYSTEMD_INVOCATION_ID, and of INVOCATION_ID in systemd's own lines.
         """
         given = dict(word.partition("=")[::2] for word in words)
         unit = given.get("--unit") or (words[words.index("-u") + 1] if "-u" in words else "")
         unit = unit if not unit or "." in unit else f"{unit}.service"
-        invocation = given.get("_SYSTEMD_INVOCATION_ID")
+        invocation, named = given.get("_SYSTEMD_INVOCATION_ID"), given.get("INVOCATION_ID")
         since = float(given.get("--since", "@0").lstrip("@"))
         with self._lock:
             found = [
@@ -48,6 +48,7 @@ class Journal:
                 for line in self._lines
                 if (not unit or line.unit == unit)
                 and (invocation is None or (line.invocation == invocation and line.pid != 1))
+                and (named is None or (line.invocation == named and line.pid == 1))
                 and line.when >= since
             ]
         found = found[-int(given["--lines"]) :] if "--lines" in given else found

@@ -167,7 +167,8 @@ class Service:
         with self._job:
             if process is self._process and not self._stopping:
                 self._ended(process)
-                self._log(1, f"{self.loaded.name}: Main process exited, status={self.state.status}")
+                how = "killed" if self.state.code == 2 else "exited"
+                self._log(1, f"{self.loaded.name}: Main process exited, code={how}, status={self.state.status}")
                 self._after_end(self.state.result != "success")
 
     def _ended(self, process: subprocess.Popen[bytes]) -> None:

@@ -24,6 +24,8 @@ REVERT = "revert"
 ASK = "ask"
 GRADUATE = "graduate"
 KEEP = "keep"
+# In the place of the words of a kubelet that could not state why it ended.
+SIGNAL = "a signal ended it, not an error of its own"
 
 # A kubelet can exit once for a reason outside it, such as a container runtime that is being restarted. A second exit
 # within one trial counts as caused by the configuration.
@@ -204,7 +206,8 @@ def _counted(terms: Terms, progress: Progress, facts: Facts, failed: int) -> Pro
     excuse = _excuse(terms, progress, facts, gone)
     if excuse:
         return progress if excuse == evidence.BOOTED else progress._replace(excused=gone)
-    return progress._replace(failures=progress.failures + failed, words=facts.words or progress.words)
+    words = SIGNAL if facts.killed else facts.words or progress.words
+    return progress._replace(failures=progress.failures + failed, words=words)
 
 
 def _booting(terms: Terms, progress: Progress, facts: Facts) -> bool:
@@ -281,6 +284,8 @@ def _kept(progress: Progress, fault: str) -> Action:
 
 def logged_last(progress: Progress) -> str:
     """Return the end of a reason: what the kubelet logged last, if it is not the reason already."""
+    if progress.words == SIGNAL:
+        return f"; {SIGNAL}"
     return f"; it logged last: {progress.words}" if progress.words and not progress.refused else ""
 
 

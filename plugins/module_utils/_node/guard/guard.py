@@ -65,6 +65,7 @@ class Guard(NewBinary, WithoutTrial):
         self.heard = ("", "")
         # The restarts of the kubelet that failed, as of a masked unit.
         self.restarts = pacing.Requests()
+        self.signalled = ("", False)
 
     # The two entry points
 
@@ -215,7 +216,7 @@ class Guard(NewBinary, WithoutTrial):
         gone = decide.ended(progress, facts.boot, seen.unit)
         trial = or_none(self.store.trial)
         former = trial is not None and gone == trial.invocation and facts.boot == trial.armed.boot_id
-        if seen.killed or gone == progress.killed:
+        if seen.killed or gone == progress.killed or self._signalled(gone):
             facts = facts._replace(killed=bool(gone))
         elif gone and not former:
             if self.heard[0] != gone or not last_words.ended_at_start(self.heard[1]):
@@ -227,6 +228,15 @@ class Guard(NewBinary, WithoutTrial):
             path = self._runtime_socket(self._fields("active"), trial)
             facts = facts._replace(runtime=self.away(path) if path else "")
         return facts
+
+    def _signalled(self, gone: str) -> bool:
+        """Whether the journal names a signal that ended this kubelet: systemd may show it until the next start only.
+
+        The journal is asked once for each kubelet.
+        """
+        if self.signalled[0] != gone:
+            self.signalled = (gone, last_words.killed(self.settings.unit, gone, self.run))
+        return self.signalled[1]
 
     def _healthy(self, pid: int) -> bool:
         place = observe.target(observe.argv(pid) or list(self.settings.argv), self.settings.folder)

@@ -68,6 +68,7 @@ MODULES = (
     "_node.system.health",
     "_node.system.kubeconfig",
     "_node.system.last_words",
+    "_node.system.last_words_kinds",
     "_node.system.lock",
     "_node.system.store_error",
     "_node.unit",

@@ -17,9 +17,10 @@ import re
 import time
 from typing import Any, Iterable, NamedTuple, Sequence
 
-from . import command
+from . import command, last_words_kinds
 
-VALIDATION, FLAG, GATE, FILE, RUNTIME = "validation", "flag", "gate", "file", "runtime"
+VALIDATION, FLAG, GATE = last_words_kinds.VALIDATION, last_words_kinds.FLAG, last_words_kinds.GATE
+FILE, RUNTIME = last_words_kinds.FILE, last_words_kinds.RUNTIME
 
 MOST = 360
 """Longest text that `parse` returns, in characters: three lines of a message."""
@@ -48,106 +49,11 @@ _PANIC = re.compile(r"^(?:panic|fatal error): ")
 _DUMP = re.compile(r"^(?:goroutine \d+ |Usage:|\[signal |runtime stack:)")
 # Lines that kubelets print beside their log.
 _IDLE = re.compile(r"^(?:Flag --\S+ has been deprecated|exit status |created by |\s|/)|.*\.go:\d+ \+0x|^\S+\(.*\)$")
-# Messages after which the kubelet ends (1.21 and later, cmd/kubelet/app/server.go and pkg/kubelet/kubelet.go).
-_ENDS = re.compile(
-    r"^(?:command failed|Failed to (?:run kubelet|start ContainerManager|start cAdvisor|initialize internal modules|"
-    r"load kubelet config file|validate kubelet|parse kubelet flag|set feature gates|precedence|construct kubelet|"
-    r"listen and serve)|kubelet running with insufficient permissions)",
-    re.IGNORECASE,
+# What systemd writes of an end by a signal. Go's runtime turns the SIGABRT of the watchdog into an exit.
+_SIGNAL = re.compile(
+    r"main process exited, code=(?:killed|dumped)|failed with result '(?:watchdog|oom-kill)'", re.IGNORECASE
 )
 _LENIENT = "lenient decoding as strict decoding failed"
-
-# In this order: a message of one kind may quote words of a later one.
-_KINDS = (
-    (
-        GATE,
-        (
-            r"unrecognized feature gate",
-            r"cannot set feature gate",
-            r"feature is locked to",
-            r"failed to set feature gates",
-            r"but depends on features that are disabled",
-            r"failed to merge global and in-flight KubeletConfiguration",
-            r"feature gate must be enabled",
-            r"invalid value of \w+: .*ParseBool",
-        ),
-    ),
-    (
-        FLAG,
-        (
-            r"unknown (?:shorthand )?flag",
-            r"unknown command",
-            r"flag needs an argument",
-            r"failed to parse kubelet flag",
-            r'invalid argument ".*" for ".*" flag',
-            r"failed to validate kubelet flags",
-            r"bad flag syntax",
-        ),
-    ),
-    (
-        VALIDATION,
-        (
-            r"invalid configuration",
-            r"failed to validate kubelet configuration",
-            r"quantities must match the regular expression",
-            r"running with swap on is not supported",
-            r"is different from docker cgroup driver",
-            r"configured to not run on a host using cgroup v1",
-            r"is not equal to the value .* determined by Node Allocatable",
-            r"unsupported log format",
-            r"can't use reservedSystemCPUs",
-            r"unable to parse reservedSystemCPUs",
-            r"--show-hidden-metrics-for-version must be",
-            r"initialize logging",
-            r"failed to initialize (?:cpu|memory|topology) manager",
-            r"invalid eviction",
-            r"unknown configmap and secret manager mode",
-        ),
-    ),
-    (
-        FILE,
-        (
-            r"failed to (?:load|read|decode) kubelet config file",
-            r"failed to merge kubelet configs",
-            r"failed to load kubelet config",
-            r"unable to load client CA file",
-            r"could not restore state from checkpoint",
-            r"failed to load TLS",
-            r"error loading TLS",
-            r"unable to load certificate",
-            r"open (?!\S+kubeconfig)\S+\.(?:crt|key|pem): ",
-        ),
-    ),
-    (
-        RUNTIME,
-        (
-            r"validate service connection",
-            r"CRI v1 (?:runtime|image) API",
-            r"runtime API version",
-            r"remote runtime",
-            r"runtime service",
-            r"failed to get docker version",
-            r"Cannot connect to the Docker daemon",
-            r"container runtime (?:is down|status check)",
-            r"(?:containerd|crio|cri-dockerd|dockershim|docker)\.sock\b.{0,20}(?:refused|no such file|reset by peer)",
-            r"unknown service runtime\.",
-        ),
-    ),
-)
-_PATTERNS = tuple((name, re.compile("|".join(patterns), re.IGNORECASE)) for name, patterns in _KINDS)
-# How the messages begin with which a kubelet ends while it starts. Other errors may quote the same words, and only by
-# coincidence are they the last ones of a kubelet that was killed.
-_STARTING = re.compile(
-    r"^(?:Error: |panic: |fatal error: )?(?:\[?invalid configuration: |failed to (?:run kubelet|load kubelet config|"
-    r"validate kubelet|parse kubelet flag|set feature gates|merge |read kubelet config file|start ContainerManager|"
-    r"start cAdvisor|initialize internal modules|construct kubelet|precedence)|the \w+ feature gate must be enabled|"
-    r"unrecognized feature gate|cannot set feature gate|unknown (?:shorthand )?flag|unknown command|flag needs an|"
-    r"invalid argument |bad flag syntax|unable to load client CA file|can't use reservedSystemCPUs|unable to parse "
-    r"reservedSystemCPUs|--show-hidden-metrics-for-version must be|unsupported log format|initialize logging)",
-    re.IGNORECASE,
-)
-# The identity of the node's kubelet is no part of its configuration.
-_IDENTITY = re.compile(r"kubeconfig|kubelet-client", re.IGNORECASE)
 
 # A quotation of the field with secrets may begin or end in the middle of a value, so that all after it is hidden.
 _SECRET_FIELD = re.compile(r"(staticPodURLHeader|manifest-url-header).*", re.IGNORECASE)
@@ -156,7 +62,7 @@ _SECRETS = (
     (
         re.compile(
             r"\b([\w-]*(?:authorization|cookie|token|password|passwd|secret|api[-_]?key|credential)s?[\\\"']*\s*[:=]\s*"
-            r"[\[\\\"']*)(?!Bearer |Basic |Digest |open |stat |unable |failed |no |cannot |invalid |not )"
+            r"[\[\\\"']*)(?!Bearer |Basic |Digest |dial |open |stat |unable |failed |no |cannot |invalid |not )"
             r"[^\s\\\"',;|\]]{4,}",
             re.IGNORECASE,
         ),
@@ -217,6 +123,21 @@ def read(unit: str, invocation: str, run: command.Run = command.execute, patienc
         time.sleep(PAUSE)
 
 
+def killed(unit: str, invocation: str, run: command.Run = command.execute) -> bool:
+    """Return whether systemd wrote to the journal that a signal ended this start of the kubelet, or its watchdog.
+
+    False if that is unknown. Never raises.
+    """
+    if not invocation:
+        return False
+    try:
+        lines = _journal(run, "--output=cat", f"--unit={unit}", "_PID=1", f"INVOCATION_ID={invocation}")
+    except Exception:  # pylint: disable=broad-exception-caught
+        # As for `read`: the journal must never prevent a revert.
+        return False
+    return any(_SIGNAL.search(line) for line in lines)
+
+
 def _found(unit: str, invocation: str, run: command.Run) -> _Entry:
     """Return the last message of one start. Its errors before the end may be assigned to it, and the end not."""
     lines = _assigned(unit, invocation, run)
@@ -260,8 +181,16 @@ def _text(message: Any) -> str:
     return message if isinstance(message, str) else ""
 
 
-def sentence(words: str, unit: str) -> str:
-    """Return a kubelet's last words and what to do about them, as the end of a message."""
+def sentence(words: str, unit: str, killed: bool = False) -> str:
+    """Return a kubelet's last words and what to do about them, as the end of a message.
+
+    `killed`: a signal ended it, so that its last error is no cause.
+    """
+    if killed:
+        return (
+            f"A signal ended the kubelet, not an error of its own: see `journalctl -u {unit}`. Remove the cause, then "
+            "run again."
+        )
     if not words:
         return f"It logged no error: see `journalctl -u {unit}`."
     remedy = _REMEDIES.get(kind(words), "Remove the cause, then run again.")
@@ -276,16 +205,16 @@ def kind(text: str) -> str:
     or has locked. `file`: a file of its configuration is missing or cannot be read. `runtime`: its container runtime
     did not answer, which is no evidence against a configuration that names the same endpoint as before.
     """
-    starting = _STARTING.match(text)
-    for name, pattern in _PATTERNS:
+    starting = ended_at_start(text)
+    for name, pattern in last_words_kinds.PATTERNS:
         if (starting or name == RUNTIME) and pattern.search(text):
-            return "" if name == FILE and _IDENTITY.search(text) and "config file" not in text.lower() else name
+            return name
     return ""
 
 
 def ended_at_start(text: str) -> bool:
     """Return whether a kubelet ends with this message while it starts, so that the message is the cause of its end."""
-    return bool(_STARTING.match(text))
+    return bool(last_words_kinds.STARTING.match(text))
 
 
 def _entries(lines: Sequence[str]) -> Iterable[_Entry]:
@@ -321,7 +250,7 @@ def _klog(severity: str, text: str, lines: Sequence[str], at: int) -> _Entry:
         reason = " ".join(_following(lines, at, ">"))
     elif error:
         reason = _unquoted(error.group(1))
-    return _Entry(3 if severity == "F" else 2 if _ENDS.match(message) else 1, _joined(message, reason))
+    return _Entry(3 if severity == "F" else 2 if last_words_kinds.ENDS.match(message) else 1, _joined(message, reason))
 
 
 def _following(lines: Sequence[str], at: int, end: str = "") -> list[str]:
@@ -351,7 +280,7 @@ def _json(line: str, fatal: bool) -> _Entry:
     message, reason = str(entry.get("msg") or "").strip(), str(entry.get("err") or "").strip()
     if _LENIENT in message.lower() or not (reason or fatal):
         return _Entry(0, "")
-    return _Entry(3 if fatal else 2 if _ENDS.match(message) else 1, _joined(message, reason))
+    return _Entry(3 if fatal else 2 if last_words_kinds.ENDS.match(message) else 1, _joined(message, reason))
 
 
 def _joined(message: str, reason: str) -> str:

@@ -382,8 +382,9 @@ class Unit:
     def _ended(self, what: str, state: str, identity: str) -> UnitError:
         """Return the error of an invocation that ended, with its unit's `state` unless the last words explain it."""
         words = self._logged(identity)
-        shown = "" if last_words.kind(words) else f" ({state})"
-        return UnitError(f"{what}{shown}. {last_words.sentence(words, self.name)}")
+        killed = last_words.killed(self.name, identity, self.run)
+        shown = "" if last_words.kind(words) and not killed else f" ({state})"
+        return UnitError(f"{what}{shown}. {last_words.sentence(words, self.name, killed)}")
 
 
 def _is_kubelet(program: str) -> bool:

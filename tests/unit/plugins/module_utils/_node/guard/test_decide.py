@@ -96,6 +96,13 @@ def test_the_node_is_no_reason_to_revert_and_none_to_graduate() -> None:
     )
 
 
+def test_a_reason_says_that_a_signal_ended_the_kubelet() -> None:
+    """The error that it logged last was another one by coincidence."""
+    killed = [at(120 + number, None, restarts=number)._replace(killed=True) for number in (1, 2)]
+    action, _progress = play(TERMS, at(110), *killed)
+    assert action == Action(REVERT, "the kubelet ended 2 times; a signal ended it, not an error of its own")
+
+
 def test_time_alone_never_graduates() -> None:
     assert play(TERMS, at(110), at(399))[0].what == WAIT
     action, _progress = play(TERMS, at(110), at(400))

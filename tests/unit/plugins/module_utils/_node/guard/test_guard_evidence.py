@@ -23,6 +23,7 @@ RUNTIME = (
     "F1122 13:38:14.192413     419 server.go:269] failed to run Kubelet: failed to create kubelet: get remote runtime "
     "typed version failed: rpc error: code = Unavailable desc = connection refused"
 )
+SIGNAL = "kubelet.service: Main process exited, code=killed, status=9/KILL"
 KILLED = "E1122 13:38:14.192413     419 factory.go:1] failed to get docker version: connection refused"
 
 
@@ -114,6 +115,27 @@ def test_the_words_of_the_former_kubelet_and_of_a_killed_one_are_no_evidence(nod
     node.properties["ExecMainCode"] = "0"
     ends(node, 1, REFUSAL)
     assert node.ran == [NEW, NEW]
+
+
+def test_a_signal_that_only_the_journal_still_shows_is_known(node: Node) -> None:
+    """systemd 252 shows ExecMainCode=0 in the step before the next start."""
+    node.assign()
+    node.start()
+    ends(node, 1, f"{REFUSAL}\n{SIGNAL}")
+    assert node.ran == [NEW, NEW] and node.guard().records.progress().killed == "i1"
+
+
+@pytest.mark.parametrize(("words", "asked"), [(SIGNAL, 1), (RUNTIME, 2)])
+def test_the_journal_is_asked_once_for_each_end(node: Node, words: str, asked: int) -> None:
+    """For the signal, and without one for the last words."""
+    node.assign()
+    node.start()
+    node.journal["i1"] = words
+    node.properties.update(ActiveState="activating", SubState="auto-restart")
+    guard = node.guard()
+    for _look in range(3):
+        guard.tick()
+    assert node.commands.count("timeout 5") == asked
 
 
 def test_a_configuration_that_names_a_runtime_which_is_away_is_reverted(node: Node) -> None:

@@ -82,6 +82,7 @@ def test_secrets_are_masked(text: str, secret: str) -> None:
         "failed to load Kubelet config file /var/lib/kubelet-config/active/kubelet, error failed to read "
         "/var/lib/kubelet-config/store/checkpoints/7f9b4a2e-1c1d-4b1e-9a53-0d7a3c1b2f4e/1234567/kubelet",
         "failed to read token: no such file or directory",
+        "unable to reach https://keystone:5000/v3/auth/tokens: dial tcp: i/o timeout",
     ],
 )
 def test_paths_and_reasons_are_no_secrets(text: str) -> None:
@@ -170,7 +171,7 @@ class LateJournal:
         self.entries = entries
 
     def __call__(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        matches = [word.partition("=")[::2] for word in argv if word.startswith("_")]
+        matches = [word.partition("=")[::2] for word in argv if word[0].isupper() or word.startswith("_")]
         found = [each for each in self.entries if all(each.get(name) == value for name, value in matches)]
         shown = map(json.dumps, found) if "--output=json" in argv else (str(each["MESSAGE"]) for each in found)
         return subprocess.CompletedProcess(list(argv), 0, "\n".join(shown), "")
@@ -220,6 +221,51 @@ def test_entries_of_a_late_journald_that_are_no_text() -> None:
     assert last_words.read("kubelet.service", "abc", journal) == "panic: \ufffd in a name"
 
 
+@pytest.mark.parametrize(
+    ("lines", "killed"),
+    [
+        # systemd 219, then 252.
+        (["kubelet.service: main process exited, code=killed, status=9/KILL"], True),
+        (["kubelet.service: Main process exited, code=killed, status=9/KILL", "Failed with result 'signal'."], True),
+        (["kubelet.service: Main process exited, code=dumped, status=11/SEGV"], True),
+        (["kubelet.service: A process of this unit has been killed by the OOM killer.", ENDED,
+          "kubelet.service: Failed with result 'oom-kill'."], True),
+        # Go's runtime turns the SIGABRT of the watchdog into an exit.
+        (["kubelet.service: Watchdog timeout (limit 30s)!", "kubelet.service: Failed with result 'watchdog'."], True),
+        ([STARTED, ENDED, "kubelet.service: Failed with result 'exit-code'."], False),
+        # The step before the kubelet.
+        (["kubelet.service: Control process exited, code=killed, status=9/KILL",
+          "kubelet.service: Failed with result 'signal'."], False),
+        ([], False),
+    ],
+)  # fmt: skip
+def test_systemd_writes_that_a_signal_ended_a_kubelet(lines: list[str], killed: bool) -> None:
+    forged = "kubelet.service: Main process exited, code=killed, status=9/KILL"
+    journal = LateJournal(
+        entry(forged, 1, "former"),
+        entry(forged, start="abc"),
+        entry(forged),
+        *(entry(each, 1, "abc") for each in lines),
+    )
+    assert last_words.killed("kubelet.service", "abc", journal) == killed
+
+
+def test_the_journal_is_asked_for_a_signal_within_a_time_limit_and_its_failure_is_none() -> None:
+    def broken(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        raise RuntimeError(argv)
+
+    line = "kubelet.service: Main process exited, code=killed, status=9/KILL"
+    journal = Journal(line)
+    assert last_words.killed("kubelet.service", "abc", journal)
+    (asked,) = journal.asked
+    assert asked[:3] == ["timeout", "5", "journalctl"]
+    assert {"--unit=kubelet.service", "INVOCATION_ID=abc", "_PID=1", "--output=cat"} <= set(asked)
+    assert not last_words.killed("kubelet.service", "abc", Journal(line, 124))
+    assert not last_words.killed("kubelet.service", "abc", broken)
+    unasked = Journal(line)
+    assert not last_words.killed("kubelet.service", "", unasked) and not unasked.asked
+
+
 @pytest.mark.parametrize(("words", "kind"), [(case[2], case[3]) for case in CASES if case[2]])
 def test_a_message_names_the_remedy_of_its_kind(words: str, kind: str) -> None:
     found = last_words.sentence(words, "kubelet.service")
@@ -230,3 +276,10 @@ def test_a_message_names_the_remedy_of_its_kind(words: str, kind: str) -> None:
 
 def test_a_kubelet_without_an_error_is_looked_up_in_its_log() -> None:
     assert last_words.sentence("", "k.service") == "It logged no error: see `journalctl -u k.service`."
+
+
+def test_an_error_of_a_kubelet_that_a_signal_ended_is_not_quoted() -> None:
+    assert last_words.sentence("Failed to ensure process in container with oom score: x", "k.service", killed=True) == (
+        "A signal ended the kubelet, not an error of its own: see `journalctl -u k.service`. Remove the cause, then "
+        "run again."
+    )

@@ -86,6 +86,24 @@ def test_a_kubelet_that_dies_of_its_configuration_is_quoted(node: Systemd, code:
     assert str(raised.value) == f"{what}. The kubelet logged last: {reason}. Correct this value, then run again."
 
 
+def test_a_kubelet_that_was_killed_is_not_said_to_have_died_of_its_last_error(node: Systemd) -> None:
+    kubelet = node.kubeadm()
+    routine = '"Failed to ensure process in container with oom score" err="write /proc/419/oom_score_adj"'
+    signal = "kubelet.service: Main process exited, code=killed, status=9/KILL"
+    node.journal["one+"] = f"E1122 13:38:14.192413     419 container_manager_linux.go:881] {routine}\n{signal}\n"
+
+    def die(dummy: float) -> None:
+        node.properties.update(ActiveState="activating", SubState="auto-restart", Result="signal", NRestarts="1")
+
+    with pytest.raises(unit.UnitError) as raised:
+        kubelet.restart(1.0, die)
+    assert str(raised.value) == (
+        "kubelet.service did not stay up (activating/auto-restart, result signal, 1 restarts by systemd). A signal "
+        "ended the kubelet, not an error of its own: see `journalctl -u kubelet.service`. Remove the cause, then run "
+        "again."
+    )
+
+
 def test_the_check_of_a_kubelet_waits_for_its_start(node: Systemd) -> None:
     kubelet = node.kubeadm()
     node.start()
