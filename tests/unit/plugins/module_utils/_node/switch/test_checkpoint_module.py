@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import typing as t
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
-from tests.support.guard_node import guard_answers, installed_guard
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import ordered_stop
+from tests.support.guard_node import NoRoom, guard_answers, installed_guard
 
 SPEC: dict[str, t.Any] = {
     "local_files": None,
@@ -164,3 +168,95 @@ def test_a_reset_with_a_damaged_last_known_good(place: Place, monkeypatch: pytes
     place.assign("b", state="reset", source=None, data=None)
     armed = place.store.trial()
     assert armed and armed.to is None and (armed.revert_to or {})["name"] == "b"
+
+
+def confirm(place: Place, name: str) -> None:
+    place.assign(name, state="confirmed", data=None)
+
+
+def revert(place: Place, trial: str | None) -> dict[str, t.Any]:
+    return place.assign("any", state="rolled_back", source=None, data=None, reason="it failed", trial=trial)
+
+
+def test_a_revert_ends_the_trial_that_it_names_and_no_other(place: Place) -> None:
+    """A run that was stopped before its own switch must not revert what another run has put on trial."""
+    earlier = place.assign("a")["trial"]["name"]
+    armed = place.assign("b")
+    for other in (earlier, "", "boot/1.0"):
+        assert not revert(place, other)["changed"]
+    assert place.store.active_source() == armed["assigned"]
+    done = revert(place, armed["trial"]["name"])
+    assert done["changed"] and done["error"] == "it failed"
+    assert not revert(place, armed["trial"]["name"])["changed"], "it has ended"
+    place.assign("c")
+    assert revert(place, None)["changed"], "by hand, whichever there is"
+
+
+@pytest.mark.parametrize("recorded", ["in the store", "in memory", "only active"])
+def test_a_confirmation_after_a_verdict_is_refused(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: str
+) -> None:
+    """The guard has decided to revert, and was killed before it recorded more than that."""
+    monkeypatch.setattr(ordered_stop, "FOLDER", str(tmp_path / "run"))
+    place.assign("a")
+    armed = t.cast(Trial, place.store.trial())
+    reason = "the kubelet ended 2 times"
+    disk = NoRoom()
+    disk.full = recorded == "in memory"
+    records = Records(place.store.config_dir, disk, str(tmp_path / "run/progress"))
+    if recorded == "only active":
+        place.store.point("store/local/config")
+        reason = "leads to another configuration"
+    else:
+        with contextlib.suppress(StoreError):
+            records.remember(Progress(name=armed.name, verdict=reason))
+    with pytest.raises(StoreError, match=f"cannot be confirmed, because the node reverted it: .*{reason}"):
+        confirm(place, "a")
+    assert not t.cast(Trial, place.store.trial()).confirmed
+    disk.full = False
+    records.remember(Progress(name="another trial", verdict=reason))
+    if recorded != "only active":
+        confirm(place, "a")
+
+
+def test_a_revert_leads_to_what_was_confirmed_last(place: Place) -> None:
+    """Also when it has not yet become last-known-good; a change within its trial is no reason to run older values."""
+    place.assign("a")
+    a = place.store.assigned()
+    assert t.cast(Trial, place.store.trial()).revert_to is None
+    place.assign("b")
+    assert t.cast(Trial, place.store.trial()).revert_to is None, "a was never confirmed"
+    confirm(place, "b")
+    b = place.store.assigned()
+    place.assign("c", was_healthy=False)
+    assert t.cast(Trial, place.store.trial()).revert_to is None, "b does not run well"
+    place.assign("b")
+    confirm(place, "b")
+    place.assign("c")
+    assert t.cast(Trial, place.store.trial()).revert_to == b != a
+    place.store.revert("it failed")
+    assert (place.store.active_source(), place.store.last_known_good()) == (b, None)
+    place.assign("d")
+    assert t.cast(Trial, place.store.trial()).revert_to == b
+    place.store.revert("it failed too")
+    place.assign("b")
+    assert t.cast(Trial, place.store.trial()).revert_to is None, "not to itself"
+
+
+@pytest.mark.parametrize("call", ["_write_source", "point"])
+def test_a_switch_that_fails_leaves_no_trial(place: Place, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """The module ends it itself: no later run can know whose trial that is."""
+    place.assign("a")
+    confirm(place, "a")
+    before = place.store.active_source()
+
+    def fail(*_arguments: object) -> t.NoReturn:
+        monkeypatch.undo()
+        raise StoreError("no space left")
+
+    monkeypatch.setattr(Store, call, fail)
+    with pytest.raises(StoreError, match="no space left"):
+        place.assign("b")
+    armed = t.cast(Trial, place.store.trial())
+    assert place.store.active_source() == before
+    assert armed.failed == "no space left" or armed.to == before
