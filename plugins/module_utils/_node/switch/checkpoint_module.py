@@ -37,8 +37,7 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     options = {**options, "data": requested.texts(options["data"] or {}) or options["data"]}
     store = store or Store(options["config_dir"])
     if options["state"] in ("staged", "assigned") or (options["state"] == "confirmed" and not store.resetting()):
-        # A revert and a reset only leave such a folder: refusing them would keep a configuration that failed.
-        trust.check_chain(store.config_dir, store.fs)
+        trust.check_config_dir(store.config_dir, store.fs)
     # A node without a store is reset already, and not even a lock file may be left on it.
     pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):

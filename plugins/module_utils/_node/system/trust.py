@@ -13,12 +13,24 @@ import errno
 import os
 import stat
 
+from ..unit import unitfile
 from .files import OS, FileError
 
 TOP = "/"
 """Unless it is `/`, this folder and those above it are trusted: tests run below one that every user may write to."""
 # The limit of the kernel (path_resolution(7)).
 _MOST_LINKS = 40
+
+
+def check_config_dir(path: str, fs: OS | None = None) -> None:
+    """Raise FileError unless a store may be here: our units name it, and only root can write to it.
+
+    A revert, a reset and a removal do not need it: refusing them would keep a configuration that failed.
+    """
+    wrong = unitfile.unfit(path)
+    if wrong:
+        raise FileError(path, wrong, "set another config_dir")
+    check_chain(path, fs)
 
 
 def check_chain(path: str, fs: OS | None = None, instead: str = "set another config_dir") -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Mapping, NamedTuple
 
 from ..system.health import flag
@@ -21,7 +20,6 @@ _HEAD = """# Written by the Ansible collection livenodes.kubelet; its reset remo
 # It points the kubelet at the configuration that is assigned to this node and changes nothing else.
 """
 _REPEATED = ("ExecStart=", "Environment=")
-_PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
 # A kubelet is one long-lived process, which a unit of these types runs.
 _TYPES = ("simple", "exec", "notify", "notify-reload")
 
@@ -193,8 +191,7 @@ def dropin(form: Form, command: CommandLine, path: str | Layer, extra: tuple[str
         raise ValueError(form.reason)
     if isinstance(path, Layer):
         return _HEAD + "\n".join(["[Service]", *_layered(form, command, path.folder), *extra]) + "\n"
-    if not _PLAIN_PATH.fullmatch(path):
-        raise ValueError(f"{path}: a config path must begin with / and may hold only letters, digits and . _ + - /")
+    _check_fit(path)
     if form.kind == KUBEADM:
         value = command.environment[form.variable].value
         replaced = _replace(value, unitfile.split(value, escapes=False), form, path)
@@ -228,13 +225,17 @@ def _layered(form: Form, command: CommandLine, folder: str) -> list[str]:
     """Return the lines that give the kubelet one more --config-dir, the last one, which wins."""
     if not folder:
         return []
-    if not _PLAIN_PATH.fullmatch(folder):
-        raise ValueError(f"{folder}: a folder must begin with / and may hold only letters, digits and . _ + - /")
+    _check_fit(folder)
     word = f"--config-dir={folder}"
     if form.kind == KUBEADM:
         value = f"{form.variable}={command.environment[form.variable].value} {word}"
         return [f"Environment={unitfile.quoted(value)}"]
     return ["ExecStart=", f"ExecStart={command.setting.value} {word}"]
+
+
+def _check_fit(path: str) -> None:
+    if unitfile.unfit(path):
+        raise ValueError(f"{path}: {unitfile.unfit(path)}")
 
 
 def _replace(text: str, tokens: list[unitfile.Token], form: Form, path: str) -> str:

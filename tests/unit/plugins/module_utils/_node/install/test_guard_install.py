@@ -149,6 +149,11 @@ def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:
         guard_install.changes(str(tmp_path / "config"), {})
 
 
+def test_no_program_is_installed_where_its_units_cannot_name_it(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="my config: a systemd unit cannot name this path"):
+        guard_install.changes(str(tmp_path / "my config"), {})
+
+
 def test_the_interpreter_has_a_name_that_survives_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     current, other = tmp_path / "python3.11", tmp_path / "python3"
     current.touch()

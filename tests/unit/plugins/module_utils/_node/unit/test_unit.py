@@ -177,7 +177,7 @@ def test_one_more_folder_beside_the_units_own_config(node: Systemd) -> None:
         "[Service]",
         "ExecStartPre=x",
     ]
-    with pytest.raises(unit.UnitError, match="a folder must begin with /"):
+    with pytest.raises(unit.UnitError, match="it must begin with /"):
         kubespray.dropin(unit_override.Layer("conf d"))
 
 
