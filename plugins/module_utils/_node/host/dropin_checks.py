@@ -12,8 +12,8 @@ import os
 from typing import Any, Iterator, Mapping
 
 from ..._config.fields import compare, fields, merged_dropins
-from ..system import files, trust
-from ..unit import dropin_folder, unitfile
+from ..system import files
+from ..unit import dropin_folder, trust, unitfile
 from .dropin_look import Seen
 
 OLDEST, RESOLV_CONF = 30, 32

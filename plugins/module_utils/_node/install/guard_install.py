@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from ..guard import base, guard_main
 from ..records import json_file
 from ..store import installed
-from ..system import files, trust
+from ..system import files
+from ..unit import trust
 from ..unit.unit import Unit
 from . import programs
 from .program_modules import MODULES

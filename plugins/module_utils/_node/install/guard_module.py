@@ -14,10 +14,10 @@ from ..guard import observe
 from ..report import status_annotation
 from ..store import installed
 from ..store.store import Store
-from ..system import files, health, trust
+from ..system import files, health
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from ..unit import dropin_folder, secret_flags, unit_override
+from ..unit import dropin_folder, secret_flags, trust, unit_override
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer

@@ -14,10 +14,10 @@ from ..store.active_choice import resolve
 from ..store.kept_files import KeptFiles
 from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
 from ..store.store_reader import quietly
-from ..system import trust
 from ..system.command import execute
 from ..system.lock import locked
 from ..system.store_error import StoreError
+from ..unit import trust
 from . import requested, shown
 
 GUARD = "/etc/systemd/system/livenodes-kubelet-guard.service"

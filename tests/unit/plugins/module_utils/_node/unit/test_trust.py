@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files, trust
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import trust
 from tests.support.disk import Disk, File, Folder, Link
 
 STORE = "/var/lib/kubelet-config"
