@@ -69,6 +69,7 @@ MODULES = (
     "_node.system.kubeconfig",
     "_node.system.last_words",
     "_node.system.lock",
+    "_node.system.runtime",
     "_node.system.store_error",
     "_node.unit",
     "_node.unit.commandline",
