@@ -31,6 +31,7 @@ options:
   config_dir:
     description:
       - Folder of the store.
+      - Its path is absolute and holds only letters, digits and C(. _ + - /), without C(..).
       - Root must own it and every folder above it, and no other user may write to them. Otherwise the module refuses
         V(present) of O(state).
     type: path

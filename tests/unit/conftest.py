@@ -11,7 +11,7 @@ import typing as t
 import pytest
 from hypothesis import settings
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import trust
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import trust
 
 # Gates run side by side: the duration of an example means nothing.
 settings.register_profile("noisy", parent=settings.default, deadline=None)

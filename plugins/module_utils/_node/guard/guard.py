@@ -20,7 +20,7 @@ from ..store import installed
 from ..store.progress import Progress
 from ..store.store import Store
 from ..store.trial import Moment, Trial
-from ..system import command, health, last_words
+from ..system import command, health, last_words, runtime
 from ..system.lock import locked
 from ..system.store_error import StoreError
 from . import decide, observe, pacing
@@ -41,7 +41,7 @@ class Guard(NewBinary, WithoutTrial):
 
     `run` runs commands, `now` returns the time, `ask` asks healthz of a process. `verify` asks the API server for the
     Node: it returns why the Node does not verify the running kubelet, empty when it does. `away` returns why nothing
-    listens on the container runtime's socket, empty when a process does. `started` is the note of what the kubelet was
+    answers on the container runtime's socket, empty when a process does. `started` is the note of what the kubelet was
     started with.
     """
 
@@ -53,7 +53,7 @@ class Guard(NewBinary, WithoutTrial):
         now: Callable[[], Moment] = Moment.now,
         ask: Callable[[int, str, int], str] = health.healthz,
         verify: Callable[[], str] | None = None,
-        away: Callable[[str], str] = observe.away,
+        away: Callable[[str], str] = runtime.away,
         started: Started | None = None,
     ) -> None:
         super().__init__(store, settings, run, now, started or Started(STARTED))

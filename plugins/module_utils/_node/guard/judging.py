@@ -14,7 +14,7 @@ from ..store import statefiles
 from ..store.links import LOCAL_TARGET
 from ..store.progress import Progress
 from ..store.trial import Trial
-from ..system import last_words
+from ..system import last_words, runtime
 from ..system.lock import locked
 from ..system.store_error import StoreError
 from . import decide, evidence, observe
@@ -94,7 +94,7 @@ class Judging(Base):
 
     def _runtime_socket(self, config: Mapping[str, Any], trial: Trial | None) -> str:
         version = trial.kubelet_version if trial else self.store.graduated_with()
-        return observe.runtime_socket(config, self.settings.argv, version)
+        return runtime.runtime_socket(config, self.settings.argv, version)
 
     def _judge_failed(self, trial: Trial, progress: Progress, facts: Facts, reason: str, starting: bool) -> str:
         """Act on a trial that failed; return what `_judge` returns."""

@@ -1,8 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the guard observes of the kubelet: its unit, and the endpoints of healthz and of the container runtime that its
-configuration names.
+"""What the guard observes of the kubelet: its unit, and the endpoint of healthz that its configuration names.
 
 Separate from unit.py, which parses unit files: the guard runs as long as a trial and must stay small.
 """
@@ -10,7 +9,6 @@ Separate from unit.py, which parses unit files: the guard runs as long as a tria
 from __future__ import annotations
 
 import re
-import socket
 import time
 from typing import Any, Mapping, NamedTuple, Sequence
 
@@ -25,10 +23,6 @@ _PROPERTIES = (
 _PROGRAM = re.compile(r"\{ path=(\S+) ; ")
 # `si_code` of a process that a signal ended (CLD_KILLED, CLD_DUMPED): it did not state why it ended.
 _BY_SIGNAL = ("2", "3")
-# Defaults of the kubelet: pkg/kubelet/apis/config/v1beta1/defaults.go since 1.27, a flag before; dockershim until 1.23.
-CONTAINERD = "/run/containerd/containerd.sock"
-DOCKER = "/var/run/docker.sock"
-RUNTIME_SECONDS = 1.0
 
 
 class Kubelet(NamedTuple):
@@ -136,40 +130,6 @@ def config_of(path: str | None) -> Mapping[str, Any]:
             return _fields(stream.read())
     except (OSError, ValueError):
         return {}
-
-
-def runtime_socket(config: Mapping[str, Any], words: Sequence[str], version: str) -> str:
-    """Return the path of the container runtime's socket for this config and command line of a kubelet.
-
-    Empty when it is unknown: another transport than a unix socket, or the default of an unknown kubelet version.
-    """
-    where = flag(words, "container-runtime-endpoint") or str(config.get("containerRuntimeEndpoint") or "")
-    if not where:
-        minor = re.match(r"v?1\.(\d+)", version)
-        if not minor:
-            return ""
-        if int(minor.group(1)) >= 24:
-            return CONTAINERD
-        if flag(words, "container-runtime") not in (None, "docker"):
-            return ""
-        where = flag(words, "docker-endpoint") or DOCKER
-    path = where[len("unix://") :] if where.startswith("unix://") else where
-    return path if path.startswith("/") else ""
-
-
-def away(path: str) -> str:
-    """Return why nothing listens on a unix socket; empty when a process does, or when this is unknown."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(RUNTIME_SECONDS)
-        try:
-            connection.connect(path)
-        except FileNotFoundError:
-            return f"{path} does not exist"
-        except ConnectionRefusedError:
-            return f"{path} refuses connections"
-        except OSError:
-            return ""
-    return ""
 
 
 def _fields(text: str) -> Mapping[str, Any]:

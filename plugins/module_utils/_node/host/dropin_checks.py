@@ -12,8 +12,8 @@ import os
 from typing import Any, Iterator, Mapping
 
 from ..._config.fields import compare, fields, merged_dropins
-from ..system import files, trust
-from ..unit import dropin_folder
+from ..system import files
+from ..unit import dropin_folder, trust, unitfile
 from .dropin_look import Seen
 
 OLDEST, RESOLV_CONF = 30, 32
@@ -34,6 +34,9 @@ def of_node(seen: Seen, minor: int | None) -> list[str]:
     found = []
     if minor is not None and minor < OLDEST:
         found.append(f"a kubelet of 1.{minor} reads no drop-in folder, 1.{OLDEST} is the first: {other}")
+    unfit = unitfile.unfit(folder.path) if folder.source == dropin_folder.BY_OPTION else ""
+    if unfit:
+        found.append(f"{folder.path}: {unfit}. Name another folder, or {other}")
     if folder.other:
         found.append(
             f"{folder.path}: kubelet_config_dropin_dir names this folder, but the kubelet reads {folder.other} "

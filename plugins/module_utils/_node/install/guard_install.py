@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from ..guard import base, guard_main
 from ..records import json_file
 from ..store import installed
-from ..system import files, trust
+from ..system import files
 from ..system.command import Run
-from ..unit import ordered_stop
+from ..unit import ordered_stop, trust
 from ..unit.unit import Unit
 from . import programs
 from .program_modules import MODULES
@@ -125,9 +125,10 @@ def wanted(config_dir: str, settings: dict[str, Any]) -> dict[str, tuple[bytes, 
 def changes(config_dir: str, settings: dict[str, Any]) -> list[Change]:
     """Return which files of the guard must be written; those of its program without their content.
 
-    Raises files.FileError, also when users other than root could replace the program: systemd runs it as root.
+    Raises files.FileError, also when the units cannot name the program, or when users other than root could replace it:
+    systemd runs it as root.
     """
-    trust.check_chain(config_dir)
+    trust.check_config_dir(config_dir)
     found = [Change(path, files.read(path), data) for path, (data, _mode) in wanted(config_dir, settings).items()]
     program_paths = programs.outdated(os.path.join(config_dir, "guard"), program())
     return [change for change in found if change.before != change.after] + [

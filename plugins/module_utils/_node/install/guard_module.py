@@ -14,10 +14,10 @@ from ..guard import guard_main, observe
 from ..report import status_annotation
 from ..store import installed, statefiles
 from ..store.store import Store
-from ..system import files, health, trust
+from ..system import files, health
 from ..system.lock import locked
 from ..system.store_error import StoreError
-from ..unit import dropin_folder, secret_flags, unit_override
+from ..unit import dropin_folder, secret_flags, trust, unit_override
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
@@ -41,7 +41,7 @@ def present(
         trust.check_chain(folder.path, instead="use delivery checkpoint")
     active, extra = f"{config_dir}/active/{key}", (guard_install.prestart(config_dir),)
     path = _layer(folder, unit) if folder else active
-    text = unit.dropin(path, extra)
+    text = unit.dropin(path, extra, config_dir)
     shown = [diff(unit.dropin_path, unit.installed(), text)] if unit.installed() != text else []
     if folder and not dropin_folder.leads(folder, active):
         shown.append(diff(folder.link, None, active))
@@ -54,7 +54,7 @@ def present(
         if folder:
             # It leads to what the kubelet runs already. An earlier link would lead nowhere, and end the kubelet.
             dropin_folder.make(folder, active, config_dir)
-        unit.install(path, extra)
+        unit.install(path, extra, config_dir)
         written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
         warnings += filter(None, [labels.restore(written, unit.run) if changes or shown else ""])
         if folder:

@@ -70,6 +70,7 @@ MODULES = (
     "_node.system.last_words",
     "_node.system.last_words_kinds",
     "_node.system.lock",
+    "_node.system.runtime",
     "_node.system.store_error",
     "_node.unit",
     "_node.unit.commandline",

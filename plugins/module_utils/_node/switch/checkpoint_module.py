@@ -16,10 +16,10 @@ from ..store.active_choice import resolve
 from ..store.kept_files import KeptFiles
 from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
 from ..store.store_reader import quietly
-from ..system import trust
 from ..system.command import execute
 from ..system.lock import locked
 from ..system.store_error import StoreError
+from ..unit import trust
 from . import requested, shown
 
 GUARD = guard_install.SERVICE_PATH
@@ -39,8 +39,7 @@ def apply(options: Options, pretend: bool, store: Store | None = None) -> Result
     options = {**options, "data": requested.texts(options["data"] or {}) or options["data"]}
     store = store or Store(options["config_dir"])
     if options["state"] in ("staged", "assigned") or (options["state"] == "confirmed" and not store.resetting()):
-        # A revert and a reset only leave such a folder: refusing them would keep a configuration that failed.
-        trust.check_chain(store.config_dir, store.fs)
+        trust.check_config_dir(store.config_dir, store.fs)
     # A node without a store is reset already, and not even a lock file may be left on it.
     pretend = pretend or (options["state"] == "reset" and not os.path.lexists(store.config_dir))
     with contextlib.nullcontext() if pretend else locked(store.config_dir, options["lock_timeout"]):

@@ -53,12 +53,21 @@ class OS:
     """The system calls of the store. Those up to `rmdir` change the disk."""
 
     def mkdir(self, path: str, mode: int) -> None:
-        """Create one folder."""
+        """Create one folder with exactly this mode, whatever the umask is."""
         os.mkdir(path, mode)
+        os.chmod(path, mode)
 
     def create(self, path: str, mode: int) -> int:
-        """Create a file that must not exist, for writing; return its handle."""
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+        """Create a file that must not exist, for writing, with exactly this mode whatever the umask is; return its
+        handle.
+        """
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+        try:
+            os.fchmod(handle, mode)
+        except OSError:
+            os.close(handle)
+            raise
+        return handle
 
     def write(self, handle: int, data: bytes) -> int:
         """Write some of the data; return the number of bytes."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ..system.store_error import StoreError
 from .unit import Unit, UnitError
-from .unit_override import Layer, extra_lines, repeated
+from .unit_override import Layer, extra_lines, mounts, repeated
 
 
 def renew(unit: Unit, active: str, folder: str = "") -> bool:
@@ -28,7 +28,7 @@ def renew(unit: Unit, active: str, folder: str = "") -> bool:
     try:
         if unit.show(fresh=True).get("NeedDaemonReload") == "yes":
             return False
-        text = unit.dropin(reads, extra_lines(before))
+        text = unit.dropin(reads, extra_lines(before), mounts(before))
         if text == before:
             return False
         unit.restore(text)

@@ -225,8 +225,8 @@ class Unit:
         """The path of our drop-in, below `root`."""
         return f"/etc/systemd/system/{self.name}.d/{DROPIN}"
 
-    def dropin(self, path: str | unit_override.Layer, extra: tuple[str, ...] = ()) -> str:
-        """Return the text of our drop-in that makes the kubelet read `path`; `extra`: more lines for [Service].
+    def dropin(self, path: str | unit_override.Layer, extra: tuple[str, ...] = (), mounts_for: str = "") -> str:
+        """Return the text of our drop-in that makes the kubelet read `path`; see `unit_override.dropin`.
 
         Raises UnitError for a refused unit.
         """
@@ -234,7 +234,7 @@ class Unit:
         if found.kind == unit_override.REFUSED:
             raise UnitError(found.reason)
         try:
-            return unit_override.dropin(found, self.command_line(ours=False), path, extra)
+            return unit_override.dropin(found, self.command_line(ours=False), path, extra, mounts_for)
         except ValueError as error:
             raise UnitError(f"{self.name}: {error}") from error
 
@@ -246,14 +246,20 @@ class Unit:
             return None
         return text[len(unit_override.FOLDER_MARK) + 1 :] if text.startswith(unit_override.FOLDER_MARK) else text
 
-    def install(self, path: str | unit_override.Layer, extra: tuple[str, ...] = (), fs: files.OS | None = None) -> bool:
+    def install(
+        self,
+        path: str | unit_override.Layer,
+        extra: tuple[str, ...] = (),
+        mounts_for: str = "",
+        fs: files.OS | None = None,
+    ) -> bool:
         """Write our drop-in, durably and in one step, and make systemd read it; return whether anything changed.
 
         Raises UnitError, with the drop-in removed again, when it has no effect; FileError when it cannot be written.
         """
         # After an interrupted run systemd may have another drop-in than the disk.
         self._reload(False)
-        text = self.dropin(path, extra)
+        text = self.dropin(path, extra, mounts_for)
         changed = self.installed() != text
         if changed:
             self._write(text, fs)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Mapping, NamedTuple
 
 from ..system.health import flag
@@ -21,7 +20,7 @@ _HEAD = """# Written by the Ansible collection livenodes.kubelet; its reset remo
 # It points the kubelet at the configuration that is assigned to this node and changes nothing else.
 """
 _REPEATED = ("ExecStart=", "Environment=")
-_PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
+_MOUNTS = "RequiresMountsFor="
 # A kubelet is one long-lived process, which a unit of these types runs.
 _TYPES = ("simple", "exec", "notify", "notify-reload")
 
@@ -183,27 +182,33 @@ def _appended(word: Word, texts: list[str], config: str) -> Form:
     return Form(APPENDED, "", config, word.file, word.line)
 
 
-def dropin(form: Form, command: CommandLine, path: str | Layer, extra: tuple[str, ...] = ()) -> str:
+def dropin(
+    form: Form, command: CommandLine, path: str | Layer, extra: tuple[str, ...] = (), mounts_for: str = ""
+) -> str:
     """Return the drop-in that makes this unit read the config file `path` instead, or a drop-in folder too; `extra`:
-    more lines for [Service].
+    more lines for [Service]; `mounts_for`: a folder whose mount the kubelet waits for, empty for none.
 
     Raises ValueError for a refused form and for a path that would need quoting.
     """
     if form.kind == REFUSED:
         raise ValueError(form.reason)
-    if isinstance(path, Layer):
-        return _HEAD + "\n".join(["[Service]", *_layered(form, command, path.folder), *extra]) + "\n"
-    if not _PLAIN_PATH.fullmatch(path):
-        raise ValueError(f"{path}: a config path must begin with / and may hold only letters, digits and . _ + - /")
+    if mounts_for:
+        _check_fit(mounts_for)
+    wait = ["[Unit]", f"{_MOUNTS}{mounts_for}", ""] if mounts_for else []
+    lines = _layered(form, command, path.folder) if isinstance(path, Layer) else _pointed(form, command, path)
+    return _HEAD + "\n".join([*wait, "[Service]", *lines, *extra]) + "\n"
+
+
+def _pointed(form: Form, command: CommandLine, path: str) -> list[str]:
+    """Return the lines that give the kubelet another --config."""
+    _check_fit(path)
     if form.kind == KUBEADM:
         value = command.environment[form.variable].value
         replaced = _replace(value, unitfile.split(value, escapes=False), form, path)
-        lines = [f"Environment={unitfile.quoted(f'{form.variable}={replaced}')}"]
-    elif form.kind == APPENDED:
-        lines = ["ExecStart=", f"ExecStart={command.setting.value} --config={path}"]
-    else:
-        lines = ["ExecStart=", f"ExecStart={_replace(command.setting.value, command.tokens, form, path)}"]
-    return _HEAD + "\n".join(["[Service]", *lines, *extra]) + "\n"
+        return [f"Environment={unitfile.quoted(f'{form.variable}={replaced}')}"]
+    if form.kind == APPENDED:
+        return ["ExecStart=", f"ExecStart={command.setting.value} --config={path}"]
+    return ["ExecStart=", f"ExecStart={_replace(command.setting.value, command.tokens, form, path)}"]
 
 
 def repeated(text: str) -> bool:
@@ -217,6 +222,12 @@ def extra_lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in body.splitlines() if not line.startswith(_REPEATED))
 
 
+def mounts(text: str) -> str:
+    """Return the folder whose mount a drop-in of ours makes the kubelet wait for; empty for one of a former version."""
+    found = [line[len(_MOUNTS) :] for line in text.splitlines() if line.startswith(_MOUNTS)]
+    return found[-1] if found else ""
+
+
 def ineffective(path: str | Layer, words: list[str]) -> str:
     """Return why the drop-in for `path` has no effect on this command line; empty if it has."""
     wanted = path.folder if isinstance(path, Layer) else path
@@ -228,13 +239,17 @@ def _layered(form: Form, command: CommandLine, folder: str) -> list[str]:
     """Return the lines that give the kubelet one more --config-dir, the last one, which wins."""
     if not folder:
         return []
-    if not _PLAIN_PATH.fullmatch(folder):
-        raise ValueError(f"{folder}: a folder must begin with / and may hold only letters, digits and . _ + - /")
+    _check_fit(folder)
     word = f"--config-dir={folder}"
     if form.kind == KUBEADM:
         value = f"{form.variable}={command.environment[form.variable].value} {word}"
         return [f"Environment={unitfile.quoted(value)}"]
     return ["ExecStart=", f"ExecStart={command.setting.value} {word}"]
+
+
+def _check_fit(path: str) -> None:
+    if unitfile.unfit(path):
+        raise ValueError(f"{path}: {unitfile.unfit(path)}")
 
 
 def _replace(text: str, tokens: list[unitfile.Token], form: Form, path: str) -> str:

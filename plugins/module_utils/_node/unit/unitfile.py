@@ -10,6 +10,7 @@ Source: systemd's config_parse, extract_first_word and parse_env_file (systemd.s
 from __future__ import annotations
 
 import bisect
+import re
 import sys
 from typing import Iterator, NamedTuple
 
@@ -27,6 +28,7 @@ _ESCAPES = {
     "'": "'",
     "s": " ",
 }
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
 _NUMBERS = {"x": (2, 16), "u": (4, 16), "U": (8, 16)}
 
 
@@ -60,6 +62,19 @@ class Variable(NamedTuple):
     name: str
     value: str
     line: int
+
+
+def unfit(path: str) -> str:
+    """Return why a path cannot be in a unit file as it is, without quotes and escapes; empty if it can.
+
+    RequiresMountsFor= ignores a path with `..`: unit_require_mounts_for in systemd's src/core/unit.c.
+    """
+    if _PLAIN_PATH.fullmatch(path) and ".." not in path.split("/"):
+        return ""
+    return (
+        "a systemd unit cannot name this path as it is: it must begin with /, have no .. in it, and hold only letters, "
+        "digits and . _ + - /"
+    )
 
 
 def settings(text: str, file: str, section: str = "Service") -> Iterator[Setting]:

@@ -303,6 +303,22 @@ def test_locked_store(
     assert store.active_source() == source("a")
 
 
+def test_a_folder_that_no_unit_can_name_holds_no_new_configuration(run: Run, store: Store, tmp_path: Path) -> None:
+    """A store from before this rule can still be reverted, reset and removed."""
+    place = tmp_path / "my store"
+    given = {"config_dir": str(place)}
+    for state in ("staged", "assigned"):
+        assert run(state, "a", **given)["msg"].startswith(f"{place}: a systemd unit cannot name this path as it is")
+    assert not place.exists()
+    run("assigned", "a")
+    Path(store.config_dir).rename(place)
+    assert "cannot name this path" in run("confirmed", "a", **given)["msg"]
+    assert status(run("rolled_back", **given))[:2] == ("a", None)
+    assert status(run("reset", **given)) == (None, None, None, "")
+    run("reset", remove=True, **given)
+    assert not (place / "store").exists()
+
+
 def test_a_folder_that_others_may_write_to_holds_no_new_configuration(run: Run, store: Store, tmp_path: Path) -> None:
     """What is on the node already can still be reverted and reset: refusing that would keep a bad configuration."""
     tmp_path.chmod(0o777)

@@ -99,9 +99,12 @@ def test_a_folder_that_cannot_be_written_stops_nothing_and_is_reported_once(
 ) -> None:
     place = Path(node.metrics)
     if broken == "no room":
+        fchmod = os.fchmod
 
-        def full(*_given: object, **_more: object) -> None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        def full(handle: int, mode: int) -> None:
+            if mode == textfile.MODE:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            fchmod(handle, mode)
 
         monkeypatch.setattr(os, "fchmod", full)
     else:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import typing as t
 from pathlib import Path
@@ -74,40 +73,6 @@ def test_healthz_is_where_flags_and_configuration_put_it(
 ) -> None:
     (tmp_path / "k").write_text(config)
     assert observe.target(["kubelet", f"--config={tmp_path / 'k'}", *words]) == expected
-
-
-ENDPOINT = "--container-runtime-endpoint"
-
-
-@pytest.mark.parametrize(
-    ("words", "config", "version", "expected"),
-    [
-        ([f"{ENDPOINT}=unix:///run/a.sock"], {"containerRuntimeEndpoint": "unix:///run/b.sock"}, "", "/run/a.sock"),
-        ([ENDPOINT, "/run/a.sock"], {}, "v1.20.2", "/run/a.sock"),
-        ([], {"containerRuntimeEndpoint": "unix:///run/b.sock"}, "v1.33.1", "/run/b.sock"),
-        ([], {}, "v1.24.0", observe.CONTAINERD),
-        ([], {}, "v1.20.2", observe.DOCKER),
-        (["--container-runtime=docker", "--docker-endpoint=unix:///run/d.sock"], {}, "v1.20.2", "/run/d.sock"),
-        (["--container-runtime=remote"], {}, "v1.20.2", ""),
-        ([], {}, "", ""),
-        ([f"{ENDPOINT}=tcp://127.0.0.1:1"], {}, "v1.20.2", ""),
-    ],
-)
-def test_the_runtime_is_where_flags_and_configuration_put_it(
-    words: list[str], config: dict[str, str], version: str, expected: str
-) -> None:
-    assert observe.runtime_socket(config, ["kubelet", *words], version) == expected
-
-
-def test_a_runtime_is_away_when_nothing_listens(tmp_path: Path) -> None:
-    path = str(tmp_path / "c.sock")
-    assert observe.away(path) == f"{path} does not exist"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
-        server.bind(path)
-        assert observe.away(path) == f"{path} refuses connections"
-        server.listen()
-        assert observe.away(path) == ""
-    assert observe.away("/" + "x" * 200) == "", "a path that no socket can have is no evidence"
 
 
 def test_fields_are_found_in_yaml_of_another_style(tmp_path: Path) -> None:

@@ -43,6 +43,9 @@ def seen(folder: Folder = OURS, base: dict[str, Any] | None = None, **more: Any)
         ({}, seen(UNIT._replace(is_link=True, path="/etc/k.d/")), 36, ""),
         ({}, seen(UNIT._replace(exists=False)), 36, "/etc/k.d: there is no such drop-in folder"),
         ({}, seen(UNIT._replace(other="/b")), 36, "but the kubelet reads /b"),
+        # The unit's own words stay as they are; ours would need quotes.
+        ({}, seen(UNIT._replace(path="/etc/k d")), 36, ""),
+        ({}, seen(UNIT._replace(path="/etc/k d", source="option")), 36, "/etc/k d: a systemd unit cannot name this"),
         ({}, seen(linked=None), 36, "this file is not ours"),
         ({}, seen(unreadable="No such file"), 36, "the node's own file: No such file"),
         ({}, seen(base={"enforceNodeAllocatable": []}), 36, "enforceNodeAllocatable: /own.yaml sets it to an empty"),

@@ -14,12 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, programs
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import (
+    guard_install,
+    guard_module,
+    programs,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import installed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Moment, Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command, files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.dropin_folder import Folder
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import DROPIN, Unit
+from tests.support import systemd_model
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +219,26 @@ def test_no_program_is_installed_where_others_may_write(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
     with pytest.raises(FileError, match=f"^{tmp_path}: others may write to it"):
         guard_install.changes(str(tmp_path / "config"), {})
+
+
+@pytest.mark.parametrize(
+    "folder", [None, Folder("/etc/k.d", "unit", True, False), Folder("/x/conf.d", "us", False, False)]
+)
+def test_both_units_wait_for_the_mount_of_the_store(tmp_path: Path, folder: Folder | None) -> None:
+    place = str(tmp_path / "config")
+    line = f"RequiresMountsFor={place}"
+    shown = guard_module.present(place, systemd_model.Systemd(tmp_path / "root").kubeadm(), "kubelet", True, folder)[
+        "diff"
+    ]
+    after = {entry["after_header"]: entry["after"].splitlines() for entry in shown}
+    for path in (guard_install.SERVICE_PATH, f"{systemd_model.FOLDER}/{DROPIN}"):
+        at = after[path].index(line)
+        assert [text for text in after[path][:at] if text.startswith("[")] == ["[Unit]"], path
+
+
+def test_no_program_is_installed_where_its_units_cannot_name_it(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="my config: a systemd unit cannot name this path"):
+        guard_install.changes(str(tmp_path / "my config"), {})
 
 
 def test_the_interpreter_has_a_name_that_survives_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

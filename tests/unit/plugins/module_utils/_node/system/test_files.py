@@ -56,6 +56,33 @@ def test_real_files(tmp_path: Path) -> None:
     files.remove_folder(str(folder))
 
 
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777])
+def test_modes_are_those_asked_for_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    made = tmp_path / "a" / "b"
+    before = os.umask(umask)
+    try:
+        files.make_folder(str(made), mode=0o755)
+        files.write(str(made / "f"), b"1", 0o644)
+        files.write(str(made / "f"), b"2", 0o640)
+        files.write(str(made / "g"), b"1", 0o664)
+        files.write_folder(str(made / "d"), {"s/f": (b"1", 0o600), "f": (b"1", 0o444)}, mode=0o750)
+    finally:
+        os.umask(before)
+    modes = {
+        str(path.relative_to(tmp_path)): oct(stat.S_IMODE(path.stat().st_mode)) for path in sorted(tmp_path.rglob("*"))
+    }
+    assert modes == {
+        "a": "0o755",
+        "a/b": "0o755",
+        "a/b/d": "0o750",
+        "a/b/d/f": "0o444",
+        "a/b/d/s": "0o750",
+        "a/b/d/s/f": "0o600",
+        "a/b/f": "0o640",
+        "a/b/g": "0o664",
+    }
+
+
 def test_links_are_removed_never_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "f").write_text("x")

@@ -39,9 +39,10 @@ def loaded(node: Systemd, text: str) -> unit.Unit:
 
 @pytest.mark.parametrize("form", TEXTS)
 @pytest.mark.parametrize("folder", ["", "/store/conf.d"], ids=["checkpoint", "dropin"])
-def test_a_changed_command_is_taken_up(node: Systemd, form: str, folder: str) -> None:
+@pytest.mark.parametrize("mounts", ["", "/store"], ids=["former", "with the mount"])
+def test_a_changed_command_is_taken_up(node: Systemd, form: str, folder: str, mounts: str) -> None:
     reads = Layer(folder) if folder else ACTIVE
-    loaded(node, TEXTS[form]).install(reads, STEP)
+    loaded(node, TEXTS[form]).install(reads, STEP, mounts)
     assert not renew(loaded(node, TEXTS[form]), ACTIVE, folder)
 
     changed = loaded(node, TEXTS[form].replace("--old", "--new"))
@@ -49,7 +50,8 @@ def test_a_changed_command_is_taken_up(node: Systemd, form: str, folder: str) ->
     words = changed.next_command().argv
     assert "--new" in words and "--old" not in words
     assert (f"--config-dir={folder}" if folder else f"--config={ACTIVE}") in words
-    assert (changed.installed() or "").endswith(f"{STEP[0]}\n")
+    text = changed.installed() or ""
+    assert text.endswith(f"{STEP[0]}\n") and (f"RequiresMountsFor={mounts}\n" in text) == bool(mounts)
     assert not renew(changed, ACTIVE, folder)
 
 

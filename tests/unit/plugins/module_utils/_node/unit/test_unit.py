@@ -177,7 +177,7 @@ def test_one_more_folder_beside_the_units_own_config(node: Systemd) -> None:
         "[Service]",
         "ExecStartPre=x",
     ]
-    with pytest.raises(unit.UnitError, match="a folder must begin with /"):
+    with pytest.raises(unit.UnitError, match="it must begin with /"):
         kubespray.dropin(unit_override.Layer("conf d"))
 
 
@@ -295,6 +295,33 @@ def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str
 def test_a_path_that_needs_quoting_is_refused(node: Systemd, path: str) -> None:
     with pytest.raises(unit.UnitError, match="letters, digits"):
         node.kubeadm().dropin(path)
+
+
+@pytest.mark.parametrize("path", [ACTIVE, unit_override.Layer("/store/conf.d"), unit_override.Layer()])
+@pytest.mark.parametrize("form", ["kubeadm", "plain", "appended"])
+def test_the_kubelet_waits_for_the_mount_of_the_store(
+    node: Systemd, form: str, path: str | unit_override.Layer
+) -> None:
+    """The drop-in without that, from a former version, is replaced; both are read alike."""
+    texts = {"plain": "--config=/etc/k.yaml", "appended": "$ARGS"}
+    node.write("/etc/k.env", "ARGS=--config=/etc/k.yaml\n")
+    if form == "kubeadm":
+        kubelet = node.kubeadm()
+    else:
+        node.write(SERVICE, f"[Service]\nEnvironmentFile=/etc/k.env\nExecStart=/usr/bin/kubelet {texts[form]}\n")
+        kubelet = node.load(SERVICE)
+    assert kubelet.form().kind == form
+    step = ("ExecStartPre=x",)
+    assert kubelet.install(path, step)
+    former = kubelet.installed() or ""
+    assert kubelet.install(path, step, "/store") and not kubelet.install(path, step, "/store")
+    text = kubelet.installed() or ""
+    assert text == former.replace("[Service]\n", "[Unit]\nRequiresMountsFor=/store\n\n[Service]\n")
+    assert [unit_override.mounts(each) for each in (former, text)] == ["", "/store"]
+    assert unit_override.extra_lines(text) == unit_override.extra_lines(former) == step
+    assert unit_override.repeated(text) == unit_override.repeated(former)
+    with pytest.raises(unit.UnitError, match="digits"):
+        kubelet.dropin(path, step, "/my store")
 
 
 # changing

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether only root could have written what is in a folder: the kubelet's configuration and the guard's program.
+"""Whether our units can name a folder, and whether only root could have written what is in it: the kubelet's
+configuration and the guard's program.
 
 Root's kubelet reads the one, and systemd runs the other as root. A user who can write to a folder above them can
 replace both, so the whole chain counts, and a sticky bit does not help: it protects only what exists already.
@@ -13,12 +14,24 @@ import errno
 import os
 import stat
 
-from .files import OS, FileError
+from ..system.files import OS, FileError
+from . import unitfile
 
 TOP = "/"
 """Unless it is `/`, this folder and those above it are trusted: tests run below one that every user may write to."""
 # The limit of the kernel (path_resolution(7)).
 _MOST_LINKS = 40
+
+
+def check_config_dir(path: str, fs: OS | None = None) -> None:
+    """Raise FileError unless a store may be here: our units name it, and only root can write to it.
+
+    A revert, a reset and a removal do not need it: refusing them would keep a configuration that failed.
+    """
+    wrong = unitfile.unfit(path)
+    if wrong:
+        raise FileError(path, wrong, "set another config_dir")
+    check_chain(path, fs)
 
 
 def check_chain(path: str, fs: OS | None = None, instead: str = "set another config_dir") -> None:

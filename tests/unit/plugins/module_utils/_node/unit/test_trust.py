@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files, trust
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import trust
 from tests.support.disk import Disk, File, Folder, Link
 
 STORE = "/var/lib/kubelet-config"
@@ -92,6 +93,26 @@ def test_a_file_in_the_place_of_a_folder_is_refused(disk: Disk) -> None:
     node(disk, "/srv").live["data"] = File(b"", 0o600)
     with pytest.raises(files.FileError, match=r"^/srv/data: is not a folder"):
         trust.check_chain("/srv/data", disk)
+
+
+@pytest.mark.parametrize("path", ["/", "/var/lib/kubelet-config", "/srv/a.b_c+d-e/", "/..a/b.."])
+def test_a_store_may_be_where_a_unit_can_name_it(disk: Disk, path: str) -> None:
+    trust.check_config_dir(path, disk)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "srv/a",
+        "/srv/..",
+        "/srv/../a",
+        *(f"/srv/a{letter}b" for letter in " \t\n'\"%$;\\#&|:@=~*?\0\x1b\x7f\u00e4\udc80"),
+    ],
+)
+def test_a_folder_that_needs_quotes_in_a_unit_holds_no_store(disk: Disk, path: str) -> None:
+    with pytest.raises(files.FileError, match=r"a systemd unit cannot name this path as it is.*set another config_dir"):
+        trust.check_config_dir(path, disk)
 
 
 def test_on_a_real_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
