@@ -61,8 +61,8 @@ SWITCH, RESTART, CONFIRM = "kubelet_checkpoint assigned", "kubelet_guard restart
 ROLL_BACK, RESET, REMOVE = "kubelet_checkpoint rolled_back", "kubelet_checkpoint reset", "kubelet_checkpoint removed"
 
 DONE: dict[str, t.Any] = {"reasons": [], "restart_needed": False, "preflight": {}, "trial": None, "state_files": ["/s"]}
-SWITCHED = {**DONE, "changed": True, "restart_needed": True}
-ON_TRIAL = {**SWITCHED, "trial": {"to": None, "failed": ""}, "state_files": []}
+SWITCHED = {**DONE, "changed": True, "restart_needed": True, "trial": {"name": "boot/1.5", "to": SOURCE, "failed": ""}}
+ON_TRIAL = {**SWITCHED, "trial": {"name": "boot/2.5", "to": None, "failed": ""}, "state_files": []}
 FAILED = {"failed": True, "msg": "it did not stay up"}
 REVERTED = {"changed": True, "error": "it did not stay up"}
 LOSING = {SWITCH: SWITCHED, RESET: ON_TRIAL, ROLL_BACK: REVERTED}
@@ -108,7 +108,8 @@ CASES = {
     "not-switched": Case(
         "main",
         {SWITCH: {"failed": True, "msg": "installing the guard failed: disk full"}},
-        [SWITCH, ROLL_BACK],
+        # What is on trial is another run's.
+        [SWITCH],
         "Node node-1 was not switched and keeps its configuration: installing the guard failed: disk full",
     ),
     "guard-reverts": Case(
@@ -119,9 +120,15 @@ CASES = {
     ),
     "not-confirmed": Case(
         "main",
-        {SWITCH: DONE, CONFIRM: FAILED, ROLL_BACK: REVERTED},
-        [SWITCH, CONFIRM, ROLL_BACK, RESTART],
+        {SWITCH: SWITCHED, CONFIRM: FAILED, ROLL_BACK: REVERTED},
+        [SWITCH, RESTART, CONFIRM, ROLL_BACK, RESTART],
         "Node node-1 was reverted to its previous configuration: it did not stay up",
+    ),
+    "not-confirmed-again": Case(
+        "main",
+        {SWITCH: DONE, CONFIRM: FAILED},
+        [SWITCH, CONFIRM],
+        "Node node-1 was not switched and keeps its configuration: it did not stay up",
     ),
     "reset-refused": Case(
         "reset", {RESET: {**DONE, "reasons": ["refused"]}}, [RESET], "Node node-1: refused. Nothing was changed."
@@ -234,6 +241,9 @@ def test_what_the_calls_get(seen: Seen) -> None:
     assert set(first["data"]) == {"kubelet", "more"} and first["source"] == last["source"] == SOURCE
     assert int(first["confirm_seconds"]) > 0 and int(first["trial_seconds"]) == 600
     assert "metrics_dir" not in first and seen.calls["later"][0][1]["metrics_dir"] == "/m"
+    for host, trial in (("not-confirmed", "boot/1.5"), ("reset-reverted", "boot/2.5"), ("revert", None)):
+        [reverted] = [options for name, options in seen.calls[host] if name == ROLL_BACK]
+        assert reverted.get("trial") == trial and reverted["unconfirmed_only"]
     [_reset, removed] = [options for _name, options in seen.calls["reset-again"]]
     assert removed["state_files"] == ["/s"]
 

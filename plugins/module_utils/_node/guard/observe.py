@@ -12,7 +12,8 @@ import re
 import time
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from ..system import blockyaml, command
+from ..records import blockyaml
+from ..system import command
 from ..system.health import Endpoint, endpoint, flag, kubelet_of
 from ..unit import dropin_folder
 from .decide import Unit

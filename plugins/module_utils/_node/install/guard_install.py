@@ -163,7 +163,7 @@ def problem(service: str, trial: str, run: Run) -> str:
     """Return why the guard of the installed `service` cannot watch the armed trial of this name; empty if it can.
 
     It is asked itself, for its status, with the interpreter and the command line of its service: the start of a
-    service proves only that its interpreter was started (`Type=exec`; systemd before 240 ignores that type).
+    service shows only that its interpreter was started (`Type=exec`; systemd before 240 ignores that type).
     """
     text = (files.read(service) or b"").decode("utf-8", "replace")
     line = _COMMAND.search(text)

@@ -4,8 +4,8 @@
 """Named tuples from files: JSON that was damaged, or edited by hand, may hold values of other types.
 
 The guard of one version and the module of another read each other's files. So a file has a `format` (a file without one
-has 1), which changes when a known field gets another meaning. Fields that are not known are ignored, and kept by
-whoever writes the record again. A field that has its default value is not written.
+has 1), which changes when a known field gets another meaning. Fields that are not known are ignored, and kept when the
+record is written again. A field that has its default value is not written.
 """
 
 from __future__ import annotations

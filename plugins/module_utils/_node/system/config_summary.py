@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from ..._config.fields import fields
-from . import blockyaml
+from ..records import blockyaml
 
 HIDDEN = "********"
 _SECRET_FIELDS = [name for name, field in fields.ALL.items() if field.secret]

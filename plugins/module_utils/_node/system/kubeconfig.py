@@ -13,7 +13,8 @@ import socket
 from typing import TYPE_CHECKING, Any, Mapping
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from . import blockyaml, credentials
+from ..records import blockyaml
+from . import credentials
 from .credentials import CERT_DIR, Identity, PluginError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.blockyaml import Unreadable, load
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records.blockyaml import Unreadable, load
 from tests.lab import kubeadm
 
 KUBECONFIG = """apiVersion: v1
