@@ -86,21 +86,21 @@ class _Run:
         armed = quietly(self.store.trial)
         failed = armed is not None and armed.to == source and bool(armed.failed)
         if quietly(self.store.assigned) != source or quietly(self.store.running) != self.store.target(source) or failed:
-            back = self._proven(source, armed)
+            back = self._confirmed_before(source, armed)
             self._switch(source, good=back if back == source else self._whole(back))
         self._collect()
 
-    def _proven(self, source: Source, last: Trial | None) -> Source | None:
+    def _confirmed_before(self, source: Source, last: Trial | None) -> Source | None:
         """Return what a revert of `source` should lead to: what runs well and was confirmed, else last-known-good.
 
-        `last`: the last trial. One that failed has led to what was proven before it.
+        `last`: the last trial. One that failed has led to what was confirmed before it.
         """
         store = self.store
         healthy = self.options["was_healthy"] is not False
         if last is not None and healthy and (last.failed or last.confirmed):
-            proven = last.revert_to if last.failed else last.to
-            if proven != source and quietly(store.running) == store.target(proven):
-                return proven
+            confirmed = last.revert_to if last.failed else last.to
+            if confirmed != source and quietly(store.running) == store.target(confirmed):
+                return confirmed
         return quietly(store.last_known_good)
 
     def confirmed(self) -> None:

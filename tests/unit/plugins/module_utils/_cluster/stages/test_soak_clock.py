@@ -117,7 +117,7 @@ def test_a_kubelet_that_does_not_answer_after_a_jump(clock: Clock) -> None:
     ("silent", "birth"), [pytest.param({"n1"}, OLD, id="no counter"), pytest.param(set(), 1000.0, id="no relist yet")]
 )
 def test_what_cannot_be_known_fails_no_node(clock: Clock, silent: set[str], birth: float) -> None:
-    """Without a counter, or with one that had just begun, the start alone does not tell a jump from a restart."""
+    """Without a counter, or with one that had just begun, the start alone does not show a jump from a restart."""
     api = cluster(clock, done("n1"), done("n2"))
     api.silent, api.births["n1"] = silent, birth
     jump(12, HOUR)(clock, api)

@@ -96,6 +96,7 @@ def test_the_node_is_no_reason_to_revert_and_none_to_graduate() -> None:
     )
 
 
+@pytest.mark.fault(case=77)
 def test_a_reason_says_that_a_signal_ended_the_kubelet() -> None:
     """The error that it logged last was another one by coincidence."""
     killed = [at(120 + number, None, restarts=number)._replace(killed=True) for number in (1, 2)]

@@ -48,6 +48,7 @@ def node(tmp_path: Path) -> Failing:
     return Failing(tmp_path)
 
 
+@pytest.mark.fault(case=70)
 def test_a_kubelet_that_the_guards_own_restart_stopped_is_started_when_its_dependency_is_back(node: Failing) -> None:
     """systemd stops it before containerd starts, and leaves it inactive."""
     node.assign()
@@ -62,6 +63,7 @@ def test_a_kubelet_that_the_guards_own_restart_stopped_is_started_when_its_depen
 
 
 @pytest.mark.parametrize("on_trial", [True, False])
+@pytest.mark.fault(case=70)
 def test_a_kubelet_that_the_controllers_restart_stopped_is_started(node: Failing, on_trial: bool) -> None:
     if on_trial:
         node.assign(extra={"confirm_seconds": 1000})
@@ -78,6 +80,7 @@ def test_a_kubelet_that_the_controllers_restart_stopped_is_started(node: Failing
 
 
 @pytest.mark.parametrize("restarted_before", [True, False])
+@pytest.mark.fault(case=70)
 def test_a_stop_that_nobody_ordered_here_stays_the_operators(node: Failing, restarted_before: bool) -> None:
     if restarted_before:
         OrderedStop(str(Path(node.started.path).parent)).note("i0")
@@ -88,6 +91,7 @@ def test_a_stop_that_nobody_ordered_here_stays_the_operators(node: Failing, rest
     assert node.store.running() == LOCAL and "was not confirmed" in node.error()
 
 
+@pytest.mark.fault(case=74)
 def test_a_masked_unit_is_reverted_and_reported_once(node: Failing) -> None:
     """And it is asked to restart with pauses, not once a second."""
     node.assign()
@@ -122,6 +126,7 @@ def test_a_healthy_kubelet_is_not_restarted_again_although_nothing_can_be_writte
     assert node.ran[-1] == LOCAL
 
 
+@pytest.mark.fault(case=74)
 def test_one_unanswered_question_to_systemd_forgets_no_restarts(node: Failing) -> None:
     """PID 1 is busy: the ends that were forgotten, excused or from before the trial are not counted again."""
     node.properties.update(NRestarts="7")
@@ -135,6 +140,7 @@ def test_one_unanswered_question_to_systemd_forgets_no_restarts(node: Failing) -
     assert node.store.running() == NEW and node.error() == ""
 
 
+@pytest.mark.fault(case=73)
 def test_what_was_confirmed_without_a_start_does_not_graduate(node: Failing) -> None:
     """By modules alone. The kubelet reads it weeks later, and ends: it is reverted then."""
     node.assign()

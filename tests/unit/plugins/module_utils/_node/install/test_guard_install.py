@@ -102,6 +102,7 @@ def test_a_guard_that_runs_before_the_kubelet_adds_nothing_to_the_log(tmp_path: 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.fault(case=68)
 def test_no_byte_code_is_written_and_a_torn_one_is_not_read(tmp_path: Path) -> None:
     """A power cut leaves a short file of it, or a full disk: the guard would never run again."""
     folder = tmp_path / "guard"
@@ -137,8 +138,9 @@ def spoil(config: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["", EMPTY, TORN, ABSENT])
 @pytest.mark.fault(case=48)
-def test_a_guard_proves_that_it_runs_before_a_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """By the interpreter and the command line of its service; its start by systemd proves nothing."""
+@pytest.mark.fault(case=68)
+def test_a_guard_shows_that_it_runs_before_a_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """By the interpreter and the command line of its service; its start by systemd shows nothing."""
     (tmp_path / "guard").mkdir()
     programs.install(str(tmp_path / "guard"), guard_install.program())
     service = tmp_path / "guard.service"
@@ -160,6 +162,7 @@ def test_a_guard_proves_that_it_runs_before_a_switch(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("missing", ["the interpreter", "the program", "all but its name"])
 @pytest.mark.fault(case=48)
+@pytest.mark.fault(case=68)
 def test_a_guard_that_cannot_run_is_an_error_in_the_log_of_the_kubelet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:

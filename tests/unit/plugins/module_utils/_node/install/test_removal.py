@@ -170,6 +170,7 @@ def test_state_files_go_while_the_kubelet_is_stopped(runs: list[str], tmp_path: 
 
 
 @pytest.mark.parametrize("early", [True, False])
+@pytest.mark.fault(case=69)
 def test_a_state_file_that_cannot_be_removed_leaves_no_stopped_kubelet(
     runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, early: bool
 ) -> None:
@@ -190,6 +191,7 @@ def test_a_state_file_that_cannot_be_removed_leaves_no_stopped_kubelet(
     assert unit.seen == ["remove", *stopped, "restore", "restart"] and state.exists() and unit.text == DROPIN
 
 
+@pytest.mark.fault(case=69)
 def test_an_immutable_state_file_is_noticed(tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"
     state.touch()

@@ -32,8 +32,9 @@ def test_what_was_written_is_read(value: dict[str, t.Any]) -> None:
     assert typed.fields(value, Some()) == Some(**value)
 
 
+@pytest.mark.fault(case=75)
 def test_a_file_of_another_version_is_read_and_its_unknown_fields_are_kept(tmp_path: Path) -> None:
-    """As long as it is about the same thing."""
+    """As long as it is about the same subject."""
     file = typed.RecordFile(str(tmp_path / "file"), Some())
     (tmp_path / "file").write_text('{"name": "a", "count": 1, "newer": [5], "format": 1}')
     assert file.read() == Some("a", 1)

@@ -66,6 +66,7 @@ def fill(place: Path, what: str) -> None:
 @pytest.mark.parametrize("changed", NAMES)
 @pytest.mark.parametrize("first", [True, False], ids=["policy", "ended twice"])
 @pytest.mark.fault(case=11)
+@pytest.mark.fault(case=69)
 def test_restored_on_a_full_disk(tmp_path: Path, disk: Path, what: str, changed: str, first: bool) -> None:
     """`first`: at the first start after the revert, as the files of a policy; else after two ends."""
     for name in NAMES:

@@ -178,6 +178,7 @@ def revert(place: Place, trial: str | None) -> dict[str, t.Any]:
     return place.assign("any", state="rolled_back", source=None, data=None, reason="it failed", trial=trial)
 
 
+@pytest.mark.fault(case=71)
 def test_a_revert_ends_the_trial_that_it_names_and_no_other(place: Place) -> None:
     """A run that was stopped before its own switch must not revert what another run has put on trial."""
     earlier = place.assign("a")["trial"]["name"]
@@ -193,6 +194,7 @@ def test_a_revert_ends_the_trial_that_it_names_and_no_other(place: Place) -> Non
 
 
 @pytest.mark.parametrize("recorded", ["in the store", "in memory", "only active"])
+@pytest.mark.fault(case=72)
 def test_a_confirmation_after_a_verdict_is_refused(
     place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: str
 ) -> None:
@@ -219,6 +221,7 @@ def test_a_confirmation_after_a_verdict_is_refused(
         confirm(place, "a")
 
 
+@pytest.mark.fault(case=76)
 def test_a_revert_leads_to_what_was_confirmed_last(place: Place) -> None:
     """Also when it has not yet become last-known-good; a change within its trial is no reason to run older values."""
     place.assign("a")
