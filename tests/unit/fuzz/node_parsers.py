@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records, Started
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import blockyaml
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta, trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import (
     binary,
-    blockyaml,
     config_summary,
     credentials,
     last_words,
