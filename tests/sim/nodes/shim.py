@@ -25,6 +25,7 @@ import sys
 import threading
 import time
 import typing as t
+import zipimport
 
 ROOT = os.path.dirname(sys.prefix)
 TREES = ("/etc", "/run", "/proc", "/sys", "/usr/lib/systemd", "/root/.kube")
@@ -149,7 +150,7 @@ def _is_kubelet(place: str) -> bool:
 
 
 class NodeFinder:
-    """A hook of `sys.path_hooks` for the folders of the node."""
+    """A hook of `sys.path_hooks` for the folders and zip files of the node."""
 
     def __init__(self) -> None:
         self.inner = importlib.machinery.FileFinder.path_hook(
@@ -157,11 +158,11 @@ class NodeFinder:
         )
 
     def __call__(self, path: str) -> t.Any:
-        """Return the finder for a folder. Raises ImportError for one of this machine."""
+        """Return the finder for a folder or zip file. Raises ImportError for one of this machine."""
         place = real(path)
         if place == path:
             raise ImportError(path)
-        return self.inner(place)
+        return zipimport.zipimporter(place) if place.endswith(".zip") else self.inner(place)
 
 
 class TlsFinder:
@@ -239,8 +240,6 @@ def install() -> None:
     sys.executable = PYTHON
     _clock()
     os.environ["PATH"] = f"{ROOT}/usr/bin:{os.environ.get('PATH', os.defpath)}"
-    if not hasattr(time, "CLOCK_BOOTTIME"):
-        time.CLOCK_BOOTTIME = time.CLOCK_MONOTONIC  # type: ignore[attr-defined]
     if os.environ.get(LIFE):
         # Only this process has the pipe, not the programs that it runs.
         threading.Thread(target=_end_with, args=(int(os.environ.pop(LIFE)),), daemon=True).start()
