@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
@@ -92,6 +93,40 @@ def test_state_files_are_taken_anew_once_the_first_configuration_has_graduated(p
     place.store.graduate(assigned, "v1.20.2")
     place.assign("b", state_files=[str(place.state)])
     assert place.saved() == {"cpu_manager_state": "static"}
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["the same policy", "another policy"])
+def test_no_revert_leads_to_a_policy_with_the_state_files_of_another_one(place: Place, same: bool) -> None:
+    """A ("none") is confirmed and runs, B ("static") reverts to A, and C to what was before A: an unconfirmed B ran.
+
+    The kubelet makes a new file. Before that, C's own start removes what B has written, if it has another policy.
+    """
+    place.assign("a")
+    passed = place.store.trial()
+    assert passed is not None
+    place.store.record(passed.but(confirmed=True))
+    place.assign("b", state_files=[str(place.state)])
+    place.state.write_text("static")
+    place.assign("c", state_files=[] if same else [str(place.state)])
+    trial = place.store.trial()
+    assert trial and trial.revert_to is None and [entry["data"] for entry in trial.state_files] == [None]
+    statefiles.clear(trial.state_files)
+    assert place.state.exists() == same
+    place.state.write_text("static")
+    statefiles.restore(trial.state_files)
+    assert not place.state.exists()
+
+
+def test_a_lost_last_known_good_leaves_no_state_file_of_another_policy(place: Place) -> None:
+    place.assign("a", state_files=[str(place.state)])
+    place.state.write_text("static")
+    assigned = place.store.assigned()
+    assert assigned is not None
+    place.store.graduate(assigned, "v1.20.2")
+    Path(place.store.meta, "last-known-good").write_bytes(b"")
+    place.assign("b", state_files=[str(place.state)])
+    trial = place.store.trial()
+    assert trial and trial.revert_to is None and [entry["data"] for entry in trial.state_files] == [None]
 
 
 @pytest.mark.fault(case=48)
