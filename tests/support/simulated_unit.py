@@ -83,8 +83,8 @@ class Node(t.Protocol):
 class SimulatedUnit:
     """One unit, without a process at first.
 
-    `dependency`: whether what it requires can start. `unanswered`: how many looks at the unit are answered before one is
-    not; None for all. `stopped`: whether an operator has stopped it since its last start. `disobeyed`: how often the
+    `dependency`: whether what it requires can start. `unanswered`: how many looks at the unit are answered before one
+    is not; None for all. `stopped`: whether an operator has stopped it since its last start. `disobeyed`: how often the
     guard ordered a restart then.
     """
 

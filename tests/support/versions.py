@@ -26,8 +26,9 @@ if t.TYPE_CHECKING:
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
 
 LANDED = "a10891a33941ed1f4f197a364a2e919902c6c2da"
-"""The commit that nodes in use may still have the code of. To raise it, write the full hash of a later commit here. Then
-remove from `landed` each difference that this commit no longer has, and from test_mixed_versions.py what it explains.
+"""The commit that nodes in use may still have the code of. To raise it, write the full hash of a later commit here.
+Then remove from `landed` each difference that this commit no longer has, and from test_mixed_versions.py what it
+explains.
 """
 PACKAGE = "livenodes_kubelet_landed"
 

@@ -94,9 +94,11 @@ class _Run:
     def _proven(self, source: Source, last: Trial | None) -> Source | None:
         """Return what a revert of `source` should lead to: what runs well and was confirmed, else last-known-good.
 
-        `last`: the last trial. One that failed has led to what was proven before it.
+        `last`: the last trial. One that failed has led to what was proven before it, and one that is not over would.
         """
         store = self.store
+        if last is not None and not last.failed and not last.confirmed and last.revert_to not in (None, source):
+            return last.revert_to
         healthy = self.options["was_healthy"] is not False
         if last is not None and healthy and (last.failed or last.confirmed):
             proven = last.revert_to if last.failed else last.to

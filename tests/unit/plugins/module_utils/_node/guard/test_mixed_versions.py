@@ -1,8 +1,8 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""After any sequence of changes and faults the node is well, also while its guard is of another version than the module:
-the files of one are read by the other.
+"""After any sequence of changes and faults the node is well, also while its guard is of another version than the
+module: the files of one are read by the other.
 
 What is demanded is what one version has to do (tests/support/any_sequence.py), with two exceptions where the older one
 does not know what the newer one does (tests/support/versions.py): nothing that the kubelet requires fails, and no

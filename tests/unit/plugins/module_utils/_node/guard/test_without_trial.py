@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import shutil
 import typing as t
 from pathlib import Path
 
