@@ -2,45 +2,27 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A whole node in one process: the real store and the real guard on a disk in memory, with a simulated systemd and
-kubelet, a clock of its own, and faults.
-
-A configuration is a text whose `behavior` decides what a kubelet does with it:
-
-* `good`: every kubelet runs it.
-* `old`: binary 1 runs it, binary 2 refuses it, as after the removal of a feature gate.
-* `bad`: every kubelet refuses it.
-* `dies`: the kubelet ends DIES_SECONDS after each start.
-* `deaf`: the kubelet runs, and its healthz does not answer.
+kubelet (simulated_unit.py), a clock of its own, and faults.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import io
 import json
+import os
 import random
-import subprocess
+import types
 import typing as t
 from pathlib import Path
 from unittest import mock
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard as guard_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import new_binary, observe
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Started
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.store_error import StoreError
 from tests.support.disk import FILLING, Disk, PowerCut
+from tests.support.simulated_unit import ROOT_FOLDER, STATE_FILE, WORDS, Kubelet, SimulatedUnit, text
+from tests.support.versions import OURS, Code
 
-# Settings of the kubelet's unit, as kubeadm ships it.
-RESTART_SECONDS = 10.0
-DIES_SECONDS = 30.0
 TRIAL_SECONDS = 60.0
 CONFIRM_SECONDS = 300.0
 # A guard that only waits looks less often in the model: after so many looks without a change, up to so many seconds
@@ -49,76 +31,94 @@ IDLE_LOOKS, IDLE_SECONDS = 5, 8.0
 # Long enough for every deadline of a guard to pass, one after the other.
 LONG = 3600.0
 ENDPOINT = "unix:///run/containerd/containerd.sock"
-# No process of this machine has this id.
-NO_PROCESS = "99999999"
-WORDS = {
-    "bad": "failed to validate kubelet configuration, error: invalid configuration: maxPods must not be negative",
-    "old": "failed to set feature gates from initial flags-based config: unrecognized feature gate: Old",
-    "dies": "failed to listen: bind: address already in use",
-    "runtime": "failed to run Kubelet: validate service connection: connection error: dial unix "
-    "/run/containerd/containerd.sock: connect: connection refused",
-}
-
-
-def text(behavior: str, name: str) -> str:
-    """Return a configuration of this behavior; `name` makes it distinct."""
-    return json.dumps({"kind": "KubeletConfiguration", "behavior": behavior, "name": name})
-
-
-class Kubelet:
-    """The process that systemd runs: what it read, and when it began and ends."""
-
-    def __init__(self, content: str, begun: float) -> None:
-        self.content, self.begun = content, begun
-        self.behavior = json.loads(content)["behavior"]
+SERVICE = "/etc/systemd/system/livenodes-kubelet-guard.service"
+# The guard's files in memory.
+MEMORY = "/run/livenodes-kubelet-guard"
 
 
 class WholeNode:
-    """One node. Times are seconds of CLOCK_BOOTTIME; `seed` decides what a power cut leaves."""
+    """One node, with the guard of one version and the module of another.
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    `seconds`: CLOCK_MONOTONIC; `slept`: seconds in which the machine slept since the boot, which it does not count.
+    `seed` decides what a power cut leaves.
+    """
+
+    def __init__(self, folder: Path, seed: int, guard: Code = OURS, module: Code = OURS) -> None:
+        self.guard, self.module = guard, module
         self.dice = random.Random(seed)
         self.config_dir = str(folder / "kubelet-config")
+        # The lock of the store is a real file.
+        os.mkdir(self.config_dir)
         self.own = folder / "config.yaml"
         self.own.write_text(text("good", "own"))
         self.program = folder / "kubelet"
-        self.disk = Disk()
-        for depth in range(1, len(Path(self.config_dir).parts) - 1):
-            self.disk.mkdir("/" + "/".join(Path(self.config_dir).parts[1 : depth + 1]), 0o755)
-        self.disk = self.disk.copy()
-        # The folder /run.
-        self.memory = Disk()
-        self.boot, self.seconds = 1, 100.0
+        self.boot, self.seconds, self.slept = 1, 100.0, 0.0
         self.version = 0
         self.install(1)
         self.runtime = self.api = True
-        self.kubelet: Kubelet | None = None
-        self.invocation, self.restarts, self.result = "", 0, "success"
-        self.state, self.killed = ("inactive", "dead"), False
-        self.logs: dict[str, str] = {}
+        self.disk = self.memory = Disk()
+        self._prepare_disk()
+        self._mount_memory()
+        self.unit = SimulatedUnit(self)
         self.errors: list[str] = []
+        # What the last call of the module returned.
+        self.result: dict[str, t.Any] = {}
         # Whether the end of the guard is that of the whole node.
         self.power_cut = False
-        self.next_start: float | None = None
         self.watching, self.next_look = False, 0.0
         self.idle, self.before = 0, (0, "")
-        self.guard_restarts = self.refused_starts = 0
-        self.armed_guard = self._guard()
         # Without our drop-in the kubelet reads its own file.
         self.dropin = False
-        self.start()
 
-    def standing_in(self) -> contextlib.ExitStack:
-        """Return the patches with which this node stands in for the machine: its clock, its kubelet's binary."""
-        stack = contextlib.ExitStack()
-        stack.enter_context(mock.patch.object(binary, "check", self.check))
-        stack.enter_context(mock.patch.object(Moment, "now", self._now))
-        # A guard is installed, and starts; `call` wakes it.
-        stack.enter_context(mock.patch.object(checkpoint_module, "GUARD", str(self.program.parent)))
-        stack.enter_context(mock.patch.object(checkpoint_module, "_start_guard", lambda *_trial: ""))
-        for module in (new_binary, observe):
-            stack.enter_context(mock.patch.object(module, "open", self._open, create=True))
-        return stack
+    @contextlib.contextmanager
+    def standing_in(self) -> t.Iterator[None]:
+        """Let this node stand in for the machine: its clock, its disk, its kubelet's binary."""
+        with contextlib.ExitStack() as stack:
+            for code in {self.guard, self.module}:
+                self._stand_in(stack, code)
+            self.armed_guard = self._guard()
+            self.unit.order("start")
+            yield
+
+    def _stand_in(self, stack: contextlib.ExitStack, code: Code) -> None:
+        def replace(where: t.Any, name: str, by: t.Any) -> None:
+            stack.enter_context(mock.patch.object(where, name, by, create=True))
+
+        replace(code.binary, "check", functools.partial(self._check, code))
+        replace(code.Moment, "now", functools.partial(self._now, code))
+        replace(code.pacing, "chance", self.dice.random)
+        # A guard is installed, and starts.
+        replace(code.checkpoint_module, "_start_guard", lambda *_trial: self._wake())
+        replace(code.files, "OS", lambda: self.disk)
+        for module in (code.kept_files, code.statefiles, code.checkpoint_module):
+            replace(module, "os", self._os())
+        for module in (code.new_binary, code.observe):
+            replace(module, "open", self._open)
+
+    def _os(self) -> types.SimpleNamespace:
+        """Return what the product uses of `os` beside its own class of that name."""
+        path = {**vars(os.path), "exists": self._exists, "lexists": self._exists}
+        return types.SimpleNamespace(
+            path=types.SimpleNamespace(**path),
+            listdir=lambda path: self.disk.listdir(path),
+            lstat=lambda path: self.disk.lstat(path),
+        )
+
+    def _prepare_disk(self) -> None:
+        for place in (f"{self.config_dir}/guard", ROOT_FOLDER, os.path.dirname(SERVICE)):
+            for depth in range(2, len(Path(place).parts) + 1):
+                folder = "/" + "/".join(Path(place).parts[1:depth])
+                if not self._exists(folder):
+                    self.disk.mkdir(folder, 0o755)
+        self.disk.put(SERVICE, b"")
+        self.disk = self.disk.copy()
+        self.install_guard()
+
+    def _mount_memory(self) -> None:
+        """Mount a new folder /run."""
+        self.memory = Disk()
+        self.memory.mkdir("/run", 0o755)
+        self.disk.root.live["run"] = self.memory.root.live["run"]
 
     # What happens to the node
 
@@ -142,14 +142,23 @@ class WholeNode:
 
     def kill_kubelet(self) -> None:
         """End the kubelet's process, as the kernel does when memory is short."""
-        if self.kubelet:
-            self._ended("", killed=True)
+        if self.unit.kubelet:
+            self.unit.ended("", killed=True)
 
     def crash(self, after: int, power_cut: bool, seconds: float) -> None:
         """Let time pass; the guard, with `power_cut` the node, ends after so many changes of the disk."""
         self.disk.cut_after, self.power_cut = len(self.disk.calls) + after, power_cut
         self.advance(seconds)
         self.disk.cut_after = None
+
+    def tear(self, name: str, half: bool) -> bool:
+        """Empty a file below the config folder, or leave half of it; return whether there is one."""
+        path = f"{self.config_dir}/{name}"
+        if not self._exists(path):
+            return False
+        data = self.disk.load(path)
+        self.disk.put(path, data[: len(data) // 2] if half else b"")
+        return True
 
     def reboot(self, power_cut: bool) -> None:
         """Boot the node again, after a shutdown or a power cut."""
@@ -158,15 +167,15 @@ class WholeNode:
             self.disk = self.disk.one_after_power_cut(self.dice)
             self.disk.failure = failure
         self.disk.cut_after = None
-        self.memory = Disk()
+        self._mount_memory()
         self.boot += 1
-        self.seconds, self.restarts = 10.0, 0
-        self.kubelet, self.next_start = None, None
+        self.seconds, self.slept = 10.0, 0.0
+        self.unit.power_off()
         self.armed_guard = self._guard()
         # The conditions of the guard's service.
         found = any(self._exists(f"{self.config_dir}/store/{name}") for name in ("trial", "report", "progress"))
         self.watching, self.next_look = found, self.seconds
-        self._survive(self.start)
+        self._survive(lambda: self.unit.order("start"))
 
     def fill(self, number: int) -> None:
         """Make the disk fail: ENOSPC for what needs a block, EROFS for every change, 0 for none."""
@@ -174,16 +183,32 @@ class WholeNode:
 
     # What the controller does
 
+    def install_guard(self) -> None:
+        """Write the guard's settings, as each rollout does."""
+        settings = {"argv": [str(self.program), f"--container-runtime-endpoint={ENDPOINT}"], "config": str(self.own)}
+        self.disk.put(f"{self.config_dir}/guard/settings.json", json.dumps({**settings, "key": "kubelet"}).encode())
+
     def assign(self, source: dict[str, str], content: str, cut: int | None = None, power: bool = False) -> bool:
         """Switch to a source and restart the kubelet, as the role does; return whether that was done.
 
         `cut`: the controller (with `power`: the node) ends after so many changes of the disk.
         """
+        if not self.disk.failure(0, "create"):
+            self.install_guard()
         if not self.call("assigned", source, {"kubelet": content}, cut, power):
             return False
         self.dropin = True
-        self.start()
-        return True
+        return self.restart()
+
+    def restart(self) -> bool:
+        """Restart the kubelet as the controller does (unit.Unit.restart); return whether that succeeded.
+
+        From now on the kubelet has to run, also if an operator has stopped it before.
+        """
+        self.unit.stopped = False
+        if self.module.notes_stops:
+            self.module.module("unit.ordered_stop").OrderedStop(MEMORY, self.memory).note(self.unit.invocation)
+        return self.unit.order("restart")
 
     def call(
         self,
@@ -192,8 +217,9 @@ class WholeNode:
         data: dict[str, str] | None = None,
         cut: int | None = None,
         power: bool = False,
+        **more: t.Any,
     ) -> bool:
-        """Call the module kubelet_checkpoint; return whether it succeeded."""
+        """Call the module kubelet_checkpoint; return whether it succeeded. `more`: other options than the role has."""
         options = {
             "state": state,
             "config_dir": self.config_dir,
@@ -211,161 +237,130 @@ class WholeNode:
             "trial_seconds": TRIAL_SECONDS,
             "confirm_seconds": CONFIRM_SECONDS,
             "was_healthy": self.healthy(),
-            "invocation": self.invocation,
+            "invocation": self.unit.invocation,
             "kubelet_version": f"v1.{self.version}.0",
-            "state_files": [],
+            "state_files": self._state_files(state, data),
             "reason": "the controller rolled it back",
             "unconfirmed_only": True,
             "remove": False,
             "collect": True,
             "lock_timeout": 1,
+            **more,
         }
         self.disk.cut_after = None if cut is None else len(self.disk.calls) + cut
         try:
-            checkpoint_module.apply(options, False, Store(self.config_dir, self.disk))
+            self.result = self.module.checkpoint_module.apply(options, False, self.store())
         except PowerCut:
             if power:
                 self.reboot(power_cut=True)
             return False
-        except (StoreError, LockError, OSError):
+        except self.module.errors:
             return False
         finally:
             self.disk.cut_after = None
-            # The module starts the guard before the switch, and nothing else does before the next start.
-            self._wake()
         return True
 
-    # systemd
+    def _state_files(self, state: str, data: t.Mapping[str, str] | None) -> list[str]:
+        """Return the state files that the preflight lets a switch take along: those of another policy."""
+        wanted = data["kubelet"] if data else self.own.read_text() if state == "reset" else ""
+        found = self.unit.policy()
+        return [STATE_FILE] if wanted and found not in ("", json.loads(wanted)["policy"]) else []
 
-    def start(self, restarts: int = 0) -> None:
-        """Start the kubelet's unit: the prestart step, then the process."""
-        self.kubelet, self.next_start = None, None
-        self.restarts = restarts
-        self.invocation = f"i{self.dice.randrange(10**12)}"
-        self.state = ("activating", "start-pre")
-        if self.dropin:
-            try:
-                if self._guard().prestart():
-                    self._wake()
-            except (StoreError, LockError, OSError):
-                pass
-            except PowerCut:
-                # The unit ignores how its prestart step ends.
-                self._killed()
-        content = self._read()
-        self.state = ("active", "running")
-        self.kubelet = Kubelet(content, self.seconds) if content else None
-        if not content:
-            self._ended("failed to load kubelet config file: no such file or directory")
-        elif self.refuses(content):
-            # While the disk is read-only no guard can revert.
-            self.refused_starts += not self.disk.failure(0, "rename")
-            self._ended(WORDS[json.loads(content)["behavior"]])
-        elif not self.runtime:
-            self._ended(WORDS["runtime"])
+    # The kubelet's unit
 
-    def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run a command of the guard."""
-        words, out = list(argv), ""
-        if words[1:2] == ["show"]:
-            active, sub = self.state
-            shown = {
-                "ActiveState": active,
-                "SubState": sub,
-                "Result": self.result,
-                "InvocationID": self.invocation,
-                "NRestarts": str(self.restarts),
-                "MainPID": NO_PROCESS if self.kubelet and active == "active" else "0",
-                "ExecStart": f"{{ path={self.program} ; argv[]={self.program} ; }}",
-                "ExecMainCode": "2" if self.killed else "1",
-            }
-            out = "".join(f"{name}={value}\n" for name, value in shown.items())
-        elif words[1:2] == ["restart"]:
-            self.guard_restarts += 1
-            self.start()
-        elif words[1:2] == ["--version"]:
-            out = f"Kubernetes v1.{self.version}.0\n"
-        elif "journalctl" in words:
-            out = self.logs.get(words[-1].partition("=")[2], "")
-        return subprocess.CompletedProcess(words, 0, out, "")
+    def prestart(self) -> None:
+        """Run the prestart step. The unit ignores how it ends."""
+        if not self.dropin:
+            return
+        try:
+            if self._guard().prestart():
+                self._wake()
+        except self.guard.errors:
+            pass
+        except PowerCut:
+            self._killed()
+
+    def read(self) -> str:
+        """Return what the kubelet reads, empty when there is no file."""
+        if not self.dropin:
+            return self.own.read_text()
+        try:
+            return self.disk.look(f"{self.config_dir}/active/kubelet").decode()
+        except OSError:
+            return ""
 
     # What can be seen
 
-    def refuses(self, content: str) -> bool:
-        """Whether the installed binary refuses a configuration."""
-        behavior = json.loads(content)["behavior"]
-        return behavior == "bad" or (behavior == "old" and self.version > 1)
+    @property
+    def kubelet(self) -> Kubelet | None:
+        """The kubelet's process."""
+        return self.unit.kubelet
 
     def healthy(self) -> bool:
         """Whether the kubelet's healthz answers."""
         return self.kubelet is not None and self.kubelet.behavior != "deaf"
 
-    def check(self, content: str, *_rest: t.Any, **_options: t.Any) -> binary.Verdict:
-        """Answer like the kubelet's binary that is asked about a configuration."""
-        if self.refuses(content):
-            return binary.Verdict(binary.INVALID, [WORDS[json.loads(content)["behavior"]]], [])
-        return binary.Verdict(binary.VALID, [], [])
+    def store(self) -> t.Any:
+        """Return the store, as the module reads it."""
+        return self.module.Store(self.config_dir, self.disk)
 
     # Helpers
 
-    def _now(self, *_root: str) -> Moment:
-        return Moment(f"boot{self.boot}", self.seconds, 1e9 + self.seconds)
+    def _check(self, code: Code, content: str, *_rest: t.Any, **_options: t.Any) -> t.Any:
+        """Answer like the kubelet's binary that is asked about a configuration."""
+        if self.unit.refuses(content):
+            return code.binary.Verdict(code.binary.INVALID, [WORDS[json.loads(content)["behavior"]]], [])
+        return code.binary.Verdict(code.binary.VALID, [], [])
 
-    def _guard(self) -> Guard:
-        return Guard(
-            Store(self.config_dir, self.disk),
-            Settings(
-                argv=(str(self.program), f"--container-runtime-endpoint={ENDPOINT}"),
-                config=str(self.own),
-                lock_seconds=0.2,
-            ),
-            self.run,
-            self._now,
+    def _now(self, code: Code, *_root: str) -> t.Any:
+        awake, asleep = self.seconds, self.slept
+        return code.Moment(f"boot{self.boot}", awake + asleep if code.boottime else awake, 1e9 + awake + asleep)
+
+    def _guard(self) -> t.Any:
+        code = self.guard
+        store = code.Store(self.config_dir, self.disk)
+        with contextlib.redirect_stderr(io.StringIO()):
+            settings = code.guard_main.settings_of(store)
+        return code.Guard(
+            store,
+            settings._replace(lock_seconds=0.2),
+            self.unit.run,
+            functools.partial(self._now, code),
             lambda *_where: "" if self.healthy() else "no answer",
             verify=lambda: "" if self.api else "no API server answers",
             away=lambda path: "" if self.runtime else f"{path} refuses connections",
-            started=Started("/run/guard/started", self.memory),
+            started=code.Started(f"{MEMORY}/started", self.memory),
         )
 
     def _events(self) -> t.Iterator[tuple[float, t.Callable[[], object]]]:
         yield float("inf"), lambda: None
-        if self.kubelet and self.kubelet.behavior == "dies":
-            yield self.kubelet.begun + DIES_SECONDS, lambda: self._ended(WORDS["dies"])
-        if self.next_start is not None:
-            yield self.next_start, lambda: self.start(self.restarts + 1)
+        yield from self.unit.events()
         if self.watching:
             yield self.next_look, self._look
-
-    def _ended(self, words: str, killed: bool = False) -> None:
-        self.kubelet, self.state, self.result = None, ("activating", "auto-restart"), "exit-code"
-        self.killed = killed
-        if words:
-            self.logs[self.invocation] = f'E1122 13:38:14.192413     419 run.go:72] "command failed" err="{words}"\n'
-        self.next_start = self.seconds + RESTART_SECONDS
 
     def _look(self) -> None:
         """One turn of the guard's service, as guard_main.watch does it."""
         guard = self.armed_guard
         try:
             wait = guard.tick()
-        except (StoreError, LockError, OSError) as error:
+        except self.guard.errors as error:
             self.errors.append(f"{self.seconds:.0f} {error}")
             wait = 10.0
         except PowerCut:
             self._killed()
             # systemd starts the service again.
-            wait = 1.0
+            self.armed_guard, wait = self._guard(), 1.0
         report = guard.records.report()
         if report is not None:
             if self.api and guard.reportable():
                 try:
                     guard.records.sent(report, None)
-                except (StoreError, OSError):
+                except self.guard.errors:
                     wait = 5.0 if wait is None else wait
             else:
-                wait = min(5.0 if wait is None else wait, guard_module.LONGEST_SECONDS)
+                wait = min(5.0 if wait is None else wait, self.guard.guard_main.LONGEST_PAUSE)
         self.watching = wait is not None
-        now = self.disk.changes, self.invocation
+        now = self.disk.changes, self.unit.invocation
         self.idle, self.before = self.idle + 1 if now == self.before else 0, now
         least = min(self.idle - IDLE_LOOKS, IDLE_SECONDS)
         self.next_look = self.seconds + max(wait or 0.0, least, 0.001)
@@ -376,9 +371,12 @@ class WholeNode:
         if self.power_cut:
             raise PowerCut
 
-    def _wake(self) -> None:
+    def _wake(self) -> str:
+        """Start the guard's service; return why it does not start."""
         if not self.watching:
+            self.armed_guard = self._guard()
             self.watching, self.next_look = True, self.seconds
+        return ""
 
     def _survive(self, act: t.Callable[[], object]) -> None:
         try:
@@ -391,15 +389,6 @@ class WholeNode:
         if not path.startswith(self.config_dir):
             return open(path, *arguments, **options)
         return io.StringIO(self.disk.look(path).decode())
-
-    def _read(self) -> str:
-        """Return what the kubelet reads, empty when there is no file."""
-        if not self.dropin:
-            return self.own.read_text()
-        try:
-            return self.disk.look(f"{self.config_dir}/active/kubelet").decode()
-        except OSError:
-            return ""
 
     def _exists(self, path: str) -> bool:
         try:

@@ -109,7 +109,8 @@ class Judging(Base):
         if not progress.verdict and self._running() != self.store.target(trial.to):
             # It is reverted already, and only the note of that could not be written.
             self._attempt(lambda: self._note_revert(reason))
-            return decide.WAIT if starting or self._reads_active(trial, facts) else decide.REVERT
+            waits = starting or self._reads_active(trial, facts) or self._stopped_by_operator(facts)
+            return decide.WAIT if waits else decide.REVERT
         self._remember(progress._replace(verdict=reason))
         restart = self._revert(reason, facts)
         if starting or (restart and self._reads_active(trial, facts)):

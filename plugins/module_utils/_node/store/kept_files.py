@@ -25,7 +25,7 @@ from __future__ import annotations
 import base64
 import os
 import stat
-from typing import Any, NamedTuple
+from typing import Any, Container, NamedTuple
 
 from ..records import json_file, typed
 from ..system import files
@@ -95,16 +95,17 @@ class KeptFiles:
         self.path = os.path.join(config_dir, "store", "kept-files")
         self.fs = fs
 
-    def save(self, boot: str, carry_over: bool) -> bool:
+    def save(self, boot: str, carry_over: bool, unknown: Container[str] = ()) -> bool:
         """Copy the state files before a switch; return whether a guard is installed, which alone restores them.
 
-        With `carry_over`, a copy of a former trial stays: it belongs to what both trials revert to. Raises
-        files.FileError.
+        With `carry_over`, a copy of a former trial stays: it belongs to what both trials revert to. `unknown`: names of
+        files that do not belong to what this trial reverts to. Raises files.FileError.
         """
         root = self._root()
         if root is None:
             return False
-        kept = (self.read() if carry_over else None) or Kept(root, boot, _contents(root))
+        there = {name: text for name, text in _contents(root).items() if name not in unknown}
+        kept = (self.read() if carry_over else None) or Kept(root, boot, there)
         for name, text in kept.data.items():
             if text is not None:
                 statefiles.prepare(os.path.join(kept.root, name), base64.b64decode(text))

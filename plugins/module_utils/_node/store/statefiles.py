@@ -40,23 +40,27 @@ def clear(kept: Sequence[Mapping[str, Any]]) -> None:
     A file that this kubelet has written since stays: it is for its own policy.
     """
     for now, entry in zip(take(entry["path"] for entry in kept), kept):
-        if now == entry:
+        if now["data"] == entry.get("found", entry["data"]):
             files.remove(entry["path"])
 
 
-def remove_changed(kept: Iterable[Mapping[str, Any]]) -> None:
+def remove_changed(kept: Sequence[Mapping[str, Any]]) -> None:
     """Remove those that differ from the saved content, for a kubelet that makes them anew. Raises files.FileError."""
-    for entry in kept:
-        if take([entry["path"]]) != [entry]:
+    for now, entry in zip(take(entry["path"] for entry in kept), kept):
+        if now["data"] != entry["data"]:
             files.remove(entry["path"])
 
 
-def carried_over(earlier: Sequence[Mapping[str, Any]], taken: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the state files of a second trial that reverts to the same source as the first.
+def of_another(belonging: Iterable[Mapping[str, Any]], taken: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the state files of a trial that reverts to another source than what has written those that are there.
 
-    The first trial saved what belongs to that source; the second one finds what the first configuration wrote.
+    `belonging`: what belongs to the source that it reverts to. `taken`: what is there, and gives way to another policy.
+    Where these differ, the field `found` holds the latter.
     """
-    saved = {entry["path"]: dict(entry) for entry in (*taken, *earlier)}
+    saved = {entry["path"]: {"path": entry["path"], "data": entry["data"]} for entry in (*taken, *belonging)}
+    for entry in taken:
+        if saved[entry["path"]]["data"] != entry["data"]:
+            saved[entry["path"]]["found"] = entry["data"]
     return [saved[path] for path in sorted(saved)]
 
 

@@ -93,9 +93,11 @@ class _Run:
     def _confirmed_before(self, source: Source, last: Trial | None) -> Source | None:
         """Return what a revert of `source` should lead to: what runs well and was confirmed, else last-known-good.
 
-        `last`: the last trial. One that failed has led to what was confirmed before it.
+        `last`: the last trial. One that failed has led to what was confirmed before it, and one that is not over would.
         """
         store = self.store
+        if last is not None and not last.failed and not last.confirmed and last.revert_to not in (None, source):
+            return last.revert_to
         healthy = self.options["was_healthy"] is not False
         if last is not None and healthy and (last.failed or last.confirmed):
             confirmed = last.revert_to if last.failed else last.to
@@ -197,7 +199,8 @@ class _Run:
 
         def switch() -> None:
             kept = KeptFiles(self.store.config_dir, self.store.fs)
-            kept.save(fresh.armed.boot_id, bool(self._unfinished(fresh.revert_to)))
+            unknown = {os.path.basename(entry["path"]) for entry in fresh.state_files if entry["data"] is None}
+            kept.save(fresh.armed.boot_id, bool(self._unfinished(fresh.revert_to)), unknown)
             self.store.arm(fresh)
             try:
                 self._wake_guard(fresh)
@@ -331,9 +334,19 @@ class _Run:
         )
 
     def _state_files(self, revert_to: Source | None) -> list[dict[str, t.Any]]:
-        """Return the manager state files that belong to the source that a revert leads to."""
-        taken, earlier = statefiles.take(self.options["state_files"] or ()), self._unfinished(revert_to)
-        return statefiles.carried_over(earlier.state_files, taken) if earlier else taken
+        """Return the manager state files that belong to the source that a revert leads to.
+
+        Those that are there belong to what runs now. Those of a third source are not known: a revert to it removes what
+        is there, and the kubelet makes new ones.
+        """
+        store, last = self.store, quietly(self.store.trial)
+        taken = statefiles.take(self.options["state_files"] or ())
+        saved = last.state_files if last and not store.revert_ended() else ()
+        if self._unfinished(revert_to):
+            return statefiles.of_another(saved, taken)
+        if (quietly(store.running) or store.target(None)) == store.target(revert_to):
+            return taken
+        return statefiles.of_another([{**entry, "data": None} for entry in (*saved, *taken)], taken)
 
     def _unfinished(self, revert_to: Source | None) -> Trial | None:
         """Return the trial that this one replaces, if both revert to the same source."""

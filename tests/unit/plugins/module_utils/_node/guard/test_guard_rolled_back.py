@@ -200,6 +200,28 @@ def test_a_full_disk_and_a_lost_controller(tmp_path: Path, monkeypatch: pytest.M
     assert node.commands.count("systemctl restart") == 1 and node.ran == [NEW, LOCAL]
 
 
+def test_a_full_disk_and_a_kubelet_that_an_operator_has_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk holds no verdict. The next start of the kubelet is the operator's, with the former configuration."""
+    disk = NoRoom(names=True)
+    node = Node(tmp_path, disk)
+    keep_time(node, monkeypatch)
+    node.assign()
+    node.start()
+    node.later()
+    disk.full = True
+    assert rolled_back(node)["restart_needed"]
+    node.properties.update(ActiveState="inactive", SubState="dead", MainPID="0")
+    for disk.full in (True, False):
+        for _look in range(10):
+            node.later(60)
+    assert "systemctl restart" not in node.commands
+    trial = node.store.trial()
+    node.start()
+    assert trial and trial.failed and node.ran == [NEW, LOCAL]
+
+
 def test_one_restart_on_a_read_only_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note of the revert cannot be removed, and the guard finds it at each look."""
 
@@ -262,7 +284,7 @@ def test_a_second_change_before_that_restart_keeps_the_state_files(node: Node, t
     rolled_back(node)
     assigned(node, state, "b")
     trial = node.store.trial()
-    assert trial and trial.state_files == saved
+    assert trial and [entry["data"] for entry in trial.state_files] == [saved[0]["data"]]
 
 
 @pytest.mark.fault(case=32)

@@ -75,6 +75,16 @@ def test_they_are_restored_on_a_full_disk(tmp_path: Path) -> None:
     assert node.ran[-1] == LOCAL and state(node) == {"cpu_manager_state": "old"}
 
 
+def test_the_first_start_after_a_reboot_finds_no_folder_in_memory(
+    node: Node, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node.store.revert("rolled back")
+    shutil.rmtree(tmp_path / "run")
+    node.boot = "b2"
+    node.start()
+    assert "begun" in {path.name for path in (tmp_path / "run").iterdir()} and not capsys.readouterr().err
+
+
 def test_they_stay_when_it_runs(node: Node) -> None:
     node.start(2)
     node.seconds += 3600

@@ -54,6 +54,15 @@ def test_all_state_files_are_copied(tmp_path: Path, root: Path, monkeypatch: pyt
     assert record.read() is None
 
 
+def test_what_belongs_to_neither_configuration_is_removed_with_a_restore(tmp_path: Path, root: Path) -> None:
+    record = KeptFiles(str(tmp_path))
+    record.save("b1", False, {"cpu_manager_state"})
+    kept = record.read()
+    assert kept and sorted(kept.data) == ["allocated_pods_state"]
+    assert kept_files.restore(kept, "b1") == [str(root / "cpu_manager_state")]
+    assert content(root) == {"allocated_pods_state": "{}"}
+
+
 @pytest.mark.parametrize("settings", [None, "", "[]", "{}", "{", '{"argv": [5]}', '{"argv": 5}'])
 def test_nothing_is_copied_without_a_guard(tmp_path: Path, root: Path, settings: str | None) -> None:
     place = tmp_path / "guard/settings.json"

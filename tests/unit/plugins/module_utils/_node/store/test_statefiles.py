@@ -83,16 +83,30 @@ def test_a_revert_restores_all(
     assert content(tmp_path) == {"cpu_manager_state": BEFORE}
 
 
-def test_a_second_trial_keeps_what_the_first_one_saved() -> None:
-    earlier = [{"path": "/b", "data": "first"}, {"path": "/c", "data": None}]
+def test_a_trial_that_does_not_revert_to_what_has_written_the_files() -> None:
+    belonging = [{"path": "/b", "data": "first", "found": "zero"}, {"path": "/c", "data": None}]
     taken = [{"path": "/d", "data": "second"}, {"path": "/b", "data": "second"}, {"path": "/a", "data": "second"}]
-    found = statefiles.carried_over(earlier, taken)
-    assert [(entry["path"], entry["data"]) for entry in found] == [
-        ("/a", "second"),
-        ("/b", "first"),
-        ("/c", None),
-        ("/d", "second"),
+    assert statefiles.of_another(belonging, taken) == [
+        {"path": "/a", "data": "second"},
+        {"path": "/b", "data": "first", "found": "second"},
+        {"path": "/c", "data": None},
+        {"path": "/d", "data": "second"},
     ]
+
+
+@pytest.mark.parametrize(("now", "left"), [(SINCE, {}), (BEFORE, {"cpu_manager_state": BEFORE}), (None, {})])
+def test_what_was_there_at_the_switch_is_removed_before_a_trial(
+    tmp_path: Path, now: bytes | None, left: dict[str, bytes]
+) -> None:
+    """Also if it belongs to neither this configuration nor the one that a revert leads to."""
+    path = str(tmp_path / "cpu_manager_state")
+    write(tmp_path, SINCE, None)
+    saved = statefiles.of_another([{"path": path, "data": None}], statefiles.take([path]))
+    write(tmp_path, now, None)
+    statefiles.clear(saved)
+    assert content(tmp_path) == left
+    statefiles.remove_changed(saved)
+    assert content(tmp_path) == {}
 
 
 def test_a_folder_in_the_place_of_a_state_file_is_refused(tmp_path: Path) -> None:

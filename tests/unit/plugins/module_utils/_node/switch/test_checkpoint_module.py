@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Records
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
@@ -69,6 +70,13 @@ class Place:
         return {Path(entry["path"]).name: base64.b64decode(entry["data"]).decode() for entry in trial.state_files}
 
 
+def confirm(place: Place) -> None:
+    """Confirm what is on trial."""
+    trial = place.store.trial()
+    assert trial is not None
+    place.store.record(trial.but(confirmed=True))
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
@@ -92,6 +100,56 @@ def test_state_files_are_taken_anew_once_the_first_configuration_has_graduated(p
     place.store.graduate(assigned, "v1.20.2")
     place.assign("b", state_files=[str(place.state)])
     assert place.saved() == {"cpu_manager_state": "static"}
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["the same policy", "another policy"])
+def test_a_third_change_reverts_to_what_was_confirmed_with_its_state_files(place: Place, same: bool) -> None:
+    """A ("none") is confirmed, B ("static") is not. C's own start removes what B wrote, if C has another policy."""
+    place.assign("a")
+    confirm(place)
+    place.assign("b", state_files=[str(place.state)])
+    place.state.write_text("static")
+    place.assign("c", state_files=[] if same else [str(place.state)])
+    trial = place.store.trial()
+    assert trial and trial.revert_to and trial.revert_to["name"] == "a" and place.saved() == {place.state.name: "none"}
+    statefiles.clear(trial.state_files)
+    assert place.state.exists() == same
+    place.state.write_text("static")
+    statefiles.restore(trial.state_files)
+    assert place.state.read_text() == "none"
+
+
+def test_a_fourth_change_reverts_there_too(place: Place) -> None:
+    """Not to what graduated before: the state files that belong to that went with the trial of what was confirmed."""
+    for name in "abc":
+        place.assign(name)
+        if name == "a":
+            confirm(place)
+    trial = place.store.trial()
+    assert trial and trial.revert_to and trial.revert_to["name"] == "a"
+
+
+def test_a_revert_past_what_runs_badly_removes_its_state_file(place: Place) -> None:
+    """A is confirmed and fails since, so that B reverts to what was before A: the kubelet makes a new file then."""
+    place.assign("a")
+    confirm(place)
+    place.assign("b", state_files=[str(place.state)], was_healthy=False)
+    trial = place.store.trial()
+    assert trial and trial.revert_to is None and [entry["data"] for entry in trial.state_files] == [None]
+    statefiles.clear(trial.state_files)
+    assert not place.state.exists()
+
+
+def test_a_lost_last_known_good_leaves_no_state_file_of_another_policy(place: Place) -> None:
+    place.assign("a", state_files=[str(place.state)])
+    place.state.write_text("static")
+    assigned = place.store.assigned()
+    assert assigned is not None
+    place.store.graduate(assigned, "v1.20.2")
+    Path(place.store.meta, "last-known-good").write_bytes(b"")
+    place.assign("b", state_files=[str(place.state)])
+    trial = place.store.trial()
+    assert trial and trial.revert_to is None and [entry["data"] for entry in trial.state_files] == [None]
 
 
 @pytest.mark.fault(case=48)

@@ -1,0 +1,108 @@
+# Copyright (c) 2026, livenodes.kubelet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The node's code of this checkout, and that of an older commit: on a node the guard of one version and the module of
+another read each other's files.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import io
+import subprocess
+import sys
+import tarfile
+import tempfile
+import typing as t
+from pathlib import Path
+
+from tools.collection_tree import ROOT
+
+if t.TYPE_CHECKING:
+    from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
+    from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard_files import Started
+    from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
+    from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
+
+LANDED = "a10891a33941ed1f4f197a364a2e919902c6c2da"
+"""The commit that nodes in use may still have the code of. To raise it, write the full hash of a later commit here.
+Then remove from `landed` each difference that this commit no longer has, and from test_mixed_versions.py what it
+explains.
+"""
+PACKAGE = "livenodes_kubelet_landed"
+
+
+class Code:
+    """The code of one version, as far as a simulated node runs it.
+
+    `boottime`: its clock also counts the time in which the machine sleeps. `notes_stops`: it notes which kubelet a
+    restart stops. `names_trials`: a rollback can name its trial.
+    """
+
+    def __init__(
+        self, package: str, boottime: bool = False, notes_stops: bool = True, names_trials: bool = True
+    ) -> None:
+        self.package = package
+        self.boottime, self.notes_stops, self.names_trials = boottime, notes_stops, names_trials
+        self.guard_main = self.module("guard.guard_main")
+        self.new_binary = self.module("guard.new_binary")
+        self.observe = self.module("guard.observe")
+        self.pacing = self.module("guard.pacing")
+        self.kept_files = self.module("store.kept_files")
+        self.statefiles = self.module("store.statefiles")
+        self.checkpoint_module = self.module("switch.checkpoint_module")
+        self.binary = self.module("system.binary")
+        self.files = self.module("system.files")
+        self.lock = self.module("system.lock")
+        self.Guard: type[Guard] = self.module("guard.guard").Guard
+        self.Started: type[Started] = self.module("guard.guard_files").Started
+        self.Store: type[Store] = self.module("store.store").Store
+        self.Moment: type[Moment] = self.module("store.trial").Moment
+        # Each version has its own classes of errors.
+        self.errors: tuple[type[Exception], ...] = (self.module("system.store_error").StoreError, OSError)
+
+    def module(self, name: str) -> t.Any:
+        """Return a module of the node's code."""
+        return importlib.import_module(f"{self.package}._node.{name}")
+
+
+OURS = Code("ansible_collections.livenodes.kubelet.plugins.module_utils")
+
+
+@functools.cache
+def without_landed() -> str:
+    """Make the code of LANDED importable; return why that is not possible, empty if it is."""
+    command = ["git", "-C", str(ROOT), "archive", "--format=tar", LANDED, "plugins/module_utils"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except OSError as error:
+        return f"git does not run: {error}"
+    if done.returncode:
+        return f"the history of this checkout has no commit {LANDED[:8]}: {done.stderr.decode().strip()}"
+    folder = _folder()
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+        for member in archive.getmembers():
+            if member.isfile():
+                place = folder / PACKAGE / Path(member.name).relative_to("plugins/module_utils")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(t.cast("t.IO[bytes]", archive.extractfile(member)).read())
+    sys.path.append(str(folder))
+    return ""
+
+
+@functools.cache
+def landed() -> Code:
+    """Return the code of LANDED; see `without_landed`."""
+    return Code(PACKAGE, boottime=True, notes_stops=False, names_trials=False)
+
+
+@functools.cache
+def _folder() -> Path:
+    """Return a folder that exists until this process ends: the code imports some of its modules late."""
+    held = tempfile.TemporaryDirectory(prefix="livenodes-landed-")
+    _HELD.append(held)
+    return Path(held.name)
+
+
+_HELD: list[tempfile.TemporaryDirectory[str]] = []
