@@ -72,9 +72,7 @@ class Place:
 
 def confirm(place: Place) -> None:
     """Confirm what is on trial."""
-    trial = place.store.trial()
-    assert trial is not None
-    place.store.record(trial.but(confirmed=True))
+    place.assign(t.cast("dict[str, str]", place.store.assigned())["name"], state="confirmed", data=None)
 
 
 @pytest.fixture
@@ -127,17 +125,6 @@ def test_a_fourth_change_reverts_there_too(place: Place) -> None:
             confirm(place)
     trial = place.store.trial()
     assert trial and trial.revert_to and trial.revert_to["name"] == "a"
-
-
-def test_a_revert_past_what_runs_badly_removes_its_state_file(place: Place) -> None:
-    """A is confirmed and fails since, so that B reverts to what was before A: the kubelet makes a new file then."""
-    place.assign("a")
-    confirm(place)
-    place.assign("b", state_files=[str(place.state)], was_healthy=False)
-    trial = place.store.trial()
-    assert trial and trial.revert_to is None and [entry["data"] for entry in trial.state_files] == [None]
-    statefiles.clear(trial.state_files)
-    assert not place.state.exists()
 
 
 def test_a_lost_last_known_good_leaves_no_state_file_of_another_policy(place: Place) -> None:
@@ -228,10 +215,6 @@ def test_a_reset_with_a_damaged_last_known_good(place: Place, monkeypatch: pytes
     assert armed and armed.to is None and (armed.revert_to or {})["name"] == "b"
 
 
-def confirm(place: Place, name: str) -> None:
-    place.assign(name, state="confirmed", data=None)
-
-
 def revert(place: Place, trial: str | None) -> dict[str, t.Any]:
     return place.assign("any", state="rolled_back", source=None, data=None, reason="it failed", trial=trial)
 
@@ -271,12 +254,12 @@ def test_a_confirmation_after_a_verdict_is_refused(
         with contextlib.suppress(StoreError):
             records.remember(Progress(name=armed.name, verdict=reason))
     with pytest.raises(StoreError, match=f"cannot be confirmed, because the node reverted it: .*{reason}"):
-        confirm(place, "a")
+        confirm(place)
     assert not t.cast(Trial, place.store.trial()).confirmed
     disk.full = False
     records.remember(Progress(name="another trial", verdict=reason))
     if recorded != "only active":
-        confirm(place, "a")
+        confirm(place)
 
 
 @pytest.mark.fault(case=76)
@@ -287,12 +270,12 @@ def test_a_revert_leads_to_what_was_confirmed_last(place: Place) -> None:
     assert t.cast(Trial, place.store.trial()).revert_to is None
     place.assign("b")
     assert t.cast(Trial, place.store.trial()).revert_to is None, "a was never confirmed"
-    confirm(place, "b")
+    confirm(place)
     b = place.store.assigned()
     place.assign("c", was_healthy=False)
     assert t.cast(Trial, place.store.trial()).revert_to is None, "b does not run well"
     place.assign("b")
-    confirm(place, "b")
+    confirm(place)
     place.assign("c")
     assert t.cast(Trial, place.store.trial()).revert_to == b != a
     place.store.revert("it failed")
@@ -308,7 +291,7 @@ def test_a_revert_leads_to_what_was_confirmed_last(place: Place) -> None:
 def test_a_switch_that_fails_leaves_no_trial(place: Place, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     """The module ends it itself: no later run can know whose trial that is."""
     place.assign("a")
-    confirm(place, "a")
+    confirm(place)
     before = place.store.active_source()
 
     def fail(*_arguments: object) -> t.NoReturn:
