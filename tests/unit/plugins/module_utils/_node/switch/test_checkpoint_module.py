@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
+import os
+import subprocess
 import typing as t
 from functools import partial
 from pathlib import Path
@@ -92,6 +95,42 @@ def test_state_files_are_taken_anew_once_the_first_configuration_has_graduated(p
     place.store.graduate(assigned, "v1.20.2")
     place.assign("b", state_files=[str(place.state)])
     assert place.saved() == {"cpu_manager_state": "static"}
+
+
+@pytest.mark.fault(case=69)
+def test_nothing_is_switched_while_a_state_file_cannot_be_removed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard removes it before the kubelet starts, and a kubelet ends with the state file of another policy."""
+    place.assign("a")
+    before = place.store.trial()
+
+    def refuse(*_paths: object, **_options: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(StoreError, match=f"{place.state}: cannot remove: Operation not permitted; .*lsattr"):
+        place.assign("b", state_files=[str(place.state)])
+    assert place.store.trial() == before and (place.store.assigned() or {})["name"] == "a"
+    assert place.store.active_source() == place.store.assigned()
+
+
+@pytest.mark.parametrize(("answer", "known"), [("InvocationID=i7\nActiveState=active\n", "i7"), ("", "")])
+@pytest.mark.fault(case=73)
+def test_a_trial_knows_which_kubelet_ran_before_it_without_the_option(
+    place: Place, monkeypatch: pytest.MonkeyPatch, answer: str, known: str
+) -> None:
+    """Otherwise a kubelet from before the guard would count as one that has read the configuration."""
+    asked: list[str] = []
+
+    def show(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        asked.append(argv[-1])
+        return subprocess.CompletedProcess(list(argv), 0, answer, "")
+
+    monkeypatch.setattr(checkpoint_module, "execute", show)
+    place.assign("a", invocation="", unit="snap.kubelet.service")
+    armed = place.store.trial()
+    assert armed and (armed.invocation, asked) == (known, ["snap.kubelet.service"])
 
 
 @pytest.mark.fault(case=48)
