@@ -166,6 +166,7 @@ options:
     description:
       - InvocationID of kubelet.service before the restart. With it, RV(restart_needed) also reports a restart that an
         interrupted run left out.
+      - By default the trial names the one that systemd shows for O(unit).
     type: str
     default: ""
   kubelet_version:

@@ -21,9 +21,12 @@ program = guard_install.program()
 guard_install.program = lambda: {{**program, "livenodes_kubelet/upgraded.py": b""}}
 print(json.dumps({PRESENT}["changed"]))
 """
-# What version 1.0.0 installed: the package beside the file that starts it.
+# What version 1.0.0 installed: the package beside the file that starts it, in a folder that the units name.
 FLAT = f"""
-cd {STORE}/guard && cp -r current/livenodes_kubelet . && rm -r current programs && cat > __main__.py
+cd {STORE}/guard && python3 -m zipfile -e current . && rm -r current programs && cat > __main__.py
+cd /etc/systemd/system && \
+sed -i 's, -B {STORE}/guard/__main__.py , {STORE}/guard ,' {GUARD} kubelet.service.d/zzz-livenodes-kubelet.conf
+systemctl daemon-reload
 """
 FLAT_MAIN = """import os
 import sys
@@ -67,7 +70,7 @@ def pid(bench: Bench) -> str:
 
 
 def program(bench: Bench) -> str:
-    """Return the folder whose files the running guard has loaded."""
+    """Return the file whose modules the running guard has loaded."""
     return bench.node.run(f"readlink -f {STORE}/guard/current").strip()
 
 
@@ -91,7 +94,7 @@ def test_an_upgrade_replaces_a_guard_that_watches_a_trial(bench: Bench, layout: 
     assert bench.python(f"print(json.dumps({PRESENT}['changed']))") is False
     assert pid(bench) == "0"
     found = bench.node.run(f"ls {STORE}/guard {STORE}/guard/programs").split()
-    assert len([name for name in found if len(name) == 16]) == 1 and "livenodes_kubelet" not in found
+    assert len([name for name in found if name.endswith(".zip")]) == 1
 
 
 @pytest.mark.fault(case=48)

@@ -158,11 +158,14 @@ class Ansible:
                 raise
         return Run(process.returncode, output)
 
-    def module(self, name: str, options: dict[str, t.Any], *arguments: str, **environment: str) -> dict[str, t.Any]:
-        """Run one module on the controller and return its result, failed or not."""
+    def module(
+        self, name: str, options: dict[str, t.Any], *arguments: str, host: str = "localhost", **environment: str
+    ) -> dict[str, t.Any]:
+        """Run one module on the controller, or on another host, and return its result, failed or not."""
         command = [
             str(Path(sys.executable).with_name("ansible")),
-            "localhost",
+            *(() if host == "localhost" else ("-i", str(self.inventory))),
+            host,
             "-m",
             f"livenodes.kubelet.{name}",
             "-a",

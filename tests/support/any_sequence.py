@@ -154,7 +154,7 @@ class AnySequence(RuleBasedStateMachine):
         """Begin a fault, or end all."""
         node, over = self.node, fault == "none"
         if fault == "dependency" and not (self.guard.notes_stops and self.module.notes_stops):
-            # Without a note nobody knows that systemd has stopped this kubelet, and not an operator.
+            # Without a note it is unknown that systemd has stopped this kubelet, and not an operator.
             return
         if isinstance(fault, int) or over:
             self.full = fault == errno.ENOSPC

@@ -83,18 +83,22 @@ class Base:
     def _remember(self, progress: Progress) -> None:
         self._attempt(lambda: self.records.remember(progress))
 
-    def _attempt(self, act: Callable[[], Any]) -> None:
+    def _attempt(self, act: Callable[[], Any]) -> bool:
+        """Return whether this was possible: a full disk must not prevent a revert."""
         try:
             act()
         except (StoreError, OSError) as error:
-            # A full disk must not prevent a revert.
             sys.stderr.write(f"{error}\n")
+            return False
+        return True
 
-    def _report(self, reason: str, error: str = "", event: str = "") -> None:
+    def _report(self, reason: str, error: str = "", event: str = "") -> bool:
+        """Queue a report and publish its metrics; return whether there was room for it."""
         wall = time.time()
         status = status_of(self.store, error, reason, wall)
-        self._attempt(lambda: self.records.queue(status, event, bool(error), wall))
+        queued = self._attempt(lambda: self.records.queue(status, event, bool(error), wall))
         self._publish(status)
+        return queued
 
     def _publish(self, status: Mapping[str, Any]) -> None:
         """Write the metrics of a status, where they are wanted. Needs the store's lock. Never raises."""

@@ -176,9 +176,8 @@ class Judging(Base):
         if trial and self._running() != self.store.target(trial.to) and self._reads_active(trial, facts):
             # The kubelet never stopped running the former configuration. Or it was restarted, and only the note of the
             # revert could not be removed, as on a read-only file system.
-            if _unreported(trial, progress):
-                self._report_revert(progress.verdict)
-            self._finish()
+            if not _unreported(trial, progress) or self._report_revert(progress.verdict):
+                self._finish()
             return False
         self._remember(progress._replace(due=0.0))
         restart = self._revert(progress.verdict, facts)
@@ -217,23 +216,24 @@ class Judging(Base):
             self._report_revert(trial.failed)
 
     def _note_revert(self, reason: str) -> None:
-        """Record a finished revert, then report it. Until the record can be written, each observation tries again."""
+        """Record a finished revert, then report it. Until both can be written, each observation tries again."""
         self.store.revert(reason)
-        self._report_revert(reason)
-        self._remember(Progress())
+        self._remember(Progress() if self._report_revert(reason) else Progress(verdict=reason))
 
-    def _report_revert(self, reason: str) -> None:
+    def _report_revert(self, reason: str) -> bool:
+        """Report a revert; return whether there was room for the report."""
         active, good = self._active(), or_none(self.store.last_known_good)
         # A reset reverts to what ran before, which need not have graduated.
         former = "last-known-good" if active == good else "the previous configuration"
-        self._report(
+        queued = self._report(
             "reverted to " + (former if active else "the local configuration"),
             error=reason,
             event=f"{status_annotation.restarting(active)}: {reason}",
         )
         progress = self.records.progress()
-        if progress.verdict:
+        if queued and progress.verdict:
             self._remember(progress._replace(reported=REVERTED))
+        return queued
 
     def _restart(self, invocation: str) -> bool:
         """Restart the kubelet, which has this InvocationID; return whether systemd did that."""

@@ -9,7 +9,7 @@ import contextlib
 import os
 import typing as t
 
-from ..guard import guard_files
+from ..guard import guard_files, observe
 from ..install import guard_install
 from ..store import statefiles
 from ..store.active_choice import resolve
@@ -198,6 +198,9 @@ class _Run:
         fresh = self._trial(source, good)
 
         def switch() -> None:
+            # With the state file of another policy a kubelet ends, and its guard could only log why it did not go.
+            for path in self.options["state_files"] or ():
+                statefiles.check_removable(path)
             kept = KeptFiles(self.store.config_dir, self.store.fs)
             unknown = {os.path.basename(entry["path"]) for entry in fresh.state_files if entry["data"] is None}
             kept.save(fresh.armed.boot_id, bool(self._unfinished(fresh.revert_to)), unknown)
@@ -327,11 +330,16 @@ class _Run:
             revert_to,
             Moment.now(),
             options["trial_seconds"],
-            invocation=options["invocation"] or "",
+            invocation=options["invocation"] or self._invocation(),
             kubelet_version=options["kubelet_version"] or "",
             state_files=self._state_files(revert_to),
             extra=extra,
         )
+
+    def _invocation(self) -> str:
+        """Return the InvocationID of the kubelet from before the switch; empty if systemd does not answer."""
+        seen = observe.kubelet(self.options.get("unit", "kubelet.service"), execute)
+        return seen.unit.invocation if seen else ""
 
     def _state_files(self, revert_to: Source | None) -> list[dict[str, t.Any]]:
         """Return the manager state files that belong to the source that a revert leads to.

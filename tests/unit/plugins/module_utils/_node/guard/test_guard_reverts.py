@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.outbox import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.progress import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
 from tests.support.guard_node import LOCAL, NEW, OTHER, SOURCE, Node, NoRoom
 
 THIRD = {**SOURCE, "uid": "u3"}
@@ -32,6 +34,33 @@ def test_a_revert_needs_no_free_block(tmp_path: Path) -> None:
     disk.full = True
     node.start(2)
     assert node.store.running() == LOCAL
+
+
+@pytest.mark.fault(case=20)
+def test_a_revert_is_reported_once_there_is_room_for_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note of the trial that went frees a block, which is enough for the record of the revert only."""
+    disk = NoRoom()
+    node = Node(tmp_path, disk)
+    node.assign()
+    node.start()
+    disk.full = True
+    node.start(2)
+
+    def refuse(outbox: Outbox, *_report: object) -> None:
+        raise FileError(outbox.report_path, "cannot write: No space left on device")
+
+    disk.full = False
+    with monkeypatch.context() as patched:
+        patched.setattr(Outbox, "write_report", refuse)
+        for _look in range(3):
+            assert node.later() is not None
+    trial = node.store.trial()
+    assert trial and trial.failed and node.error() == ""
+    node.later()
+    assert node.error() == trial.failed and node.guard().records.progress() == Progress()
+    assert node.commands.count("systemctl restart") == 0
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
+import os
+import subprocess
 import typing as t
 from functools import partial
 from pathlib import Path
@@ -137,6 +140,42 @@ def test_a_lost_last_known_good_leaves_no_state_file_of_another_policy(place: Pl
     place.assign("b", state_files=[str(place.state)])
     trial = place.store.trial()
     assert trial and trial.revert_to is None and [entry["data"] for entry in trial.state_files] == [None]
+
+
+@pytest.mark.fault(case=69)
+def test_nothing_is_switched_while_a_state_file_cannot_be_removed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard removes it before the kubelet starts, and a kubelet ends with the state file of another policy."""
+    place.assign("a")
+    before = place.store.trial()
+
+    def refuse(*_paths: object, **_options: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(StoreError, match=f"{place.state}: cannot remove: Operation not permitted; .*lsattr"):
+        place.assign("b", state_files=[str(place.state)])
+    assert place.store.trial() == before and (place.store.assigned() or {})["name"] == "a"
+    assert place.store.active_source() == place.store.assigned()
+
+
+@pytest.mark.parametrize(("answer", "known"), [("InvocationID=i7\nActiveState=active\n", "i7"), ("", "")])
+@pytest.mark.fault(case=73)
+def test_a_trial_knows_which_kubelet_ran_before_it_without_the_option(
+    place: Place, monkeypatch: pytest.MonkeyPatch, answer: str, known: str
+) -> None:
+    """Otherwise a kubelet from before the guard would count as one that has read the configuration."""
+    asked: list[str] = []
+
+    def show(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        asked.append(argv[-1])
+        return subprocess.CompletedProcess(list(argv), 0, answer, "")
+
+    monkeypatch.setattr(checkpoint_module, "execute", show)
+    place.assign("a", invocation="", unit="snap.kubelet.service")
+    armed = place.store.trial()
+    assert armed and (armed.invocation, asked) == (known, ["snap.kubelet.service"])
 
 
 @pytest.mark.fault(case=48)
