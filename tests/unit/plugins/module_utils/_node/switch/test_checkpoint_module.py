@@ -70,13 +70,6 @@ class Place:
         return {Path(entry["path"]).name: base64.b64decode(entry["data"]).decode() for entry in trial.state_files}
 
 
-def confirm(place: Place) -> None:
-    """Confirm what is on trial."""
-    trial = place.store.trial()
-    assert trial is not None
-    place.store.record(trial.but(confirmed=True))
-
-
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
@@ -106,7 +99,7 @@ def test_state_files_are_taken_anew_once_the_first_configuration_has_graduated(p
 def test_a_third_change_reverts_to_what_was_confirmed_with_its_state_files(place: Place, same: bool) -> None:
     """A ("none") is confirmed, B ("static") is not. C's own start removes what B wrote, if C has another policy."""
     place.assign("a")
-    confirm(place)
+    confirm(place, "a")
     place.assign("b", state_files=[str(place.state)])
     place.state.write_text("static")
     place.assign("c", state_files=[] if same else [str(place.state)])
@@ -124,20 +117,9 @@ def test_a_fourth_change_reverts_there_too(place: Place) -> None:
     for name in "abc":
         place.assign(name)
         if name == "a":
-            confirm(place)
+            confirm(place, "a")
     trial = place.store.trial()
     assert trial and trial.revert_to and trial.revert_to["name"] == "a"
-
-
-def test_a_revert_past_what_runs_badly_removes_its_state_file(place: Place) -> None:
-    """A is confirmed and fails since, so that B reverts to what was before A: the kubelet makes a new file then."""
-    place.assign("a")
-    confirm(place)
-    place.assign("b", state_files=[str(place.state)], was_healthy=False)
-    trial = place.store.trial()
-    assert trial and trial.revert_to is None and [entry["data"] for entry in trial.state_files] == [None]
-    statefiles.clear(trial.state_files)
-    assert not place.state.exists()
 
 
 def test_a_lost_last_known_good_leaves_no_state_file_of_another_policy(place: Place) -> None:
