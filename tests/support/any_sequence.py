@@ -61,6 +61,7 @@ class AnySequence(RuleBasedStateMachine):
         # In memory if possible: the file of the store's lock is a real one, and is written at each look.
         self.folder = Path(tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
         self.assigned: dict[str, dict[str, str]] = {}
+        self.policies: set[str] = set()
         self.allowed = 0
         self.good = ""
         self.full = self.replaced = self.torn = False
@@ -156,6 +157,8 @@ class AnySequence(RuleBasedStateMachine):
         if fault == "dependency" and not (self.guard.notes_stops and self.module.notes_stops):
             # Without a note it is unknown that systemd has stopped this kubelet, and not an operator.
             return
+        if fault == errno.ENOSPC and self.policies > {"none"} and not self._has_spares():
+            return
         if isinstance(fault, int) or over:
             self.full = fault == errno.ENOSPC
             node.fill(fault if isinstance(fault, int) else 0)
@@ -172,6 +175,8 @@ class AnySequence(RuleBasedStateMachine):
         if killed:
             self.node.kill_kubelet()
 
+    # What belongs to a state file is in the records only.
+    @precondition(lambda self: not self.torn and self.policies == {"none"})
     @rule(name=st.sampled_from(RECORDS), half=st.booleans())
     def tear(self, name: str, half: bool) -> None:
         """A crash of the host has emptied a file of ours, or left half of it."""
@@ -194,6 +199,9 @@ class AnySequence(RuleBasedStateMachine):
         if behavior == "old":
             # A known gap: what a new binary refuses may give way without a trial, and then its state file stays.
             policy = "none"
+        if self.torn or (self.full and not self._has_spares()):
+            policy = "none"
+        self.policies.add(policy)
         content = text(behavior, f"c{number}", policy)
         self.assigned[content] = {
             "namespace": "kube-system",
@@ -203,6 +211,10 @@ class AnySequence(RuleBasedStateMachine):
             "kubeletConfigKey": "kubelet",
         }
         return self.assigned[content], content
+
+    def _has_spares(self) -> bool:
+        """Whether a full disk and another policy may come together: both versions must know of spare copies."""
+        return self.guard.has_spares and self.module.has_spares
 
     def _touched(self, restarts: int) -> None:
         """Note an event that may cost this many restarts and end the time of a good configuration."""
@@ -264,12 +276,14 @@ class AnySequence(RuleBasedStateMachine):
         if self.replaced:
             # The process of the former binary may still run; the next start is that of the new one.
             unit.order("start")
-        node.advance(LONG)
+        # The guard of one version takes a trial that the other has armed for one that began in its future.
+        node.advance(LONG + (node.slept if self.guard.boottime != self.module.boottime else 0.0))
         assert node.kubelet, "no kubelet runs"
         content = node.kubelet.content
         assert not unit.refuses(content)
         assert content in self.assigned or content == node.own.read_text()
-        assert node.healthy(), "the kubelet is deaf"
+        # Without its terms a trial may end with an interrupted reset, before the kubelet is restarted.
+        assert node.healthy() or self.torn, "the kubelet is deaf"
         if self.good:
             assert content == self.good, "a configuration that held was reverted"
         trial = self._quietly(node.store().trial)

@@ -37,14 +37,21 @@ class Code:
     """The code of one version, as far as a simulated node runs it.
 
     `boottime`: its clock also counts the time in which the machine sleeps. `notes_stops`: it notes which kubelet a
-    restart stops. `names_trials`: a rollback can name its trial.
+    restart stops. `names_trials`: a rollback can name its trial. `has_spares`: a full disk does not prevent that it
+    restores a state file.
     """
 
     def __init__(
-        self, package: str, boottime: bool = False, notes_stops: bool = True, names_trials: bool = True
+        self,
+        package: str,
+        boottime: bool = False,
+        notes_stops: bool = True,
+        names_trials: bool = True,
+        has_spares: bool = True,
     ) -> None:
         self.package = package
         self.boottime, self.notes_stops, self.names_trials = boottime, notes_stops, names_trials
+        self.has_spares = has_spares
         self.guard_main = self.module("guard.guard_main")
         self.new_binary = self.module("guard.new_binary")
         self.observe = self.module("guard.observe")
@@ -94,7 +101,7 @@ def without_landed() -> str:
 @functools.cache
 def landed() -> Code:
     """Return the code of LANDED; see `without_landed`."""
-    return Code(PACKAGE, boottime=True, notes_stops=False, names_trials=False)
+    return Code(PACKAGE, boottime=True, notes_stops=False, names_trials=False, has_spares=False)
 
 
 @functools.cache

@@ -75,7 +75,10 @@ def tests(long: bool) -> dict[str, list[str]]:
 
     return {
         "unit": ["tests/unit", "--ignore=tests/unit/roles", *ON_ALL_CORES, *short],
-        "unit_long": ["tests/unit/plugins/module_utils/_node/guard/test_any_sequence.py"],
+        "unit_long": [
+            "tests/unit/plugins/module_utils/_node/guard/test_any_sequence.py",
+            "tests/unit/plugins/module_utils/_node/guard/test_mixed_versions.py",
+        ],
         "unit_lowest": [*OTHER_VERSIONS, *PURE, *ON_ALL_CORES, *short],
         "unit_newer_python": [*OTHER_VERSIONS, *([] if long else PURE), *ON_ALL_CORES, *NOT_LONG],
         "fuzz": ["tests/unit/fuzz", "-m", "long", "--numprocesses", "auto", "--dist", "load"],

@@ -125,6 +125,8 @@ class WithoutTrial(Base):
         ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
         reason = f"{ended}; it logged last: {facts.words}" if facts.words else ended
         self._attempt(lambda: statefiles.restore(self._state_files_before(source)))
+        # Its copies are those of what is left now.
+        self._attempt(kept_files.KeptFiles(self.store.config_dir, self.store.fs).remove)
         self._attempt(lambda: self.store.forget(source))
         if or_none(self.store.assigned) == source:
             self._attempt(lambda: self.store.revert(reason))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
@@ -330,3 +331,21 @@ def test_a_failed_reset_does_not_keep_what_never_became_last_known_good(node: No
     reason = node.error()
     node.start(4)
     assert node.ran[-1] == LOCAL and node.error() == reason
+
+
+def test_what_is_left_keeps_no_state_files(node: Node, tmp_path: Path) -> None:
+    """They were copied before the reset that failed, and belong to OTHER."""
+    (tmp_path / "cpu_manager_state").write_text("none")
+    node.store.reset()
+    node.seconds = 5000.0
+    node.assign(OTHER, confirmed=True)
+    node.start()
+    apply(node, "reset", invocation=f"i{node.starts}")
+    KeptFiles(node.store.config_dir).write(Kept(str(tmp_path), node.boot, {"cpu_manager_state": "c3RhdGlj"}))
+    node.start()
+    node.later()
+    node.later(60)
+    for restarts in (1, 2, 3, 4):
+        node.seconds += 10
+        node.start(restarts)
+    assert node.ran[-1] == LOCAL and (tmp_path / "cpu_manager_state").read_text() == "none"
