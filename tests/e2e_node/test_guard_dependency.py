@@ -38,7 +38,8 @@ def role(role: Role) -> t.Iterator[Role]:
         yield role
     finally:
         role.node.run(
-            f"rm -f {KUBELET} {CONTAINERD} /run/systemd/system/{NEEDED}; systemctl daemon-reload; "
+            f"systemctl stop {NEEDED}; rm -f {KUBELET} {CONTAINERD} /run/systemd/system/{NEEDED}; "
+            "systemctl daemon-reload; "
             "systemctl reset-failed containerd kubelet; systemctl start containerd; systemctl start kubelet",
             check=False,
         )
