@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import functools
 import io
 import json
 import os
@@ -103,6 +102,7 @@ class WholeNode:
             path=types.SimpleNamespace(**path),
             listdir=functools.partial(self._on_disk, "listdir"),
             lstat=functools.partial(self._on_disk, "lstat"),
+            link=_no_link,
         )
 
     def _on_disk(self, call: str, path: str) -> t.Any:
@@ -401,3 +401,8 @@ class WholeNode:
         except OSError:
             return False
         return True
+
+
+def _no_link(*_paths: str, **_options: bool) -> t.NoReturn:
+    """Fail as on a file system without hard links: whether a file can be removed is unknown there."""
+    raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
