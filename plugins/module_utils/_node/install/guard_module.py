@@ -220,8 +220,7 @@ def restarted(
     for path in state_files:
         statefiles.check_removable(path)
     try:
-        unit.run(["systemctl", "start", "--no-block", guard_main.SERVICE])
-        unit.stop()
+        unit.stop(guard_main.SERVICE)
         for path in state_files:
             files.remove(path)
     finally:

@@ -323,9 +323,11 @@ class Unit:
                 raise UnitError(f"systemctl daemon-reload failed: {_last(done)}. Correct the cause, then run again.")
             self.show(fresh=True)
 
-    def stop(self) -> None:
-        """Stop the kubelet. A guard that runs starts it again, should `restart` not follow."""
+    def stop(self, guard: str) -> None:
+        """Stop the kubelet. The service `guard` starts it again, should `restart` not follow."""
         self.stopped.note(self.show(fresh=True).get("InvocationID", ""))
+        # Its start has the note as a condition.
+        self.run(["systemctl", "start", "--no-block", guard])
         self.run(["systemctl", "stop", self.name])
 
     def restart(self, settle: float = 1.0, sleep: Callable[[float], Any] = time.sleep) -> str:

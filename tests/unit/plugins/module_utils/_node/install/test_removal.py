@@ -49,8 +49,8 @@ class FakeUnit:
         self.seen.append("restore")
         self.text = text
 
-    def stop(self) -> None:
-        self.seen.append("stop")
+    def stop(self, _guard: str) -> None:
+        self.seen += ["start", "stop"]
 
     def restart(self, settle: float) -> str:
         self.seen.append("restart")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,20 @@ def test_a_start_that_goes_on_is_waited_for(node: Systemd, ends: bool) -> None:
         with pytest.raises(unit.UnitError, match=r"did not stay up \(activating/start, "):
             kubelet.restart(1.0, sleep)
         assert sum(slept) == pytest.approx(unit.START_SECONDS)
+
+
+def test_a_stop_wakes_the_guard_with_the_note_that_it_waits_for(tmp_path: Path) -> None:
+    """systemd does not start the guard's service without it."""
+    systemd = Systemd(tmp_path)
+    noted = []
+    one = systemd.kubeadm()
+    answer = one.run
+    note = tmp_path / "run/livenodes-kubelet-guard/stopped"
+
+    def run(argv: t.Sequence[str]) -> t.Any:
+        noted.append((argv[1], note.exists()))
+        return answer(argv)
+
+    one.run = run
+    one.stop("guard.service")
+    assert noted == [("show", False), ("start", True), ("stop", True)]
