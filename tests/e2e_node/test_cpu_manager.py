@@ -58,6 +58,7 @@ def test_a_change_of_policy_is_refused_unless_asked_for(role: Role) -> None:
     assert gone.code == 0 and policy(role) == ("none", "none"), gone.output
 
 
+@pytest.mark.long
 @pytest.mark.fault(case=11)
 def test_a_revert_restores_the_old_state_file(role: Role) -> None:
     before = state(role)

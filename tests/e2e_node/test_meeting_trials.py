@@ -71,7 +71,8 @@ def test_a_run_that_fails_before_its_switch_leaves_the_trial_of_another_run(
     assert "error" not in role.bench.status()
 
 
-@pytest.mark.parametrize("invocation", [pytest.param("named", marks=pytest.mark.long), "not named"])
+@pytest.mark.long
+@pytest.mark.parametrize("invocation", ["named", "not named"])
 @pytest.mark.fault(case=73)
 def test_what_no_kubelet_has_read_does_not_become_last_known_good(role: Role, invocation: str) -> None:
     role.bench.open()

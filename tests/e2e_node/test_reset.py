@@ -87,6 +87,7 @@ def test_the_own_file_as_it_is_now(switched: Role) -> None:
     assert not role.node.run(f"ls -d {STORE} 2>/dev/null", check=False)
 
 
+@pytest.mark.long
 def test_the_number_of_restarts(switched: Role) -> None:
     """Two after a configuration; one if the local configuration is active already."""
     role = switched
