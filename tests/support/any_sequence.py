@@ -175,8 +175,7 @@ class AnySequence(RuleBasedStateMachine):
         if killed:
             self.node.kill_kubelet()
 
-    # What belongs to a state file is in the records only.
-    @precondition(lambda self: not self.torn and self.policies == {"none"})
+    @precondition(lambda self: not self.torn)
     @rule(name=st.sampled_from(RECORDS), half=st.booleans())
     def tear(self, name: str, half: bool) -> None:
         """A crash of the host has emptied a file of ours, or left half of it."""
@@ -196,10 +195,7 @@ class AnySequence(RuleBasedStateMachine):
         # Two ends are the evidence against a configuration; the guard restarts the kubelet once with the former one.
         self._touched(3 if behavior in ("bad", "dies") else 1)
         number = len(self.assigned)
-        if behavior == "old":
-            # A known gap: what a new binary refuses may give way without a trial, and then its state file stays.
-            policy = "none"
-        if self.torn or (self.full and not self._has_spares()):
+        if self.full and not self._has_spares():
             policy = "none"
         self.policies.add(policy)
         content = text(behavior, f"c{number}", policy)
@@ -268,10 +264,9 @@ class AnySequence(RuleBasedStateMachine):
             assert unit.stopped and unit.state == ("inactive", "dead"), "the guard started what an operator stopped"
             unit.order("start")
         if self.full and not self.replaced:
-            # A revert needs no free block. Only a new binary may lead to what no trial has prepared. A kubelet without
-            # a state file needs one: after a reboot the guard removes that of another policy.
+            # A revert needs no free block. Only a new binary may lead to what no trial has prepared.
             node.advance(LONG)
-            assert node.healthy() or (node.boot > 1 and not unit.policy()), "no healthy kubelet on a full disk"
+            assert node.healthy(), "no healthy kubelet on a full disk"
         node.fill(0)
         if self.replaced:
             # The process of the former binary may still run; the next start is that of the new one.
@@ -282,8 +277,7 @@ class AnySequence(RuleBasedStateMachine):
         content = node.kubelet.content
         assert not unit.refuses(content)
         assert content in self.assigned or content == node.own.read_text()
-        # Without its terms a trial may end with an interrupted reset, before the kubelet is restarted.
-        assert node.healthy() or self.torn, "the kubelet is deaf"
+        assert node.healthy(), "the kubelet is deaf"
         if self.good:
             assert content == self.good, "a configuration that held was reverted"
         trial = self._quietly(node.store().trial)
@@ -294,8 +288,7 @@ class AnySequence(RuleBasedStateMachine):
         assert restarts <= self.allowed + unit.failed_orders + SLACK
         unit.order("start")
         assert node.kubelet, "the next start fails"
-        # The guard ends an interrupted reset with a restart. Without the trial it does not know of it.
-        assert self.torn or node.kubelet.content == content, "the next start takes another configuration"
+        assert node.kubelet.content == content, "the next start takes another configuration"
 
 
 def settings_for(short: int, long: int) -> settings:

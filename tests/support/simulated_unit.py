@@ -11,8 +11,8 @@ A configuration is a text whose `behavior` decides what a kubelet does with it:
 * `dies`: the kubelet ends DIES_SECONDS after each start.
 * `deaf`: the kubelet runs, and its healthz does not answer.
 
-Its `policy` is that of the CPU manager: a kubelet ends at its start when its state file has another one, and makes the
-file where there is none (pkg/kubelet/cm/cpumanager/state/state_checkpoint.go, restoreState).
+Its `cpuManagerPolicy` is real: a kubelet ends at its start when its state file has another one, and makes the file
+where there is none (pkg/kubelet/cm/cpumanager/state/state_checkpoint.go, restoreState).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ RESTART_SECONDS = 10.0
 DIES_SECONDS = 30.0
 # No process of this machine has this id.
 NO_PROCESS = "99999999"
+POLICY = "cpuManagerPolicy"
 ROOT_FOLDER = "/var/lib/kubelet"
 STATE_FILE = f"{ROOT_FOLDER}/cpu_manager_state"
 WORDS = {
@@ -47,7 +48,7 @@ WORDS = {
 
 def text(behavior: str, name: str, policy: str = "none") -> str:
     """Return a configuration of this behavior; `name` makes it distinct."""
-    return json.dumps({"kind": "KubeletConfiguration", "behavior": behavior, "name": name, "policy": policy})
+    return json.dumps({"kind": "KubeletConfiguration", "behavior": behavior, "name": name, POLICY: policy})
 
 
 def state(policy: str) -> bytes:
@@ -191,8 +192,8 @@ class SimulatedUnit:
             return "runtime"
         found = self.policy()
         if found:
-            return "policy" if found != config["policy"] else ""
-        return "" if self._make_state_file(config["policy"]) else "full"
+            return "policy" if found != config[POLICY] else ""
+        return "" if self._make_state_file(config[POLICY]) else "full"
 
     def _make_state_file(self, policy: str) -> bool:
         disk = self.node.disk

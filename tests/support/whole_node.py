@@ -20,7 +20,7 @@ from pathlib import Path
 from unittest import mock
 
 from tests.support.disk import FILLING, Disk, PowerCut
-from tests.support.simulated_unit import ROOT_FOLDER, STATE_FILE, WORDS, Kubelet, SimulatedUnit, text
+from tests.support.simulated_unit import POLICY, ROOT_FOLDER, STATE_FILE, WORDS, Kubelet, SimulatedUnit, text
 from tests.support.versions import OURS, Code
 
 TRIAL_SECONDS = 60.0
@@ -269,7 +269,7 @@ class WholeNode:
         """Return the state files that the preflight lets a switch take along: those of another policy."""
         wanted = data["kubelet"] if data else self.own.read_text() if state == "reset" else ""
         found = self.unit.policy()
-        return [STATE_FILE] if wanted and found not in ("", json.loads(wanted)["policy"]) else []
+        return [STATE_FILE] if wanted and found not in ("", json.loads(wanted)[POLICY]) else []
 
     # The kubelet's unit
 

@@ -16,7 +16,7 @@ import os
 import sys
 from typing import Callable
 
-from ..store import installed
+from ..store import installed, kept_files, statefiles
 from ..store.progress import Progress
 from ..store.store import Store
 from ..store.trial import Moment, Trial
@@ -73,13 +73,14 @@ class Guard(NewBinary, WithoutTrial):
         """Count this start of the kubelet, and revert if it is one too many; return whether the service must run.
 
         Before, take up a change of the kubelet's unit. Then ask a new binary of the kubelet what it accepts, and help a
-        reverted kubelet that cannot start.
+        reverted kubelet that cannot start, or not with the state files that are there.
         """
         self._attempt(self._renew_dropin)
         try:
             needed = self._count_start()
             needed = self._meet_binary(self._program()) or needed
             needed = (self.seen and self._restore_state_files(self.seen.unit.restarts)) or needed
+            self._attempt(self._fit_state_files)
         except Exception:
             # The kubelet starts all the same.
             self._note_start()
@@ -92,6 +93,17 @@ class Guard(NewBinary, WithoutTrial):
         program, known = (self.seen and self.seen.program) or "", (*self.settings.argv, "")[0]
         other = self.settings.folder and known and not os.path.basename(program).startswith("kubelet")
         return known if other or not program else program
+
+    def _fit_state_files(self) -> None:
+        """Let no state file of another policy end a kubelet that starts with another configuration than the last one.
+
+        A revert whose terms are lost, or one to what no trial has prepared, has no state files to restore.
+        """
+        if self.started.last() == self._running():
+            return
+        argv, config = list(self.settings.argv), self._fields("active")
+        if config:
+            statefiles.fit(kept_files.root_folder(argv), config, argv)
 
     def _renew_dropin(self) -> None:
         # A guard that only waits does not load this.
@@ -248,6 +260,9 @@ class Guard(NewBinary, WithoutTrial):
         try:
             return self.store.trial()
         except StoreError as error:
-            if not self.records.progress().verdict and self._running() != self.store.resolve().target:
+            read = self.seen and self.started.target(self.seen.unit.invocation)
+            # An interrupted reset, too: the kubelet was not restarted.
+            outdated = self.store.resolve().target != (read or self._running())
+            if outdated and not self.records.progress().verdict:
                 self._remember(Progress(verdict=str(error)))
             return None

@@ -104,6 +104,11 @@ class Started:
         known = (self.file.read(), self._held)
         return next((start.target for start in known if start and start.invocation == invocation), "")
 
+    def last(self) -> str:
+        """Return what the last kubelet that was noted was started with; empty after a boot, and if that is unknown."""
+        start = self.file.read() or self._held
+        return start.target
+
     def note(self, invocation: str, target: str | None) -> None:
         """Note what a kubelet is started with. Raises files.FileError; this process knows it all the same."""
         start = Start(invocation, target or "")

@@ -24,6 +24,7 @@ from .decide import Action, Facts, Terms
 # Stages of a revert that was reported: its kubelet must be started, or does not run.
 REVERTED = "reverted"
 STOPPED = "stopped"
+_INTERRUPTED = "the switch was interrupted"
 
 
 class Judging(Base):
@@ -50,8 +51,9 @@ class Judging(Base):
             action = Action(decide.REVERT, damage)
         assigned = or_none(self.store.assigned)
         if action.what != decide.REVERT and self._running() != self.store.target(trial.to) and assigned == trial.to:
-            # No kubelet reads it any more: a revert on a full disk was not recorded, or the switch was interrupted.
-            action = Action(decide.REVERT, "reverted on a full disk, the reason could not be recorded")
+            # No kubelet reads it any more.
+            full = "reverted on a full disk, the reason could not be recorded"
+            action = Action(decide.REVERT, _INTERRUPTED if self._never_switched(trial) else full)
         if action.what in (decide.ASK, decide.GRADUATE) and assigned != trial.to:
             action = Action(decide.KEEP, "an interrupted run assigned another configuration: run again")
         if action.what == decide.REVERT:
@@ -106,7 +108,7 @@ class Judging(Base):
             self.store.withdraw()
             self._remember(Progress())
             return decide.WAIT
-        if not progress.verdict and self._running() != self.store.target(trial.to):
+        if not progress.verdict and not self._on_trial() and not self._never_switched(trial):
             # It is reverted already, and only the note of that could not be written.
             self._attempt(lambda: self._note_revert(reason))
             waits = starting or self._reads_active(trial, facts) or self._stopped_by_operator(facts)
@@ -165,6 +167,16 @@ class Judging(Base):
         """Whether `active` leads to what a trial was armed for."""
         trial = or_none(self.store.trial)
         return trial is not None and self._running() == self.store.target(trial.to)
+
+    def _never_switched(self, trial: Trial) -> bool:
+        """Whether `active` still leads to what a former, unfinished trial was armed for: the switch was interrupted.
+
+        A revert leads away from that too, with the state files of what it leads to.
+        """
+        former = trial.replaced
+        if former is None or former.get("failed"):
+            return False
+        return self._running() == self.store.target(former["to"]) != self.store.target(trial.revert_to)
 
     def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts) -> bool:
         """End a revert that was decided before; return whether the kubelet must be restarted for it."""
@@ -257,11 +269,8 @@ class Judging(Base):
         """Remove the note of a finished revert. With the trial, before a start, the state files are restored too."""
         if self.records.progress().verdict:
             if trial:
-                # After a reboot the kubelet creates new ones for the pods that it starts, but does not start with those
-                # of another policy.
-                rebooted = trial.armed.boot_id != self._when()[0]
-                put_right = statefiles.remove_changed if rebooted else statefiles.restore
-                self._attempt(lambda: put_right(trial.state_files))
+                # Also after a reboot: a kubelet drops what its state file holds of pods that are gone.
+                self._attempt(lambda: statefiles.restore(trial.state_files))
             self._remember(Progress())
 
 

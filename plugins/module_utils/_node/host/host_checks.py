@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..._config.rules.problem import WARNING, Problem
+from ..store import statefiles
 from ..system import command
 from ..system.health import flag
 
@@ -22,10 +22,6 @@ DEFAULT_ROOT = "/var/lib/kubelet"
 _CONTAINERD_SINCE = 24
 MANAGER_STATE = "manager-state"
 """The rule of a problem with a manager's state file; the problem's path is the field of the policy."""
-_STATE_FILES = {
-    "cpu": ("cpu_manager_state", "cpuManagerPolicy", "none"),
-    "memory": ("memory_manager_state", "memoryManagerPolicy", "None"),
-}
 
 
 class Runtime(NamedTuple):
@@ -153,25 +149,18 @@ def _docker(dummy: str, run: command.Run) -> tuple[str | None, str]:
 def state_files(folder: str, root: str = "/") -> dict[str, dict[str, Any] | None]:
     """Return path and policy of the CPU and memory managers' state files (None: absent; policy None: unreadable)."""
     result: dict[str, dict[str, Any] | None] = {}
-    for manager, (name, _field, _default) in _STATE_FILES.items():
-        path = os.path.join(folder, name)
+    for manager in statefiles.MANAGERS:
+        path = os.path.join(folder, manager.file)
         text = _read(_at(root, path))
-        result[manager] = None if text is None else {"path": path, "policy": _policy(text)}
+        found = None if text is None else {"path": path, "policy": statefiles.policy(text.encode())}
+        result[manager.name] = found
     return result
 
 
 def state_file_of(field: str, found: Mapping[str, Mapping[str, Any] | None]) -> str:
     """Return the path of the state file, of those that `state_files` returned, that the policy in this field needs."""
-    manager = next(manager for manager, (_name, policy, _default) in _STATE_FILES.items() if policy == field)
-    return str((found[manager] or {})["path"])
-
-
-def _policy(text: str) -> str | None:
-    try:
-        policy = json.loads(text).get("policyName")
-    except (ValueError, AttributeError, RecursionError):
-        return None
-    return policy if isinstance(policy, str) else None
+    manager = next(manager for manager in statefiles.MANAGERS if manager.field == field)
+    return str((found[manager.name] or {})["path"])
 
 
 def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping[str, Any]) -> list[Problem]:
@@ -211,14 +200,14 @@ def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping
                 "systemd-resolved",
             )
         )
-    for manager, (_name, field, default) in _STATE_FILES.items():
-        state = found["state_files"][manager]
-        wanted = flag(argv, re.sub("([A-Z])", r"-\1", field).lower()) or config.get(field) or default
+    for manager in statefiles.MANAGERS:
+        state = found["state_files"][manager.name]
+        wanted = manager.policy(config, argv)
         if state and state["policy"] != wanted:
             result.append(
                 Problem(
                     WARNING,
-                    field,
+                    manager.field,
                     f"{state['path']} is for the policy {state['policy']}, and a kubelet with {wanted} refuses it",
                     "Drain the node and remove the state file when you change the policy.",
                     MANAGER_STATE,

@@ -25,7 +25,7 @@ from __future__ import annotations
 import base64
 import os
 import stat
-from typing import Any, Container, NamedTuple
+from typing import Any, Container, NamedTuple, Sequence
 
 from ..records import json_file, typed
 from ..system import files
@@ -139,7 +139,12 @@ class KeptFiles:
 
     def _root(self) -> str | None:
         known = installed.settings(self.config_dir, self.fs)
-        return os.path.join("/", flag(known["argv"], "root-dir") or DEFAULT_ROOT) if "argv" in known else None
+        return root_folder(known["argv"]) if "argv" in known else None
+
+
+def root_folder(argv: Sequence[str]) -> str:
+    """Return the root folder of a kubelet with this command line."""
+    return os.path.join("/", flag(argv, "root-dir") or DEFAULT_ROOT)
 
 
 def _is_copy(name: str, text: Any) -> bool:

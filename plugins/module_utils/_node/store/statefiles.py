@@ -16,13 +16,39 @@ from __future__ import annotations
 import base64
 import contextlib
 import errno
+import json
 import os
-from typing import Any, Iterable, Mapping, Sequence
+import re
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from ..system import files
+from ..system.health import flag
 
+
+class Manager(NamedTuple):
+    """A manager of the kubelet that refuses the state file of another policy: its file, field and default."""
+
+    file: str
+    field: str
+    default: str
+
+    @property
+    def name(self) -> str:
+        """`cpu` or `memory`."""
+        return self.file.partition("_")[0]
+
+    def policy(self, config: Mapping[str, Any], argv: Sequence[str]) -> str:
+        """Return the policy of a kubelet with this configuration and command line."""
+        option = re.sub("([A-Z])", r"-\1", self.field).lower()
+        return str(flag(argv, option) or config.get(self.field) or self.default)
+
+
+MANAGERS = (
+    Manager("cpu_manager_state", "cpuManagerPolicy", "none"),
+    Manager("memory_manager_state", "memoryManagerPolicy", "None"),
+)
 _SPARE = ".livenodes-kubelet"
-_REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.EIO)
+_REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.EIO, errno.EXDEV, errno.EBUSY)
 
 
 def take(paths: Iterable[str]) -> list[dict[str, Any]]:
@@ -41,13 +67,6 @@ def clear(kept: Sequence[Mapping[str, Any]]) -> None:
     """
     for now, entry in zip(take(entry["path"] for entry in kept), kept):
         if now["data"] == entry.get("found", entry["data"]):
-            files.remove(entry["path"])
-
-
-def remove_changed(kept: Sequence[Mapping[str, Any]]) -> None:
-    """Remove those that differ from the saved content, for a kubelet that makes them anew. Raises files.FileError."""
-    for now, entry in zip(take(entry["path"] for entry in kept), kept):
-        if now["data"] != entry["data"]:
             files.remove(entry["path"])
 
 
@@ -112,6 +131,29 @@ def check_removable(path: str) -> None:
     except OSError as error:
         if error.errno in _REFUSED:
             raise files.FileError.of(path, "remove", error) from error
+
+
+def fit(folder: str, config: Mapping[str, Any], argv: Sequence[str]) -> None:
+    """Replace the state files of another policy than that of a kubelet that is about to start.
+
+    By the spare copy if that is of this policy; else the file is removed, and the kubelet makes a new one. `folder`:
+    the kubelet's root folder; `config`, `argv`: what it starts with. Raises files.FileError.
+    """
+    for manager in MANAGERS:
+        path = os.path.join(folder, manager.file)
+        wanted = manager.policy(config, argv)
+        if policy(files.read(path)) not in (None, wanted):
+            copy = files.read(spare(path))
+            put(path, copy if policy(copy) == wanted else None)
+
+
+def policy(data: bytes | None) -> str | None:
+    """Return the policy that a state file is for; None if there is no file, or it names none."""
+    try:
+        found = json.loads(data or b"{}").get("policyName")
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def discard(folder: str) -> None:

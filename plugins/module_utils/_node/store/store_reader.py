@@ -130,6 +130,8 @@ class StoreReader:
         known = [quietly(self.assigned), quietly(self.last_known_good)]
         armed = quietly(self.trial)
         known += [armed.to, armed.revert_to] if armed else []
+        # What an interrupted switch has left active.
+        known += [armed.replaced["to"]] if armed and armed.replaced else []
         found: Source | None = next((source for source in known if source and self.target(source) == target), None)
         if found is not None:
             return found

@@ -9,7 +9,39 @@ assigned, or its own.
 
 from __future__ import annotations
 
+import typing as t
+
+import pytest
+
 from tests.support.any_sequence import AnySequence, settings_for
+
+Steps = list[tuple[str, dict[str, t.Any]]]
+SWITCHED: Steps = [
+    ("assign", {"behavior": "good", "policy": "static", "cut": None, "power": False}),
+    ("assign", {"behavior": "good", "policy": "none", "cut": 41, "power": False}),
+]
+# Random sequences that failed, without the steps that do not matter.
+PINNED: dict[str, Steps] = {
+    "a switch within a trial of another policy is interrupted, and the kubelet is stopped": [
+        *SWITCHED,
+        ("operate", {"what": "stop"}),
+    ],
+    "a switch within a trial of another policy is interrupted, and the node is reset": [
+        *SWITCHED,
+        ("undo", {"reset": True, "cut": None, "connected": True}),
+    ],
+}
 
 AnySequence.TestCase.settings = settings_for(300, 20000)
 TestAnySequence = AnySequence.TestCase
+
+
+@pytest.mark.parametrize("steps", PINNED.values(), ids=list(PINNED))
+def test_a_sequence_that_has_failed_before(steps: Steps) -> None:
+    machine = AnySequence()
+    try:
+        machine.begin(seed=1, behavior="good")
+        for name, options in steps:
+            getattr(machine, name)(**options)
+    finally:
+        machine.teardown()

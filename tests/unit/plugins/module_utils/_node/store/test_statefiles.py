@@ -56,23 +56,6 @@ def test_only_unchanged_files_are_removed_before_a_trial(
     assert content(tmp_path) == left
 
 
-@pytest.mark.parametrize(
-    ("cpu", "memory", "left"),
-    [
-        (BEFORE, None, {"cpu_manager_state": BEFORE}),
-        (SINCE, SINCE, {}),
-        (None, None, {}),
-        (BEFORE, SINCE, {"cpu_manager_state": BEFORE}),
-    ],
-)
-def test_only_changed_files_are_removed_after_a_reboot(
-    tmp_path: Path, kept: list[dict[str, t.Any]], cpu: bytes | None, memory: bytes | None, left: dict[str, bytes]
-) -> None:
-    write(tmp_path, cpu, memory)
-    statefiles.remove_changed(kept)
-    assert content(tmp_path) == left
-
-
 @pytest.mark.parametrize(("cpu", "memory"), [(BEFORE, None), (SINCE, SINCE), (None, None)])
 def test_a_revert_restores_all(
     tmp_path: Path, kept: list[dict[str, t.Any]], cpu: bytes | None, memory: bytes | None
@@ -105,8 +88,36 @@ def test_what_was_there_at_the_switch_is_removed_before_a_trial(
     write(tmp_path, now, None)
     statefiles.clear(saved)
     assert content(tmp_path) == left
-    statefiles.remove_changed(saved)
-    assert content(tmp_path) == {}
+
+
+STATIC, NONE = b'{"policyName":"static"}', b'{"policyName":"none"}'
+
+
+@pytest.mark.parametrize(
+    ("config", "argv", "there", "copy", "left"),
+    [
+        ({}, [], NONE, STATIC, NONE),
+        ({"cpuManagerPolicy": "static"}, [], STATIC, None, STATIC),
+        ({"cpuManagerPolicy": "static"}, [], NONE, STATIC, STATIC),
+        ({"cpuManagerPolicy": "static"}, [], NONE, None, None),
+        ({"cpuManagerPolicy": "static"}, [], NONE, BEFORE, None),
+        ({"cpuManagerPolicy": "static"}, ["kubelet", "--cpu-manager-policy=none"], NONE, STATIC, NONE),
+        ({}, [], STATIC, None, None),
+        # The kubelet says itself what is wrong with such a file.
+        ({}, [], BEFORE, NONE, BEFORE),
+        ({}, [], None, NONE, None),
+    ],
+)
+def test_a_state_file_of_another_policy_gives_way(
+    tmp_path: Path, config: dict[str, str], argv: list[str], there: bytes | None, copy: bytes | None, left: bytes | None
+) -> None:
+    """To its spare copy, if that is of the policy; else the kubelet makes a new one."""
+    write(tmp_path, there, None)
+    path = tmp_path / "cpu_manager_state"
+    if copy is not None:
+        Path(statefiles.spare(str(path))).write_bytes(copy)
+    statefiles.fit(str(tmp_path), config, argv)
+    assert (path.read_bytes() if path.exists() else None) == left
 
 
 def test_a_folder_in_the_place_of_a_state_file_is_refused(tmp_path: Path) -> None:
