@@ -112,11 +112,7 @@ class LocalStore:
         files.remove_any(following.folder, self.fs)
         following.remember(content, config, key)
         files.remove_any(self.folder, self.fs)
-        try:
-            self.fs.rename(following.folder, self.folder)
-        except OSError as error:
-            raise files.FileError.of(self.folder, "replace", error) from error
-        files.sync_folder(os.path.dirname(self.folder), self.fs)
+        files.move(following.folder, self.folder, self.fs)
 
     def lay_over(self, link: str) -> None:
         """Make an override of nothing the local config, in the place of a link; the saved files stay.
