@@ -11,9 +11,10 @@ from typing import Any, Mapping, Sequence
 from ..._config.fields import difftext
 from ..guard import observe
 from ..store import checkpoints, meta
-from ..system import command, config_summary, files, health
+from ..system import command, files, health
 from ..system.store_error import StoreError
 from ..unit import dropin_folder, unit_override
+from . import dropin_look
 
 
 def look(
@@ -35,7 +36,11 @@ def look(
     shown = "/" + os.path.relpath(path, os.path.realpath(root)) if path else None
     found, unreadable = _read(path) if path else (None, "the command line names no config file")
     # A switch by drop-in renames what our link leads to, and no other drop-in.
-    ours = [os.readlink(_at(root, file)) for file in dropins if dropin_folder.is_link(file) and _links(file, root)]
+    ours = [
+        os.readlink(_at(root, file))
+        for file in dropins
+        if dropin_folder.is_link(file) and os.path.islink(_at(root, file))
+    ]
     seen = observe.kubelet(name, run)
     return {
         "path": shown,
@@ -50,10 +55,6 @@ def look(
 
 def _at(root: str, path: str) -> str:
     return os.path.join(root, path.lstrip("/"))
-
-
-def _links(path: str, root: str) -> bool:
-    return os.path.islink(_at(root, path))
 
 
 def _dynamic(folder: str, root: str) -> str:
@@ -75,11 +76,8 @@ def _dynamic(folder: str, root: str) -> str:
 
 def _read(path: str) -> tuple[Mapping[str, Any] | None, str | None]:
     """Return the content of a file, secrets masked, or why it cannot be read."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            return difftext.masked(config_summary.load(stream.read())), None
-    except (OSError, ValueError) as error:
-        return None, str(error)
+    content, wrong = dropin_look.read(path)
+    return None if content is None else difftext.masked(content), wrong or None
 
 
 def _checkpoint(path: str) -> dict[str, Any] | None:

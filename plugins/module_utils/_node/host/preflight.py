@@ -318,8 +318,5 @@ def _read(path: str, root: str) -> tuple[Mapping[str, Any], str | None]:
     """Return the config in a file, and why it could not be read."""
     if not path:
         return {}, "the command line names no config file"
-    try:
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8") as stream:
-            return config_summary.load(stream.read()), None
-    except (OSError, ValueError) as error:
-        return {}, str(error)
+    found, wrong = dropin_look.read(path, root)
+    return found or {}, wrong or None

@@ -14,7 +14,7 @@ from ..._config.values.version import minor_of
 from ..system import binary, command, config_summary
 from ..unit import unit_override
 from ..unit.unit import Unit, UnitError
-from . import host_checks, preflight, preflight_decisions
+from . import dropin_look, host_checks, preflight, preflight_decisions
 from .preflight_decisions import masked
 
 _UNKNOWN_FLAG = re.compile(r"unknown (?:shorthand )?flag: '?-{0,2}([a-z0-9][A-Za-z0-9_-]*)")
@@ -149,9 +149,6 @@ def _own(found: dict[str, Any], root: str) -> dict[str, Any] | None:
     path = found["kubelet"]["local_config"]
     if not path or path == found["disk"]["path"]:
         return None
-    try:
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8") as stream:
-            content = difftext.masked(config_summary.load(stream.read()))
-        return {"path": path, "content": content, "unreadable": None}
-    except (OSError, ValueError) as error:
-        return {"path": path, "content": None, "unreadable": str(error)}
+    content, wrong = dropin_look.read(path, root)
+    shown = None if content is None else difftext.masked(content)
+    return {"path": path, "content": shown, "unreadable": wrong or None}

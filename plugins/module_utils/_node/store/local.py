@@ -77,20 +77,7 @@ class LocalStore:
         if pretend:
             return True
         names = sorted(content)
-        manifest = {
-            "config": config,
-            "key": key,
-            "files": [
-                {
-                    "path": name,
-                    "mode": content[name].mode,
-                    "uid": content[name].uid,
-                    "gid": content[name].gid,
-                    "sha256": _sha(content[name].data),
-                }
-                for name in names
-            ],
-        }
+        manifest = {"config": config, "key": key, "files": [_row(name, content[name]) for name in names]}
         made = {
             f"files/{index}": (content[name].data or b"", 0o600)
             for index, name in enumerate(names)
@@ -123,9 +110,8 @@ class LocalStore:
         self._known()
         path = os.path.join(self.folder, "manifest")
         manifest = json_file.load(path, self.fs)
-        row = {"path": link, "mode": 0o600, "uid": 0, "gid": 0, "sha256": _sha(OVERRIDE)}
         files.write(os.path.join(self.folder, "files", str(len(manifest["files"]))), OVERRIDE, fs=self.fs)
-        manifest.update(config=link, files=[*manifest["files"], row])
+        manifest.update(config=link, files=[*manifest["files"], _row(link, File(OVERRIDE, 0o600))])
         json_file.save(path, manifest, self.fs)
         files.write(os.path.join(self.config, manifest["key"]), OVERRIDE, fs=self.fs)
 
@@ -224,6 +210,11 @@ def take(path: str) -> File:
         return File(None)
     except OSError as error:
         raise files.FileError.of(path, "read", error) from error
+
+
+def _row(path: str, file: File) -> dict[str, t.Any]:
+    """Return what the manifest has of a file."""
+    return {"path": path, "mode": file.mode, "uid": file.uid, "gid": file.gid, "sha256": _sha(file.data)}
 
 
 def _sha(data: bytes | None) -> str | None:
