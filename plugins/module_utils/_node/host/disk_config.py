@@ -67,11 +67,9 @@ def _dynamic(folder: str, root: str) -> str:
             source = meta.decode(stream.read())
     except (OSError, StoreError):
         return ""
-    return (
-        f"{folder}/store/checkpoints/{source['uid']}/{source['resourceVersion']}/{source['kubeletConfigKey']}"
-        if source
-        else ""
-    )
+    if source is None:
+        return ""
+    return f"{folder}/store/checkpoints/{source['uid']}/{source['resourceVersion']}/{source['kubeletConfigKey']}"
 
 
 def _read(path: str) -> tuple[Mapping[str, Any] | None, str | None]:

@@ -94,9 +94,8 @@ def _program(
         settings["folder"] = folder.path
     # The guard uses this command line when no kubelet runs. Only a change of the flags that it needs is a change.
     known = installed.settings(config_dir)
-    if {**known, "argv": ()} == {**settings, "argv": ()} and _guard_flags(known.get("argv", [])) == _guard_flags(
-        settings["argv"]
-    ):
+    same_flags = _guard_flags(known.get("argv", [])) == _guard_flags(settings["argv"])
+    if same_flags and {**known, "argv": ()} == {**settings, "argv": ()}:
         settings = known
     return guard_install.changes(config_dir, settings) if check else guard_install.present(config_dir, unit, settings)
 
@@ -187,12 +186,8 @@ def _withdraw(argv: Sequence[str]) -> list[str]:
     try:
         api = status_reporter.api_of(argv, timeout=5)
         node = api.node_name(health.flag(argv, "hostname-override") or "")
-        api.call(
-            "PATCH",
-            f"/api/v1/nodes/{node}",
-            {"metadata": {"annotations": {annotation.STATUS: None}}},
-            status_annotation.MERGE_PATCH,
-        )
+        note = {"metadata": {"annotations": {annotation.STATUS: None}}}
+        api.call("PATCH", f"/api/v1/nodes/{node}", note, status_annotation.MERGE_PATCH)
     except status_reporter.NoCluster:
         return []
     except kubeconfig.ApiError as error:
@@ -250,13 +245,8 @@ def _verified(unit: Unit, invocation: str, seconds: float, begun: float) -> dict
 
 
 def _guard_flags(argv: Sequence[str]) -> list[str | None]:
-    return [
-        argv[0] if argv else None,
-        *(
-            health.flag(argv, name)
-            for name in ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address")
-        ),
-    ]
+    names = ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address")
+    return [argv[0] if argv else None, *(health.flag(argv, name) for name in names)]
 
 
 def text_of(data: bytes | None) -> str | None:

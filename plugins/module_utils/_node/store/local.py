@@ -129,11 +129,8 @@ class LocalStore:
                 raise ValueError("it is missing or empty")
             found: dict[str, File] = {}
             for index, entry in enumerate(manifest["files"]):
-                data = (
-                    None
-                    if entry["sha256"] is None
-                    else files.read(os.path.join(self.folder, "files", str(index)), self.fs)
-                )
+                place = os.path.join(self.folder, "files", str(index))
+                data = None if entry["sha256"] is None else files.read(place, self.fs)
                 if _sha(data) != entry["sha256"]:
                     raise LocalError(
                         f"{self.folder}/files/{index} ({entry['path']}) does not match its digest: "

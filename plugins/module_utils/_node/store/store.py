@@ -63,14 +63,15 @@ class Store(StoreReader):
         """Return why the kubelet does not run what is assigned; empty when it does. This is `error` of the status."""
         return "; ".join(self.resolve().reasons)
 
-    def resolve(self) -> Resolution:
-        """Return what the kubelet should run: assigned, else last-known-good, else local.
+    def resolve(self, failed: Trial | None = None) -> Resolution:
+        """Return what the kubelet should run: assigned, else last-known-good, else local. `failed` is a trial to use
+        instead of the stored one.
 
         No disk content makes it raise. If the trial of the assigned source failed, the source that the trial reverts to
         comes first. If the trial is unreadable, the assigned source is skipped unless it is last-known-good: it may
         have failed.
         """
-        return resolve(self)
+        return resolve(self, failed)
 
     # Changing
 
@@ -163,12 +164,18 @@ class Store(StoreReader):
         self.links.point(target)
         return True
 
-    def settle(self) -> Resolution:
-        """Point `active` to what the kubelet should run; return that. Called before a kubelet's start.
+    def settle(self, failed: Trial | None = None) -> Resolution:
+        """Point `active` to what the kubelet should run, see `resolve`; return that. Called before a kubelet's start.
 
         Raises StoreError.
         """
-        return self._settle()
+        resolution = self.resolve(failed)
+        if resolution.target is None and quietly(self._local.offer) is not None:
+            # Only the copy that the kubelet reads was damaged, and is whole again.
+            resolution = self.resolve(failed)
+        if resolution.target is not None:
+            self.point(resolution.target)
+        return resolution
 
     def renew_local(self, config: str, key: str) -> Resolution:
         """Settle on the local config when nothing else is whole: the saved one, else the node's current config file
@@ -229,7 +236,7 @@ class Store(StoreReader):
                 self._order_restart(armed, reason, restart_due)
             self.record(failed)
         finally:
-            resolution = self._settle(failed)
+            resolution = self.settle(failed)
         return resolution
 
     def graduate(self, source: t.Mapping[str, str] | None, kubelet_version: str) -> None:
@@ -368,15 +375,6 @@ class Store(StoreReader):
             files.make_folder(self.meta, self.fs)
         if files.read(self._meta(name), self.fs) != data:
             files.write(self._meta(name), data, fs=self.fs)
-
-    def _settle(self, failed: Trial | None = None) -> Resolution:
-        resolution = resolve(self, failed)
-        if resolution.target is None and quietly(self._local.offer) is not None:
-            # Only the copy that the kubelet reads was damaged, and is whole again.
-            resolution = resolve(self, failed)
-        if resolution.target is not None:
-            self.point(resolution.target)
-        return resolution
 
     def check_key(self, source: t.Mapping[str, str]) -> None:
         """Raise StoreError when a source has its configuration under another key than the kubelet reads."""

@@ -12,7 +12,6 @@ import typing as t
 from ..guard import guard_files, observe
 from ..install import guard_install
 from ..store import statefiles
-from ..store.active_choice import resolve
 from ..store.kept_files import KeptFiles
 from ..store.store import DEFAULT_KEY, Moment, Source, Store, Trial, describe, take
 from ..store.store_reader import quietly
@@ -275,7 +274,7 @@ class _Run:
         """End a trial as failed and revert `active`."""
         store, reason = self.store, self.options["reason"]
         failed = armed.but(failed=reason)
-        found = resolve(store, failed)
+        found = store.resolve(failed)
         self.predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": shown.trial(failed)}
         now = Moment.now()
         due = now._replace(monotonic=now.monotonic + RESTART_SECONDS)

@@ -93,16 +93,8 @@ def complete(named: Sequence[str], text: str, minor: int | None) -> list[str]:
         others = list(_unknown(load(text), "", minor))
     except ValueError:
         others = []
-    return sorted(
-        {
-            *others,
-            *(
-                name
-                for name in named
-                if not any(other.rpartition(".")[2] == name.rpartition(".")[2] for other in others)
-            ),
-        }
-    )
+    known = {other.rpartition(".")[2] for other in others}
+    return sorted({*others, *(name for name in named if name.rpartition(".")[2] not in known)})
 
 
 def unknown(named: Sequence[str], text: str, minor: int | None) -> list[str]:

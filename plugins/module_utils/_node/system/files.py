@@ -44,9 +44,8 @@ class FileError(StoreError):
     @classmethod
     def of(cls, path: str, doing: str, error: OSError) -> FileError:
         """Return the error for an OSError that happened while `doing` something with a path."""
-        return cls(
-            path, f"cannot {doing}: {error.strerror or error}", _REMEDIES.get(error.errno or 0, ""), error.errno or 0
-        )
+        number = error.errno or 0
+        return cls(path, f"cannot {doing}: {error.strerror or error}", _REMEDIES.get(number, ""), number)
 
 
 class OS:
