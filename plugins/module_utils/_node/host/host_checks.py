@@ -12,7 +12,7 @@ import re
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..._config.rules.problem import WARNING, Problem
-from ..system import command
+from ..system import command, files
 from ..system.health import flag
 
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
@@ -20,6 +20,7 @@ DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
 DEFAULT_ROOT = "/var/lib/kubelet"
 # The default of the endpoint: cmd/kubelet/app/options/options.go, from 1.27 on apis/config/v1beta1/defaults.go.
 _CONTAINERD_SINCE = 24
+_CRIO_DRIVER = re.compile(r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', re.MULTILINE)
 MANAGER_STATE = "manager-state"
 """The rule of a problem with a manager's state file; the problem's path is the field of the policy."""
 _STATE_FILES = {
@@ -56,7 +57,7 @@ def facts(
     return {
         "container_runtime": dict(runtime(config, argv, root, run, minor)._asdict()),
         # With an empty resolvConf the kubelet uses no file.
-        "resolv_conf": {"path": path, "exists": os.path.isfile(_at(root, path)) if path else None},
+        "resolv_conf": {"path": path, "exists": os.path.isfile(files.below(root, path)) if path else None},
         "systemd_resolved": run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"]).returncode == 0,
         "hostname": os.uname().nodename,
         "hostname_override": flag(argv, "hostname-override"),
@@ -102,7 +103,7 @@ def _containerd(root: str, run: command.Run) -> tuple[str | None, str]:
 
 def running(name: str, root: str) -> list[str]:
     """Return the command line of a process by the name of its program, empty when none runs."""
-    for path in glob.glob(_at(root, "/proc/[0-9]*/cmdline")):
+    for path in glob.glob(files.below(root, "/proc/[0-9]*/cmdline")):
         words = command.of_process(int(os.path.basename(os.path.dirname(path))), root)
         if words and os.path.basename(words[0]) == name:
             return words
@@ -136,10 +137,9 @@ def containerd_driver(dump: str) -> str | None:
 
 def _crio(root: str, dummy: command.Run) -> tuple[str | None, str]:
     found: tuple[str | None, str] = (None, "")
-    for path in [_at(root, "/etc/crio/crio.conf"), *sorted(glob.glob(_at(root, "/etc/crio/crio.conf.d/*")))]:
-        for value in re.findall(
-            r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', _read(path) or "", re.MULTILINE
-        ):
+    main = files.below(root, "/etc/crio/crio.conf")
+    for path in [main, *sorted(glob.glob(f"{main}.d/*"))]:
+        for value in _CRIO_DRIVER.findall(_read(path) or ""):
             found = (value, "/" + os.path.relpath(path, root))
     return found
 
@@ -155,7 +155,7 @@ def state_files(folder: str, root: str = "/") -> dict[str, dict[str, Any] | None
     result: dict[str, dict[str, Any] | None] = {}
     for manager, (name, _field, _default) in _STATE_FILES.items():
         path = os.path.join(folder, name)
-        text = _read(_at(root, path))
+        text = _read(files.below(root, path))
         result[manager] = None if text is None else {"path": path, "policy": _policy(text)}
     return result
 
@@ -225,10 +225,6 @@ def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping
                 )
             )
     return result
-
-
-def _at(root: str, path: str) -> str:
-    return os.path.join(root, path.lstrip("/"))
 
 
 def _read(path: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, Sequence
 from ..._config.fields import merged_dropins, shadow
 from ..._config.values.version import minor_of
 from ..store.local import OVERRIDE
-from ..system import binary, command, config_summary, health
+from ..system import binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import (
@@ -235,8 +235,7 @@ def _own_text(path: str, root: str) -> tuple[str | None, str]:
     if not path:
         return None, ""
     try:
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8", errors="surrogateescape") as stream:
-            return stream.read(), ""
+        return files.text(files.below(root, path)), ""
     except OSError as error:
         return None, str(error.strerror)
 

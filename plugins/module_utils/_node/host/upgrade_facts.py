@@ -11,7 +11,7 @@ from typing import Any, Sequence
 
 from ..._config.fields import difftext
 from ..._config.values.version import minor_of
-from ..system import binary, command, config_summary
+from ..system import binary, command, config_summary, files
 from ..unit import unit_override
 from ..unit.unit import Unit, UnitError
 from . import dropin_look, host_checks, preflight, preflight_decisions
@@ -85,8 +85,7 @@ def asked(target: str, argv: Sequence[str], root: str = "/", run: command.Run = 
     words = list(argv)
     try:
         # A kubelet refuses what is no UTF-8 itself.
-        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8", errors="surrogateescape") as stream:
-            text = stream.read()
+        text = files.text(files.below(root, path))
     except OSError as error:
         why = f"{path}: {error.strerror}" if path else "the command line names no config file"
         answer = binary.Verdict(binary.NOT_CHECKED, [why], [])

@@ -21,7 +21,7 @@ from ..unit import dropin_folder, secret_flags, trust, unit_override
 from ..unit.dropin_folder import Folder
 from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import Layer
-from . import guard_install, labels, metrics_file
+from . import guard_install, metrics_file
 
 HEALTHY_TIMES = 3
 PAUSE = 0.1
@@ -56,7 +56,7 @@ def present(
             dropin_folder.make(folder, active, config_dir)
         unit.install(path, extra, config_dir)
         written = [config_dir, guard_install.SERVICE_PATH, unit.dropin_path, *([folder.link] if folder else [])]
-        warnings += filter(None, [labels.restore(written, unit.run) if changes or shown else ""])
+        warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes or shown else ""])
         if folder:
             with locked(config_dir):
                 # Not earlier: until now the kubelet may have read the local configuration as its config file.
@@ -78,7 +78,7 @@ def prepared(
     warnings: list[str] = []
     if not check:
         written = [config_dir, guard_install.SERVICE_PATH]
-        warnings += filter(None, [labels.restore(written, unit.run) if changes else ""])
+        warnings += filter(None, [guard_install.restore_labels(written, unit.run) if changes else ""])
         warnings += metrics_file.present(config_dir, former, metrics)
     return {"changed": bool(changes), "diff": _shown(changes), "warnings": warnings}
 

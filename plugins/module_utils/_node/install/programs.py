@@ -57,9 +57,8 @@ def place(program: Program) -> str:
 def outdated(folder: str, program: Program, main: bytes = MAIN, fs: OS | None = None) -> list[str]:
     """Return the paths below the guard's folder that `install` would write. Raises files.FileError."""
     fs = fs or OS()
-    wanted = {place(program): packed(program), SCRIPT: main}
-    paths = {os.path.join(folder, name): data for name, data in wanted.items()}
-    found = [path for path, data in paths.items() if files.read(path, fs) != data]
+    wanted = {os.path.join(folder, place(program)): packed(program), os.path.join(folder, SCRIPT): main}
+    found = [path for path, data in wanted.items() if files.read(path, fs) != data]
     if _target(folder, fs) != place(program):
         found.append(os.path.join(folder, "current"))
     return found

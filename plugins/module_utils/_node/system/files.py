@@ -308,6 +308,20 @@ def check_folder(path: str, fs: OS) -> bool:
     return True
 
 
+def below(root: str, path: str) -> str:
+    """Return where a file of the node is, by its absolute path: below `root`, which is `/` on a node."""
+    return os.path.join(root, path.lstrip("/"))
+
+
+def text(path: str) -> str:
+    """Return the text of a file of the node, links followed; what is no UTF-8 is kept (surrogateescape).
+
+    Raises OSError.
+    """
+    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+        return stream.read()
+
+
 def sha256(data: bytes) -> str:
     """Return the digest in hexadecimal."""
     # It loads OpenSSL, a quarter of the guard's memory: a guard that only waits does not need it.

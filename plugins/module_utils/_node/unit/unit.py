@@ -110,11 +110,10 @@ class Unit:
             raise UnitError(f"{self.name}: {quoted}.{self._reload_hint()}") from error
 
     def _read(self, path: str) -> str:
-        with open(self._at(path), encoding="utf-8", errors="surrogateescape") as stream:
-            return stream.read()
+        return files.text(self._at(path))
 
     def _at(self, path: str) -> str:
-        return os.path.join(self.root, path.lstrip("/"))
+        return files.below(self.root, path)
 
     def _reload_hint(self) -> str:
         if self.show().get("NeedDaemonReload") == "yes":
