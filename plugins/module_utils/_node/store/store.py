@@ -31,14 +31,13 @@ from ..system import files
 from ..system.files import FileError
 from ..system.store_error import StoreError
 from . import meta
-from .active_choice import Resolution, resolve
 from .checkpoints import describe
 from .kept_files import KeptFiles
 from .links import LOCAL_TARGET
 from .local import DEFAULT_KEY, File, Local, take
 from .meta import Source
 from .progress import Progress
-from .store_reader import DEFAULT_DIR, StoreReader, quietly
+from .store_reader import DEFAULT_DIR, Resolution, StoreReader, quietly
 from .trial import Moment, Trial
 
 __all__ = [
@@ -57,23 +56,7 @@ __all__ = [
 
 
 class Store(StoreReader):
-    """The store under a config_dir: reading (store_reader.py), the choice of what runs (active_choice.py), changing."""
-
-    def error(self) -> str:
-        """Return why the kubelet does not run what is assigned; empty when it does. This is `error` of the status."""
-        return "; ".join(self.resolve().reasons)
-
-    def resolve(self, failed: Trial | None = None) -> Resolution:
-        """Return what the kubelet should run: assigned, else last-known-good, else local. `failed` is a trial to use
-        instead of the stored one.
-
-        No disk content makes it raise. If the trial of the assigned source failed, the source that the trial reverts to
-        comes first. If the trial is unreadable, the assigned source is skipped unless it is last-known-good: it may
-        have failed.
-        """
-        return resolve(self, failed)
-
-    # Changing
+    """The store under a config_dir: reading (store_reader.py), and changing it."""
 
     def remember_local(
         self, content: t.Mapping[str, File], config: str, key: str = DEFAULT_KEY, pretend: bool = False
