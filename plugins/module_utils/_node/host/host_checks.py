@@ -180,50 +180,24 @@ def disagreements(config: Mapping[str, Any], argv: Sequence[str], found: Mapping
     driver = flag(argv, "cgroup-driver") or config.get("cgroupDriver") or CGROUPFS
     theirs = found["container_runtime"]["cgroup_driver"]
     if theirs and theirs != driver:
-        result.append(
-            Problem(
-                WARNING,
-                "cgroupDriver",
-                f"the kubelet would use {driver}, but the container runtime uses {theirs} "
-                f"({found['container_runtime']['source']})",
-                f"Set cgroupDriver: {theirs}.",
-                "cgroup-driver",
-            )
-        )
+        source = found["container_runtime"]["source"]
+        wrong = f"the kubelet would use {driver}, but the container runtime uses {theirs} ({source})"
+        result.append(Problem(WARNING, "cgroupDriver", wrong, f"Set cgroupDriver: {theirs}.", "cgroup-driver"))
     resolv = found["resolv_conf"]
     if resolv["exists"] is False:
-        result.append(
-            Problem(
-                WARNING,
-                "resolvConf",
-                f"{resolv['path']} does not exist on this node; new pods would fail",
-                "Name a file that exists.",
-                "resolv-conf",
-            )
-        )
+        wrong = f"{resolv['path']} does not exist on this node; new pods would fail"
+        result.append(Problem(WARNING, "resolvConf", wrong, "Name a file that exists.", "resolv-conf"))
     elif resolv["path"] == DEFAULT_RESOLV_CONF and found["systemd_resolved"]:
-        result.append(
-            Problem(
-                WARNING,
-                "resolvConf",
-                "systemd-resolved runs here, and pods cannot reach its stub address in /etc/resolv.conf",
-                "Set resolvConf: /run/systemd/resolve/resolv.conf.",
-                "systemd-resolved",
-            )
-        )
+        wrong = "systemd-resolved runs here, and pods cannot reach its stub address in /etc/resolv.conf"
+        remedy = "Set resolvConf: /run/systemd/resolve/resolv.conf."
+        result.append(Problem(WARNING, "resolvConf", wrong, remedy, "systemd-resolved"))
     for manager, (_name, field, default) in _STATE_FILES.items():
         state = found["state_files"][manager]
         wanted = flag(argv, re.sub("([A-Z])", r"-\1", field).lower()) or config.get(field) or default
         if state and state["policy"] != wanted:
-            result.append(
-                Problem(
-                    WARNING,
-                    field,
-                    f"{state['path']} is for the policy {state['policy']}, and a kubelet with {wanted} refuses it",
-                    "Drain the node and remove the state file when you change the policy.",
-                    MANAGER_STATE,
-                )
-            )
+            wrong = f"{state['path']} is for the policy {state['policy']}, and a kubelet with {wanted} refuses it"
+            remedy = "Drain the node and remove the state file when you change the policy."
+            result.append(Problem(WARNING, field, wrong, remedy, MANAGER_STATE))
     return result
 
 

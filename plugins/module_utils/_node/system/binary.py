@@ -164,23 +164,8 @@ def check(
             f"--cert-dir={place}/pki",
         ]
         walls = [f"--property={wall}" for wall in (*_WALLS, f"BindPaths={place}", f"ReadWritePaths={place}")]
-        done = run(
-            [
-                "systemd-run",
-                "--quiet",
-                "--wait",
-                "--pipe",
-                # The default description is the whole command line, and systemd logs it.
-                "--description=livenodes.kubelet: check of a configuration",
-                *walls,
-                "/bin/sh",
-                "-c",
-                _GATE,
-                "sh",
-                _host_network(),
-                *words,
-            ]
-        )
+        gated = [*walls, "/bin/sh", "-c", _GATE, "sh", _host_network(), *words]
+        done = command.transient(run, "check of a configuration", gated)
         if _IN_FORCE not in done.stdout:
             return _not_checked(
                 "systemd provides no sandbox without network and with read-only folders here: "
