@@ -50,7 +50,7 @@ def look(
     """
     unit = Unit(name, root, run, bool(terms.dropin_dir))
     purpose = LOOK if text is None and not local else RESET if text is None else SWITCH
-    now, upcoming = _commands(unit)
+    now, upcoming = commands(unit)
     layered = terms.delivery == DROPIN or (purpose == RESET and bool(dropin_folder.installed(terms.config_dir)))
     seen = dropin_look.see(unit, now.argv, terms.dropin_dir, terms.config_dir, terms.key, root) if layered else None
     shape = unit.form(layered)
@@ -113,7 +113,7 @@ def look(
     }
 
 
-def _commands(unit: Unit) -> tuple[Command, Command]:
+def commands(unit: Unit) -> tuple[Command, Command]:
     """Return the kubelet's command line now and after a restart, as far as they are known."""
     now = _or_none(unit.command) or Command([], "")
     if now.source != "process":

@@ -42,7 +42,7 @@ def look(
     terms = preflight_decisions.Terms(dropin_dir=dropin_dir)
     found = preflight.look(name, root=root, run=run, with_disk=True, terms=terms)
     unit = Unit(name, root, run, bool(dropin_dir))
-    argv = _next_argv(unit)
+    argv = preflight.commands(unit)[1].argv
     runtime = found["host"]["container_runtime"]
     return {
         **found,
@@ -120,15 +120,6 @@ def without_flag(words: Sequence[str], name: str) -> list[str]:
             continue
         kept.append(word)
     return kept
-
-
-def _next_argv(unit: Unit) -> list[str]:
-    for ask in (unit.next_command, unit.command):
-        try:
-            return ask().argv
-        except UnitError:
-            continue
-    return []
 
 
 def _words(unit: Unit, argv: Sequence[str]) -> list[dict[str, Any]]:

@@ -293,6 +293,14 @@ def read(path: str, fs: OS | None = None) -> bytes | None:
         raise FileError.of(path, "read", error) from error
 
 
+def link_target(path: str, fs: OS) -> str | None:
+    """Return what a link points to, None where there is none that can be read."""
+    try:
+        return fs.readlink(path)
+    except OSError:
+        return None
+
+
 def check_folder(path: str, fs: OS) -> bool:
     """Return whether there is a trusted folder.
 

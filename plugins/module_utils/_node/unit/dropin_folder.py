@@ -10,7 +10,6 @@ writes there, so our flag activates no file that the kubelet did not read before
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
 
@@ -148,9 +147,7 @@ def make(folder: Folder, target: str, config_dir: str, fs: files.OS | None = Non
     fs = fs or files.OS()
     if folder.path == ours(config_dir):
         files.make_folder(folder.path, fs)
-    found = None
-    with contextlib.suppress(OSError):
-        found = fs.readlink(folder.link)
+    found = files.link_target(folder.link, fs)
     if found == target:
         return False
     if found is not None:
@@ -166,8 +163,4 @@ def make(folder: Folder, target: str, config_dir: str, fs: files.OS | None = Non
 def remove(link: str, fs: files.OS | None = None) -> bool:
     """Remove our link; return whether there was one. A file of the same name stays. Raises FileError."""
     fs = fs or files.OS()
-    try:
-        fs.readlink(link)
-    except OSError:
-        return False
-    return files.remove(link, fs)
+    return files.link_target(link, fs) is not None and files.remove(link, fs)
